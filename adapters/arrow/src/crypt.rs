@@ -62,7 +62,7 @@ pub fn open_array(
     })
 }
 
-/// The index values of `values`, which are in the clear, in an array of the type that
+/// Returns the index values of `values`, which are in the clear, in an array of the type that
 /// [`plain_type`] says; null where they are. Empty texts for a column without an index.
 ///
 /// # Errors

@@ -16,9 +16,9 @@ use sealstone_fields::Texts;
 use crate::dictionary::Places;
 use crate::error::ArrayError;
 
-/// The type of what is made of an array of the type `kind`: the same, and of a dictionary that of
-/// its entries. A dictionary would show the order of the clear values, and those that no row has
-/// any more.
+/// Returns the type of what is made of an array of the type `kind`: the same, and of a dictionary
+/// that of its entries. A dictionary would show the order of the clear values, and those that no
+/// row has any more.
 #[must_use]
 pub fn plain_type(kind: &DataType) -> &DataType {
     match kind {
@@ -79,7 +79,7 @@ impl<'a> TextArray<'a> {
         }
     }
 
-    /// The text at `index`; none if it is null.
+    /// Returns the text at `index`; none if it is null.
     pub(crate) fn get(&self, index: usize) -> Option<&'a str> {
         match self {
             Self::Utf8(array) => array.is_valid(index).then(|| array.value(index)),
@@ -121,7 +121,7 @@ pub(crate) enum Fate {
     Kept,
 }
 
-/// An array of `texts` of the type `like`, one of [`TextArray`]'s plain ones.
+/// Returns an array of `texts` of the type `like`, one of [`TextArray`]'s plain ones.
 ///
 /// - `fates`: for each value of the array, what becomes of it
 ///

@@ -41,7 +41,7 @@ fn by_row() -> ColumnOptions {
 const PHONES: [Option<&str>; 5] =
     [Some("010-1234-5678"), None, Some("010-8765-4321"), Some("02-312-5678-99"), None];
 
-/// The texts of `array`, whatever its type.
+/// Returns the texts of `array`, whatever its type.
 fn texts(array: &ArrayRef) -> Vec<Option<String>> {
     let owned = |text: Option<&str>| text.map(str::to_owned);
     match array.data_type() {

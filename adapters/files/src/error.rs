@@ -117,7 +117,7 @@ pub enum FileError {
 }
 
 impl FileError {
-    /// `error`, which a manifest at `path` was refused with.
+    /// Returns `error`, which a manifest at `path` was refused with.
     pub(crate) fn of_manifest(error: ManifestError, path: &Path) -> Self {
         match error {
             // these name it

@@ -73,7 +73,7 @@ fn access(private: bool) -> Access {
     if private { Access::Private } else { Access::Usual }
 }
 
-/// `path` with `ending` behind its name.
+/// Returns `path` with `ending` behind its name.
 #[must_use]
 pub fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();

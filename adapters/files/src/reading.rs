@@ -173,7 +173,7 @@ impl Reading {
     }
 }
 
-/// `error` with the file that it is about; `out` is what is written, if anything is.
+/// Returns `error` with the file that it is about; `out` is what is written, if anything is.
 fn of_file(error: CsvError, input: &Path, out: Option<&Path>) -> FileError {
     match (error, out) {
         (CsvError::Write(error), Some(out)) => cannot_write(error, out),

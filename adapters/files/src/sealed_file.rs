@@ -56,7 +56,7 @@ impl SealedFile {
         Ok(Self { file: file.to_owned(), path, text, manifest, on_changed })
     }
 
-    /// The version of the key of `keys` that the manifest names, by which it is genuine.
+    /// Returns the version of the key of `keys` that the manifest names, by which it is genuine.
     ///
     /// # Errors
     /// [`FileError::Fields`] for the key, [`FileError::Manifest`] where another one bears its name.

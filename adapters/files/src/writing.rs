@@ -152,7 +152,7 @@ impl Writing {
     }
 }
 
-/// `text` as a field of CSV.
+/// Returns `text` as a field of CSV.
 fn cell(text: &str) -> String {
     if text.contains([',', '"', '\n']) {
         format!("\"{}\"", text.replace('"', "\"\""))

@@ -28,8 +28,8 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// A lane for each core, since copying to page-locked memory takes a core each, and 12 at most,
-    /// which fill a bus.
+    /// Returns a lane for each core, since copying to page-locked memory takes a core each, and 12
+    /// at most, which fill a bus.
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self { lanes: cores.clamp(3, 12), chunk_bytes: 8 << 20 }
@@ -103,13 +103,13 @@ impl DeviceCtr {
         Self { cpu, lanes: Lanes::new(runtime, keyed, settings.lanes, lane_bytes) }
     }
 
-    /// Name of the device.
+    /// Returns the name of the device.
     #[must_use]
     pub fn device(&self) -> &str {
         self.lanes.device()
     }
 
-    /// Block length in bytes, and so the length of the initial counter block: 8 or 16.
+    /// Returns the block length in bytes, and so the length of the initial counter block: 8 or 16.
     #[must_use]
     pub fn block_bytes(&self) -> usize {
         self.cpu.block_bytes()
@@ -172,8 +172,8 @@ impl DeviceCtr {
         })
     }
 
-    /// Memory of the device for `bytes` bytes of data, at byte `offset_bytes` of the key stream
-    /// that begins at `initial_counter_block`: for values that stay there between steps.
+    /// Returns memory of the device for `bytes` bytes of data, at byte `offset_bytes` of the key
+    /// stream that begins at `initial_counter_block`: for values that stay there between steps.
     ///
     /// # Errors
     /// `Error::Cipher` for a counter block of another length; `Error::OutOfMemory`; `Error::Lost`.

@@ -34,8 +34,8 @@ const APIS: &[Api] = &[
     Api { word: "opencl", list: ffi::opencl::list, open: ffi::opencl::open },
 ];
 
-/// The devices of this machine, and for each way to reach some that found none, a sentence that
-/// says why.
+/// Returns the devices of this machine, and for each way to reach some that found none, a sentence
+/// that says why.
 #[must_use]
 pub fn devices() -> (Vec<DeviceFacts>, Vec<String>) {
     let (mut found, mut none) = (Vec::new(), Vec::new());
@@ -171,7 +171,7 @@ impl Device {
         Ok(compiled)
     }
 
-    /// Memory of `bytes` zeros that the device reads and writes by itself; for
+    /// Returns memory of `bytes` zeros that the device reads and writes by itself; for
     /// [`DeviceCtr::apply_page_locked`].
     ///
     /// # Errors

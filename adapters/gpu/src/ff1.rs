@@ -120,13 +120,13 @@ impl DeviceFf1 {
         Self { cpu, lanes, values_min, counters: Counters::default() }
     }
 
-    /// Name of the device.
+    /// Returns the name of the device.
     #[must_use]
     pub fn device(&self) -> &str {
         self.lanes.device()
     }
 
-    /// The same on the CPU: what this gives, value for value.
+    /// Returns the same on the CPU: what this gives, value for value.
     #[must_use]
     pub fn cpu(&self) -> &Ff1 {
         &self.cpu
@@ -369,8 +369,8 @@ impl DeviceFf1 {
         })
     }
 
-    /// Memory of the device that holds `values`, numerals as in [`DeviceFf1::seal_page_locked`]:
-    /// for values that stay there between steps.
+    /// Returns memory of the device that holds `values`, numerals as in
+    /// [`DeviceFf1::seal_page_locked`]: for values that stay there between steps.
     ///
     /// # Errors
     /// As there; nothing is changed.
@@ -397,7 +397,8 @@ impl DeviceFf1 {
         })
     }
 
-    /// The batch of `values`, numerals of 16 bits, the lower byte first, if the device takes them.
+    /// Returns the batch of `values`, numerals of 16 bits, the lower byte first, if the device
+    /// takes them.
     fn checked<'a>(
         &self,
         tweak: &'a [u8],
@@ -416,7 +417,7 @@ impl DeviceFf1 {
         batch.ok_or(Error::Ff1(Ff1Error::Length { found: length, least, most, radix }))
     }
 
-    /// The longest values that the device takes, in numerals.
+    /// Returns the longest values that the device takes, in numerals.
     fn length_max(&self) -> usize {
         self.cpu
             .lengths()
@@ -436,8 +437,8 @@ fn alike<'a>(cpu: &Ff1, outline: Outline, tweak_bytes: usize) -> (TweakShape<'a>
 }
 
 impl Batch<'_> {
-    /// The shape of a run over `count` values, the bytes of a lane's memory that it takes, and
-    /// `count`.
+    /// Returns the shape of a run over `count` values, the bytes of a lane's memory that it takes,
+    /// and `count`.
     fn of_values(&self, count: usize) -> (Shape, usize, usize) {
         let tiles = count.div_ceil(TILE_VALUES);
         let bytes = tiles * TILE_VALUES * self.shape.value_bytes(self.tweak_stride);

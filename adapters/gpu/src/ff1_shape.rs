@@ -134,7 +134,7 @@ impl Shape {
         self.numerals_bytes() + 2 * self.number_bytes() + 16 + each
     }
 
-    /// The same for a run of `tiles` tiles.
+    /// Returns the same for a run of `tiles` tiles.
     pub(crate) fn of_tiles(&self, tiles: u32) -> Self {
         let mut shape = self.clone();
         let values = tiles as usize * TILE_VALUES;
@@ -166,7 +166,7 @@ impl Shape {
     }
 }
 
-/// 2^128 over `divisor`, rounded down; 2 at least.
+/// Returns 2^128 over `divisor`, rounded down; 2 at least.
 fn over(divisor: u128) -> u128 {
     u128::MAX / divisor + u128::from(divisor.is_power_of_two())
 }

@@ -24,7 +24,7 @@ impl Mode {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::Ctr, Self::Ff1];
 
-    /// Name of the function in the kernel's source.
+    /// Returns the name of the function in the kernel's source.
     #[must_use]
     pub fn function(self) -> &'static str {
         match self {
@@ -76,7 +76,7 @@ impl Kernel {
         }
     }
 
-    /// The source text of the kernel for `mode`, for both compilers.
+    /// Returns the source text of the kernel for `mode`, for both compilers.
     #[must_use]
     pub fn source(&self, mode: Mode) -> String {
         let mut source = format!(

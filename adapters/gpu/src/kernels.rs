@@ -11,18 +11,18 @@ pub use crate::kernel::{Bounds, Kernel, Mode};
 
 const TABLE: &[&[Kernel]] = &[aes::KERNELS, aria::KERNELS, pipo::KERNELS];
 
-/// All rows, in the order in which to show them.
+/// Returns all rows, in the order in which to show them.
 pub fn kernels() -> impl Iterator<Item = &'static Kernel> {
     TABLE.iter().copied().flatten()
 }
 
-/// The names of the ciphers that have a kernel.
+/// Returns the names of the ciphers that have a kernel.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
     kernels().map(|kernel| kernel.cipher).collect()
 }
 
-/// The kernel of `cipher`.
+/// Returns the kernel of `cipher`.
 ///
 /// # Errors
 /// `Error::NoKernel`.

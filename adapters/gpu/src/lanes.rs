@@ -43,7 +43,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// The lane and its page-locked memory, which is as large as that on the device.
+    /// Returns the lane and its page-locked memory, which is as large as that on the device.
     pub(crate) fn staged(&mut self) -> Result<(&mut dyn Lane, &mut [u8]), Fault> {
         let staging = match &mut self.staging {
             Some(staging) => staging,
@@ -54,8 +54,8 @@ impl Worker {
 }
 
 impl Lanes {
-    /// `count` lanes at most, each with `lane_bytes` of the device's memory. They are made when
-    /// they are needed.
+    /// Returns `count` lanes at most, each with `lane_bytes` of the device's memory. They are made
+    /// when they are needed.
     pub(crate) fn new(
         runtime: Arc<dyn Runtime>,
         keyed: Arc<dyn Keyed>,
@@ -66,7 +66,7 @@ impl Lanes {
         Self { runtime, keyed, count: count.max(1), lane_bytes, idle, busy, returned }
     }
 
-    /// Name of the device.
+    /// Returns the name of the device.
     pub(crate) fn device(&self) -> &str {
         &self.runtime.facts().name
     }
@@ -122,8 +122,8 @@ impl Lanes {
         failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 
-    /// A lane that is idle, or a new one, once fewer than all are in use. Who has one needs no
-    /// other to finish.
+    /// Returns a lane that is idle, or a new one, once fewer than all are in use. Who has one needs
+    /// no other to finish.
     fn worker(&self) -> Result<(Worker, Turn<'_>), Fault> {
         let busy = self.returned.wait_while(lock(&self.busy), |busy| *busy >= self.count);
         *busy.unwrap_or_else(PoisonError::into_inner) += 1;

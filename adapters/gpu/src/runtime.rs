@@ -64,19 +64,19 @@ pub(crate) trait Runtime: Send + Sync {
     fn facts(&self) -> &DeviceFacts;
     /// Compiles `source`, which has the kernel for `mode`.
     fn compile(&self, source: &str, mode: Mode) -> Result<Arc<dyn Compiled>, Fault>;
-    /// Memory of this machine that the device reads and writes by itself, zeroed.
+    /// Returns memory of this machine that the device reads and writes by itself, zeroed.
     fn page_locked(&self, bytes: usize) -> Result<Box<dyn HostMemory>, Fault>;
 }
 
 /// A compiled kernel.
 pub(crate) trait Compiled: Send + Sync {
-    /// The kernel with `keys` in the device's memory, where they are zeroed on drop.
+    /// Returns the kernel with `keys` in the device's memory, where they are zeroed on drop.
     fn keyed(&self, keys: &[u32]) -> Result<Arc<dyn Keyed>, Fault>;
 }
 
 /// A kernel with its round keys.
 pub(crate) trait Keyed: Send + Sync {
-    /// A queue of its own with `bytes` of the device's memory, zeroed on drop.
+    /// Returns a queue of its own with `bytes` of the device's memory, zeroed on drop.
     fn lane(&self, bytes: usize) -> Result<Box<dyn Lane>, Fault>;
 }
 

@@ -33,7 +33,7 @@ impl Way {
     pub const ALL: [Self; 6] =
         [Self::CpuOne, Self::CpuAll, Self::Kernel, Self::Copied, Self::Overlapped, Self::Ordinary];
 
-    /// The word for tables and JSON.
+    /// Returns the word for tables and JSON.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -81,16 +81,16 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// The rate of `way`.
+    /// Returns the rate of `way`.
     #[must_use]
     pub fn of(&self, way: Way) -> Rate {
         self.ways[way as usize]
     }
 }
 
-/// The smallest amount from which on the slowest round of `way` beats the fastest of every one of
-/// `rivals`, at that amount and all larger ones of `by_amount` (amounts rising); none if it does
-/// not at the largest.
+/// Returns the smallest amount from which on the slowest round of `way` beats the fastest of every
+/// one of `rivals`, at that amount and all larger ones of `by_amount` (amounts rising); none if it
+/// does not at the largest.
 #[must_use]
 pub fn wins_from(by_amount: &[Rates], way: Way, rivals: &[Way]) -> Option<usize> {
     let wins = |rates: &&Rates| {
@@ -119,8 +119,8 @@ pub(crate) fn on_all_cores<'a, T: Send + 'a, E: Into<Error> + Send + 'static>(
     done.map_err(Into::into)
 }
 
-/// The rates of `rounds` rounds in which each way runs for `slice` at least; a call of `run` does
-/// `amount`. Each way runs once before the clock starts.
+/// Returns the rates of `rounds` rounds in which each way runs for `slice` at least; a call of
+/// `run` does `amount`. Each way runs once before the clock starts.
 pub(crate) fn by_turns(
     rounds: usize,
     slice: Duration,

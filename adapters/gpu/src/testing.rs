@@ -21,14 +21,15 @@ pub enum Failure {
     Download(usize),
 }
 
-/// `device`, which fails as `failure` says. Everything else is done by the real one.
+/// Returns `device`, which fails as `failure` says. Everything else is done by the real one.
 #[must_use]
 pub fn failing(device: &Device, failure: Failure) -> Device {
     let counts = Arc::new(Counts::default());
     Device::over(Arc::new(Failing { inner: device.runtime.clone(), failure, counts }))
 }
 
-/// Machine code of `source` for `architecture`, such as `sm_90`, or what the compiler said.
+/// Returns the machine code of `source` for `architecture`, such as `sm_90`, or what the compiler
+/// said.
 ///
 /// # Errors
 /// The compiler's log, or that there is no compiler.

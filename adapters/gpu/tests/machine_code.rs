@@ -177,8 +177,8 @@ fn check_ff1(what: &str, listing: &Listing) {
     assert!(listing.loops.len() >= 9, "{what}: {:?}", listing.loops);
 }
 
-/// The kernel of FF1 for 16 digits under one tweak and no other values: without what those do not
-/// need, so that all that is left is executed, and can be counted.
+/// Returns the kernel of FF1 for 16 digits under one tweak and no other values: without what those
+/// do not need, so that all that is left is executed, and can be counted.
 fn of_16_digits(source: &str) -> String {
     let any = "const ff1_shape *shape = &given;";
     assert!(source.contains(any), "the kernel's shape is elsewhere");

@@ -69,7 +69,7 @@ pub(crate) fn properties(
     )
 }
 
-/// The schema `root` with one leaf alone.
+/// Returns the schema `root` with one leaf alone.
 pub(crate) fn schema(root: &TypePtr, leaf: usize) -> Option<TypePtr> {
     pruned(root, leaf, &mut 0)
 }

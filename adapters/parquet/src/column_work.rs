@@ -73,7 +73,7 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// The numbers of those of `rows` that have a value.
+    /// Returns the numbers of those of `rows` that have a value.
     fn values_in(&self, rows: &Range<usize>) -> &[usize] {
         let at = |row: usize| self.numbers.partition_point(|number| *number < row);
         &self.numbers[at(rows.start)..at(rows.end)]
@@ -176,7 +176,8 @@ impl GroupWork<'_> {
         column.end()
     }
 
-    /// The index column of the column `at` of the table, which holds nulls only, where it gets one.
+    /// Returns the index column of the column `at` of the table, which holds nulls only, where it
+    /// gets one.
     fn encode_nulls(
         &self,
         at: usize,
@@ -304,7 +305,7 @@ impl GroupWork<'_> {
     }
 }
 
-/// The values of those rows that are kept; all share their memory.
+/// Returns the values of those rows that are kept; all share their memory.
 fn arrays(texts: Texts, numbers: &[usize], kept: &impl Fn(&usize) -> bool) -> Vec<ByteArray> {
     let (text, ends) = texts.into_parts();
     let text = Bytes::from(text.into_bytes());
@@ -319,7 +320,7 @@ fn arrays(texts: Texts, numbers: &[usize], kept: &impl Fn(&usize) -> bool) -> Ve
     arrays
 }
 
-/// A schema of one column of text.
+/// Returns a schema of one column of text.
 fn index_schema(name: &str, optional: bool) -> Result<TypePtr, parquet::errors::ParquetError> {
     let repetition = if optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
     let column = Type::primitive_type_builder(name, Physical::BYTE_ARRAY)

@@ -100,7 +100,7 @@ fn root(schema: &SchemaDescriptor, name: &str) -> Result<usize, ParquetError> {
     }
 }
 
-/// The leaf of the column `name`, and what it is in words if something is nested in it.
+/// Returns the leaf of the column `name`, and what it is in words if something is nested in it.
 fn leaf(
     schema: &SchemaDescriptor,
     name: &str,
@@ -115,7 +115,7 @@ fn leaf(
     Ok(if schema.column(leaf).max_rep_level() > 0 { Err("a list") } else { Ok(leaf) })
 }
 
-/// The leaf of the column `name`, which holds text.
+/// Returns the leaf of the column `name`, which holds text.
 fn text(schema: &SchemaDescriptor, name: &str) -> Result<usize, ParquetError> {
     let wrong =
         |found: &str| ParquetError::NoText { column: name.to_owned(), found: found.to_owned() };

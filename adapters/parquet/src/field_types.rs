@@ -116,7 +116,7 @@ fn all_hold(found: &Struct, fields: &[Field]) -> bool {
 mod tests {
     use super::*;
 
-    /// A value of the type of `field`, and all fields within it.
+    /// Returns a value of the type of `field`, and all fields within it.
     fn whole(field: &Field) -> Value {
         match field.kind {
             STRUCT => Value::Struct(structure(field.inner)),
@@ -135,7 +135,7 @@ mod tests {
         made
     }
 
-    /// The last element of the list `id`, which has structs.
+    /// Returns the last element of the list `id`, which has structs.
     fn last(found: &mut Struct, id: i16) -> &mut Struct {
         match found.list_mut(id).unwrap().last_mut() {
             Some(Value::Struct(inner)) => inner,

@@ -18,7 +18,7 @@ use crate::typed::Typed;
 /// Number of rows that are read at once.
 const BATCH_ROWS: usize = 4096;
 
-/// The column `leaf` of `group` as a file of its own, with those rows that `keep` says.
+/// Returns the column `leaf` of `group` as a file of its own, with those rows that `keep` says.
 ///
 /// - `root`: the schema of the file
 pub(crate) fn filtered(

@@ -132,7 +132,7 @@ impl Footer {
         Ok(read)
     }
 
-    /// The row groups as they are stored.
+    /// Returns the row groups as they are stored.
     pub(crate) fn groups(&self) -> impl Iterator<Item = &Struct> {
         self.file.list(FILE_GROUPS).iter().filter_map(Value::as_struct)
     }
@@ -189,14 +189,14 @@ impl Footer {
     }
 }
 
-/// The footer of a file that was written in memory.
+/// Returns the footer of a file that was written in memory.
 pub(crate) fn of_bytes(file: &[u8]) -> Option<Struct> {
     let end = file.len().checked_sub(TAIL_BYTES as usize)?;
     let length = u32::from_le_bytes(file[end..end + 4].try_into().ok()?) as usize;
     Struct::read(&file[end.checked_sub(length)?..end]).ok().map(|(footer, _)| footer)
 }
 
-/// The column chunks of a row group.
+/// Returns the column chunks of a row group.
 pub(crate) fn chunks(group: &Struct) -> impl Iterator<Item = &Struct> {
     group.list(GROUP_CHUNKS).iter().filter_map(Value::as_struct)
 }
@@ -215,7 +215,7 @@ pub(crate) fn pages(chunk: &Struct) -> Option<(u64, u64)> {
     }
 }
 
-/// An offset and a length, unless one is negative.
+/// Returns an offset and a length, unless one is negative.
 fn place(offset: i64, length: i64) -> Option<(u64, u64)> {
     Some((u64::try_from(offset).ok()?, u64::try_from(length).ok()?))
 }

@@ -92,7 +92,7 @@ fn arrow(text: &[u8], change: &Change<'_>) -> Result<Option<String>, String> {
     Ok(Some(STANDARD.encode([&CONTINUATION[..], &length, &encoded.ipc_message].concat())))
 }
 
-/// The field, with numbers of 32 bits for a dictionary that would overflow.
+/// Returns the field, with numbers of 32 bits for a dictionary that would overflow.
 fn widened(field: &Arc<Field>, change: &Change<'_>) -> Arc<Field> {
     let DataType::Dictionary(numbers, values) = field.data_type() else { return field.clone() };
     let is_narrow =

@@ -260,7 +260,7 @@ impl Pass<'_> {
 }
 
 impl Shared<'_> {
-    /// The work on the row group `number`.
+    /// Returns the work on the row group `number`.
     fn work_on(&self, number: usize) -> Result<Worked, ParquetError> {
         let Self { plan, columns, source, root, batch_rows, stops, .. } = *self;
         let work = GroupWork {

@@ -113,7 +113,7 @@ fn element(column: &Added) -> Struct {
     element
 }
 
-/// A union that holds an empty struct in the field `id`.
+/// Returns a union that holds an empty struct in the field `id`.
 fn holding(id: i16) -> Value {
     let mut union = Struct::default();
     union.set(id, Value::Struct(Struct::default()));

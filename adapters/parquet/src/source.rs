@@ -95,7 +95,7 @@ impl Source {
         })
     }
 
-    /// The `length` bytes at `offset`, which were checked to be there.
+    /// Returns the `length` bytes at `offset`, which were checked to be there.
     pub(crate) fn bytes_at(&self, offset: u64, length: u64) -> Result<Vec<u8>, ParquetError> {
         let mut bytes = vec![0; length as usize];
         self.read_at(offset, &mut bytes)?;

@@ -163,7 +163,7 @@ impl Placed {
     }
 }
 
-/// The Bloom filter of a chunk, if it has one.
+/// Returns the Bloom filter of a chunk, if it has one.
 fn bloom(meta: &Struct, stored: Stored<'_>) -> Result<Option<Vec<u8>>, ()> {
     let Some(offset) = meta.number(META_BLOOM) else { return Ok(None) };
     let offset = u64::try_from(offset).map_err(|_| ())?;
@@ -185,7 +185,7 @@ fn bloom(meta: &Struct, stored: Stored<'_>) -> Result<Option<Vec<u8>>, ()> {
     stored.read(offset, length).map(Some).map_err(|_| ())
 }
 
-/// An offset index whose pages moved.
+/// Returns an offset index whose pages moved.
 fn moved(index: &[u8], by: i64) -> Option<Vec<u8>> {
     let (mut index, _) = Struct::read(index).ok()?;
     for location in index.list_mut(INDEX_LOCATIONS)? {

@@ -93,7 +93,7 @@ impl Struct {
         }
     }
 
-    /// The elements of a list; none where there is no such list.
+    /// Returns the elements of a list; none where there is no such list.
     pub(crate) fn list(&self, id: i16) -> &[Value] {
         match self.get(id) {
             Some(Value::List(_, _, elements)) => elements,
@@ -176,7 +176,7 @@ impl Value {
         }
     }
 
-    /// Number of its type; of a truth value, that of a true one.
+    /// Returns the number of its type; of a truth value, that of a true one.
     pub(crate) fn kind(&self) -> u8 {
         match self {
             Self::Bool(_) => BOOL_TRUE,

@@ -26,7 +26,7 @@ pub(crate) struct Typed<T: DataType> {
 }
 
 impl<T: DataType> Typed<T> {
-    /// The column `leaf` of `group`, which is of type `T`.
+    /// Returns the column `leaf` of `group`, which is of type `T`.
     pub(crate) fn open(
         source: &Source,
         group: &RowGroupMetaData,

@@ -39,7 +39,7 @@ fn usual() -> Scene {
 
 const SEALED: [&str; 3] = ["name", "phone", "memo"];
 
-/// The pages of each column that is not sealed, by its path.
+/// Returns the pages of each column that is not sealed, by its path.
 fn clear_pages(file: &[u8]) -> Vec<(String, Vec<u8>)> {
     let reader = reader(file);
     let columns = reader.metadata().row_groups().iter().flat_map(|group| group.columns());

@@ -41,7 +41,7 @@ impl KeySource for Golden {
     }
 }
 
-/// The bytes that `text`, hexadecimal digits in lines, stands for.
+/// Returns the bytes that `text`, hexadecimal digits in lines, stands for.
 fn bytes(text: &str) -> Vec<u8> {
     let digits: Vec<u8> =
         text.chars().filter_map(|c| c.to_digit(16)).map(|digit| digit as u8).collect();

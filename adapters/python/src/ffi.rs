@@ -36,7 +36,7 @@ pub(crate) struct Imported {
     pub(crate) arrays: Vec<ArrayRef>,
 }
 
-/// The arrays of `object`, which has `__arrow_c_stream__` or `__arrow_c_array__`: texts,
+/// Returns the arrays of `object`, which has `__arrow_c_stream__` or `__arrow_c_array__`: texts,
 /// dictionaries of texts, integers, or nulls alone.
 ///
 /// - `refusal`: the words for arrays of another type, which are not looked at
@@ -108,7 +108,7 @@ fn malformed(found: impl ToString) -> Flaw {
     Flaw::Malformed(found.to_string())
 }
 
-/// All arrays of `stream`.
+/// Returns all arrays of `stream`.
 fn read_stream(mut stream: FFI_ArrowArrayStream) -> Result<Imported, Flaw> {
     let (Some(_), Some(get_schema), Some(get_next)) =
         (stream.release(), stream.get_schema(), stream.get_next())
@@ -150,7 +150,7 @@ fn failure(stream: &mut FFI_ArrowArrayStream, code: c_int) -> Flaw {
     Flaw::Malformed(words.unwrap_or_else(|| format!("the stream failed with code {code}")))
 }
 
-/// The type that `schema` describes, if anybody here reads it.
+/// Returns the type that `schema` describes, if anybody here reads it.
 fn read_field(schema: &FFI_ArrowSchema) -> Result<FieldRef, Flaw> {
     let field = Field::try_from(schema).map_err(malformed)?;
     let kind = field.data_type();
@@ -219,7 +219,7 @@ fn check_numbers(array: &FFI_ArrowArray, kind: &DataType) -> Result<(), Flaw> {
     }
 }
 
-/// A capsule with the type of `field`.
+/// Returns a capsule with the type of `field`.
 pub(crate) fn schema_capsule<'py>(
     py: Python<'py>,
     field: &Field,
@@ -228,7 +228,7 @@ pub(crate) fn schema_capsule<'py>(
     PyCapsule::new_with_value(py, schema, SCHEMA)
 }
 
-/// A capsule with `array`.
+/// Returns a capsule with `array`.
 pub(crate) fn array_capsule<'py>(
     py: Python<'py>,
     array: &ArrayRef,
@@ -237,7 +237,7 @@ pub(crate) fn array_capsule<'py>(
     PyCapsule::new_with_value(py, array, ARRAY)
 }
 
-/// A capsule with a stream of `arrays`, which are of the type of `field`.
+/// Returns a capsule with a stream of `arrays`, which are of the type of `field`.
 pub(crate) fn stream_capsule(
     py: Python<'_>,
     field: FieldRef,

@@ -66,7 +66,7 @@ pub(crate) fn run(
     joined(values, &pieces, results.map(|result| result.expect("every piece is worked on")))
 }
 
-/// The chunks of `values` in pieces: whole for one thread.
+/// Returns the chunks of `values` in pieces: whole for one thread.
 fn pieces(values: &[ArrayRef], threads: usize) -> Vec<Piece> {
     let most = if threads > 1 { PIECE } else { usize::MAX };
     let mut pieces = Vec::new();
@@ -84,7 +84,7 @@ fn pieces(values: &[ArrayRef], threads: usize) -> Vec<Piece> {
     pieces
 }
 
-/// `rows` in chunks as long as those of `values`.
+/// Returns `rows` in chunks as long as those of `values`.
 fn aligned(rows: &[ArrayRef], values: &[ArrayRef]) -> Result<Vec<ArrayRef>, String> {
     let lengths = |arrays: &[ArrayRef]| arrays.iter().map(|array| array.len()).collect::<Vec<_>>();
     let (wanted, found) = (lengths(values), lengths(rows));
@@ -107,7 +107,7 @@ fn aligned(rows: &[ArrayRef], values: &[ArrayRef]) -> Result<Vec<ArrayRef>, Stri
     Ok(wanted.into_iter().map(slice).collect())
 }
 
-/// The pieces put together to chunks.
+/// Returns the pieces put together to chunks.
 fn joined(
     values: &[ArrayRef],
     pieces: &[Piece],

@@ -31,7 +31,7 @@ type Described = (String, Option<String>, Option<String>);
 /// Chunks after the work, how many values do not fit, and the first of them with the reasons.
 type Crypt = (Chunks, usize, Vec<(usize, String)>);
 
-/// The columns that the manifest `text` names, which is not checked: that takes the key.
+/// Returns the columns that the manifest `text` names, which is not checked: that takes the key.
 #[pyfunction]
 pub(crate) fn manifest_columns(text: &str) -> PyResult<(String, Vec<Described>)> {
     let manifest = parse(text)?;
@@ -126,13 +126,13 @@ impl TableCipher {
         })
     }
 
-    /// The name of the table.
+    /// Returns the name of the table.
     #[getter]
     fn table(&self) -> &str {
         &self.table.name
     }
 
-    /// The name of the cipher.
+    /// Returns the name of the cipher.
     #[getter]
     fn cipher(&self) -> &'static str {
         self.table.cipher.name
@@ -144,13 +144,13 @@ impl TableCipher {
         self.table.cipher.caveat
     }
 
-    /// The id of the key.
+    /// Returns the id of the key.
     #[getter]
     fn key_id(&self) -> &str {
         &self.key.id
     }
 
-    /// The version of the key.
+    /// Returns the version of the key.
     #[getter]
     fn key_version(&self) -> u32 {
         self.key.version
@@ -195,7 +195,7 @@ impl TableCipher {
         self.crypt(py, column, values, rows, threads, false)
     }
 
-    /// The index values of ``values``, the column with the number ``column`` in the clear.
+    /// Returns the index values of ``values``, the column with the number ``column`` in the clear.
     #[pyo3(signature = (column, values, threads=None))]
     fn index(
         &self,
@@ -248,7 +248,7 @@ impl TableCipher {
         self.columns.get(column).ok_or_else(|| exception(format!("no column number {column}")))
     }
 
-    /// The words for values of the type `kind`.
+    /// Returns the words for values of the type `kind`.
     fn refusal(&self, column: usize, kind: DataType) -> String {
         format!("column {}: {}", self.table.columns[column].name, ArrayError::Type(kind))
     }

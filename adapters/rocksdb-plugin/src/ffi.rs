@@ -115,7 +115,7 @@ pub(crate) unsafe extern "C" fn sealstone_rocksdb_env_create(
     env
 }
 
-/// `text` for C, up to the first zero byte, which is in no message.
+/// Returns `text` for C, up to the first zero byte, which is in no message.
 fn text(text: &str) -> CString {
     CString::new(text.split('\0').next().unwrap_or_default()).unwrap_or_default()
 }

@@ -34,7 +34,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Generation and changes, for messages.
+    /// Returns the generation and changes, for messages.
     pub(crate) fn age(&self) -> String {
         format!("{}.{}", self.generation, self.changes)
     }
@@ -47,7 +47,7 @@ pub struct AnchorError(pub String);
 
 /// Remembers the newest mark of one store. Serves any number of threads at once.
 pub trait Anchor: Send + Sync {
-    /// The mark; None if none was ever written.
+    /// Returns the mark; None if none was ever written.
     ///
     /// # Errors
     /// The anchor cannot be reached or makes no sense: then the store must not be opened.

@@ -80,13 +80,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Directory and name of `path`; a directory is spelled one way only.
+/// Returns the directory and name of `path`; a directory is spelled one way only.
 pub(crate) fn split(path: &str) -> (String, &str) {
     let (directory, name) = path.rsplit_once('/').unwrap_or((".", path));
     (plain(directory), name)
 }
 
-/// `directory` without empty and idle components.
+/// Returns `directory` without empty and idle components.
 fn plain(directory: &str) -> String {
     let parts: Vec<&str> =
         directory.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
@@ -301,8 +301,8 @@ impl Catalogues {
         Ok(found.synced(name))
     }
 
-    /// The first `synced_bytes` bytes of the log at `path`, whose id is `file_id`, are on stable
-    /// storage.
+    /// Returns the first `synced_bytes` bytes of the log at `path`, whose id is `file_id`, are on
+    /// stable storage.
     pub(crate) fn record_synced(
         &self,
         directory: &str,
@@ -329,7 +329,8 @@ impl Catalogues {
         self.change(&directory, |owned| owned.recovered(name, file_id, whole_bytes))
     }
 
-    /// Before anything is synced that promises something: puts every change on stable storage.
+    /// Called before anything is synced that promises something: puts every change on stable
+    /// storage.
     pub(crate) fn make_durable(&self) -> Result<(), Refusal> {
         if !self.dirty.swap(false, Ordering::AcqRel) {
             return Ok(());
@@ -347,7 +348,7 @@ impl Catalogues {
         Ok(())
     }
 
-    /// Before the file at `path` is removed. Returns whether the caller is to remove it now;
+    /// Called before the file at `path` is removed. Returns whether the caller is to remove it now;
     /// otherwise it goes later, and must be hidden until then.
     pub(crate) fn remove(&self, path: &str) -> Result<bool, Refusal> {
         self.writable(path)?;
@@ -366,7 +367,7 @@ impl Catalogues {
         Ok(now)
     }
 
-    /// Before `to` becomes a link to the file at `from`.
+    /// Called before `to` becomes a link to the file at `from`.
     pub(crate) fn link(&self, from: &str, to: &str) -> Result<(), Refusal> {
         self.writable(to)?;
         let (directory, name) = split(to);
@@ -377,7 +378,7 @@ impl Catalogues {
         self.list(&directory, |owned| owned.adopt(name, info.file_id, synced))
     }
 
-    /// Before the file or directory at `from` gets the name `to`.
+    /// Called before the file or directory at `from` gets the name `to`.
     pub(crate) fn rename(&self, from: &str, to: &str) -> Result<(), Refusal> {
         self.writable(to)?;
         let ((from_directory, from_name), (to_directory, to_name)) = (split(from), split(to));
@@ -405,7 +406,7 @@ impl Catalogues {
         Ok(())
     }
 
-    /// After the rename, whether it succeeded or not.
+    /// Called after the rename, whether it succeeded or not.
     pub(crate) fn renamed(&self, from: &str, to: &str, done: bool) -> Result<(), Refusal> {
         let ((from_directory, from_name), (to_directory, to_name)) = (split(from), split(to));
         if rocksdb_name(to_name).0 != Kind::Loose {
@@ -472,7 +473,7 @@ impl Catalogues {
         if none_left { self.finish_below("") } else { self.finish(&directory) }
     }
 
-    /// Before `directory` is removed: removes its catalogue if nothing else is there.
+    /// Called before `directory` is removed: removes its catalogue if nothing else is there.
     pub(crate) fn remove_directory(&self, directory: &str) -> Result<(), Refusal> {
         let directory = plain(directory);
         self.finish(&directory)?;

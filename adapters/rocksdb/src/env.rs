@@ -146,7 +146,7 @@ impl SealedEnv {
         self.0.io()
     }
 
-    /// An environment for users of `rocksdb/c.h`, on the operating system's files: a
+    /// Returns an environment for users of `rocksdb/c.h`, on the operating system's files: a
     /// `rocksdb_env_t*`, which its owner ends with `rocksdb_env_destroy` once every database in it
     /// is closed. It keeps what it needs, and counts nothing.
     ///
@@ -158,8 +158,8 @@ impl SealedEnv {
         Env::new(Base::Files, false, Some(SealedFiles::new(sealing))).into_c()
     }
 
-    /// The environment for the crate `rocksdb`, for `rocksdb::Options::set_env`. It keeps what it
-    /// needs.
+    /// Returns the environment for the crate `rocksdb`, for `rocksdb::Options::set_env`. It keeps
+    /// what it needs.
     ///
     /// # Panics
     /// If a clone of this environment, or a database opened with it, still lives.

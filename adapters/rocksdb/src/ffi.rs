@@ -52,7 +52,7 @@ pub(crate) use rewriting::{LiveFile, LiveKind, Rewrite};
 pub use table_writer::TableWriter;
 pub use transaction::Transaction;
 
-/// Version of RocksDB that the shim was compiled for: major, minor.
+/// Returns the version of RocksDB that the shim was compiled for: major, minor.
 pub(crate) fn headers_version() -> (i32, i32) {
     let (mut major, mut minor) = (0, 0);
     // SAFETY: two integers of ours.
@@ -60,7 +60,7 @@ pub(crate) fn headers_version() -> (i32, i32) {
     (major, minor)
 }
 
-/// Version of the RocksDB that is loaded: major, minor, patch.
+/// Returns the version of the RocksDB that is loaded: major, minor, patch.
 pub fn version() -> (i32, i32, i32) {
     let (mut major, mut minor, mut patch) = (0, 0, 0);
     // SAFETY: three integers of ours.

@@ -74,7 +74,7 @@ impl SealedFiles {
         &self.catalogues
     }
 
-    /// The cipher of new files.
+    /// Returns the cipher of new files.
     pub(crate) fn cipher(&self) -> &'static Cipher {
         *self.sealer.cipher.read().unwrap_or_else(PoisonError::into_inner)
     }

@@ -12,7 +12,7 @@ pub fn version() -> String {
     format!("{major}.{minor}.{patch}")
 }
 
-/// The releases that this program was built for, such as `7.8`.
+/// Returns the releases that this program was built for, such as `7.8`.
 pub fn built_for() -> String {
     let (major, minor) = crate::ffi::headers_version();
     format!("{major}.{minor}")

@@ -22,7 +22,7 @@ pub(crate) use version_edit::{Blob, Garbage, Table};
 /// Bytes of a blob file besides its values: a header of 30 and a footer of 32.
 const BLOB_FRAME_BYTES: u64 = 30 + 32;
 
-/// The number of the MANIFEST that the content of a file `CURRENT` names.
+/// Returns the number of the MANIFEST that the content of a file `CURRENT` names.
 ///
 /// # Errors
 /// [`ManifestError::NotCurrent`] for anything but `MANIFEST-`, digits and a line feed.
@@ -59,8 +59,9 @@ impl Family {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// Number and length in bytes of its blob files. One is part of the database as long as a table
-    /// begins in it, or one does in an older file and some of its values are not garbage.
+    /// Returns the number and length in bytes of its blob files. One is part of the database as
+    /// long as a table begins in it, or one does in an older file and some of its values are not
+    /// garbage.
     pub(crate) fn blob_files(&self) -> impl Iterator<Item = (u64, u64)> {
         let referred: BTreeSet<u64> =
             self.tables.values().filter_map(|table| table.oldest_blob).collect();
@@ -100,12 +101,12 @@ impl LiveSet {
         self.families.values().map(|family| family.log_number).min().unwrap_or(0)
     }
 
-    /// Every table with its column family.
+    /// Returns every table with its column family.
     pub(crate) fn tables(&self) -> impl Iterator<Item = &Table> {
         self.families.values().flat_map(|family| family.tables.values())
     }
 
-    /// Number and length of every blob file.
+    /// Returns the number and length of every blob file.
     pub(crate) fn blob_files(&self) -> impl Iterator<Item = (u64, u64)> {
         self.families.values().flat_map(Family::blob_files)
     }
@@ -152,8 +153,8 @@ impl Replay {
         })
     }
 
-    /// The live set at the end. A group of records that is not complete does not count, as in
-    /// RocksDB.
+    /// Returns the live set at the end. A group of records that is not complete does not count, as
+    /// in RocksDB.
     ///
     /// # Errors
     /// [`ManifestError::Damaged`] where there was no record at all, or none that says which numbers

@@ -52,7 +52,7 @@ impl CipherMeter {
         self.decrypted_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// All of it.
+    /// Returns all of it.
     pub(crate) fn work(&self) -> CipherWork {
         CipherWork {
             encrypted_bytes: self.encrypted_bytes.load(Ordering::Relaxed),

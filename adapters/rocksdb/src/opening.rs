@@ -29,7 +29,7 @@ impl Header {
         Ok(Self { bytes, got })
     }
 
-    /// The bytes that there are.
+    /// Returns the bytes that there are.
     pub(crate) fn stored(&self) -> &[u8] {
         &self.bytes[..self.got]
     }

@@ -137,8 +137,8 @@ pub fn open(dir: &Path, sealing: Sealing, from_plain: bool) -> Result<Db, Reseal
     Err(lack::explain("open", dir, &refused, contents, remedy).into())
 }
 
-/// The cipher of the store in `dir`, by its newest control file. None if that is in the clear or
-/// missing.
+/// Returns the cipher of the store in `dir`, by its newest control file. None if that is in the
+/// clear or missing.
 ///
 /// # Errors
 /// A directory that cannot be read.

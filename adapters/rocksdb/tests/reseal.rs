@@ -81,7 +81,7 @@ impl Site {
         SealedEnv::with(self.sealing(cipher)).open(&self.path(), &options())
     }
 
-    /// A database with tables on several levels, still open.
+    /// Returns a database with tables on several levels, still open.
     fn filled(&self, cipher: &str) -> Db {
         let db = self.open(cipher).unwrap();
         fill(&db);
@@ -143,7 +143,7 @@ fn options() -> DbOptions {
     options
 }
 
-/// The same without RocksDB's own compactions, which would take over part of the work.
+/// Returns the same without RocksDB's own compactions, which would take over part of the work.
 fn still() -> DbOptions {
     let mut options = options();
     options.text.push_str(";disable_auto_compactions=true");
@@ -233,7 +233,7 @@ impl Acknowledged {
     }
 }
 
-/// The generation of a value, which must be one of entry `n`.
+/// Returns the generation of a value, which must be one of entry `n`.
 fn generation_of(n: u32, stored: &[u8]) -> u32 {
     let text = std::str::from_utf8(stored).unwrap();
     let generation = text.split(' ').nth(2).unwrap().parse().unwrap();

@@ -27,7 +27,8 @@ impl Site {
         self.env().open(&self.path(name), &wanted).unwrap()
     }
 
-    /// A closed database with tables on two levels, a blob file, and a log with synced writes.
+    /// Returns a closed database with tables on two levels, a blob file, and a log with synced
+    /// writes.
     fn store(&self, name: &str) -> PathBuf {
         let db = self.open(name, "");
         write(&db, 0..400, 100);
@@ -62,7 +63,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The files in `dir` whose names begin and end like this, in order.
+/// Returns the files in `dir` whose names begin and end like this, in order.
 fn named(dir: &Path, begin: &str, end: &str) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = fs::read_dir(dir)
         .unwrap()
@@ -82,7 +83,7 @@ fn only(dir: &Path, begin: &str, end: &str) -> PathBuf {
     found.remove(0)
 }
 
-/// Everything below `dir`.
+/// Returns everything below `dir`.
 fn all(dir: &Path) -> Vec<PathBuf> {
     let mut files = named(dir, "", "");
     for entry in fs::read_dir(dir).unwrap() {

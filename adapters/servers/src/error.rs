@@ -216,7 +216,7 @@ fn lines(said: &[String]) -> String {
     said.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// The processes `pids` in words.
+/// Returns the processes `pids` in words.
 pub(crate) fn processes(pids: &[i32]) -> String {
     pids.iter().map(|pid| format!("process {pid}")).collect::<Vec<_>>().join(", ")
 }

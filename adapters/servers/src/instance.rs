@@ -59,16 +59,18 @@ pub trait ServerKind {
         Ok(())
     }
 
-    /// The program with its arguments, for a server in `dir` that listens on `port` of 127.0.0.1.
+    /// Returns the program with its arguments, for a server in `dir` that listens on `port` of
+    /// 127.0.0.1.
     ///
     /// # Errors
     /// [`LabError::NoProgram`].
     fn command(dir: &Path, port: u16, options: &Self::Options) -> Result<Command, LabError>;
 
-    /// An argument of that command that no other process has: by it a process is recognised.
+    /// Returns an argument of that command that no other process has: by it a process is
+    /// recognised.
     fn mark(dir: &Path) -> PathBuf;
 
-    /// The port that `options` demand.
+    /// Returns the port that `options` demand.
     fn fixed_port(_options: &Self::Options) -> Option<u16> {
         None
     }
@@ -104,8 +106,8 @@ pub trait ServerKind {
         false
     }
 
-    /// The lines that say why it did not start, most important first, given its log and what it
-    /// printed.
+    /// Returns the lines that say why it did not start, most important first, given its log and
+    /// what it printed.
     fn said(log: &str, output: &str) -> Vec<String>;
 }
 
@@ -321,30 +323,30 @@ impl<K: ServerKind> Instance<K> {
         self.pid().is_some()
     }
 
-    /// The process, if it runs.
+    /// Returns the process, if it runs.
     pub fn pid(&mut self) -> Option<i32> {
         self.process.as_mut().and_then(|process| process.is_running().then(|| process.pid()))
     }
 
-    /// Port on 127.0.0.1.
+    /// Returns the port on 127.0.0.1.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// `127.0.0.1:PORT`.
+    /// Returns `127.0.0.1:PORT`.
     #[must_use]
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Directory of the server.
+    /// Returns the directory of the server.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The log.
+    /// Returns the log.
     #[must_use]
     pub fn log_path(&self) -> PathBuf {
         self.dir.join(K::LOG)

@@ -47,7 +47,7 @@ pub struct Listed {
 }
 
 impl Lab {
-    /// A lab without servers in `dir`, which need not be there.
+    /// Returns a lab without servers in `dir`, which need not be there.
     #[must_use]
     pub fn new(dir: &Path) -> Self {
         Self { dir: dir.to_owned(), servers: Vec::new() }
@@ -187,7 +187,7 @@ impl Lab {
     }
 }
 
-/// The labs that there are in `dir`: itself, if it is one, and its subdirectories, by name.
+/// Returns the labs that there are in `dir`: itself, if it is one, and its subdirectories, by name.
 ///
 /// # Errors
 /// [`LabError::Io`] if the directory cannot be read.
@@ -258,7 +258,8 @@ mod tests {
         }
     }
 
-    /// A lab of three kinds; each is `(name, whether it runs, whether it starts and stops)`.
+    /// Returns a lab of three kinds; each is `(name, whether it runs, whether it starts and
+    /// stops)`.
     fn lab(kinds: [(&'static str, bool, bool); 3]) -> (Lab, Rc<RefCell<Vec<String>>>) {
         let notes = Rc::<RefCell<Vec<String>>>::default();
         let mut lab = Lab::new(Path::new("lab"));

@@ -18,7 +18,7 @@ pub fn read_from(path: &Path, start: u64) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The last lines of `text` that are not empty, `most` at most.
+/// Returns the last lines of `text` that are not empty, `most` at most.
 #[must_use]
 pub fn tail(text: &str, most: usize) -> Vec<String> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

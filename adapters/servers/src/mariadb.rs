@@ -280,7 +280,7 @@ impl MariaDb {
         format!("mysql://{USER}@{}/{DATABASE}?defaults-file={secrets}{tls}", self.address())
     }
 
-    /// The file with its user's password, in the form of MariaDB's own files of settings.
+    /// Returns the file with its user's password, in the form of MariaDB's own files of settings.
     #[must_use]
     pub fn secrets_path(&self) -> PathBuf {
         self.dir().join(SECRETS)
@@ -304,7 +304,7 @@ fn temporary_dir(dir: &Path) -> PathBuf {
     dir.join("tmp")
 }
 
-/// The argument that no other process has.
+/// Returns the argument that no other process has.
 fn mark(dir: &Path) -> PathBuf {
     PathBuf::from(format!("--datadir={}", data_dir(dir).display()))
 }

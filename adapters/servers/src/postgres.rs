@@ -263,7 +263,7 @@ impl Postgres {
         format!("postgres://{USER}@{}/{DATABASE}?passfile={secrets}{tls}", self.address())
     }
 
-    /// The file with its user's password, in the form of PostgreSQL's own password files.
+    /// Returns the file with its user's password, in the form of PostgreSQL's own password files.
     #[must_use]
     pub fn secrets_path(&self) -> PathBuf {
         self.dir().join(SECRETS)

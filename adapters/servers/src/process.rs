@@ -42,7 +42,7 @@ impl Process {
         }
     }
 
-    /// The one that another process started as `pid`; `None` if it has ended.
+    /// Returns the one that another process started as `pid`; `None` if it has ended.
     pub fn found(pid: i32, mark: &Path) -> Option<Self> {
         is_marked(pid, mark).then(|| Self {
             pid,

@@ -279,31 +279,31 @@ impl PyKmip {
         self.instance.leave_running();
     }
 
-    /// The process, if it runs.
+    /// Returns the process, if it runs.
     pub fn pid(&mut self) -> Option<i32> {
         self.instance.pid()
     }
 
-    /// Port on 127.0.0.1.
+    /// Returns the port on 127.0.0.1.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.instance.port()
     }
 
-    /// `127.0.0.1:PORT`.
+    /// Returns `127.0.0.1:PORT`.
     #[must_use]
     pub fn address(&self) -> String {
         self.instance.address()
     }
 
-    /// The file that leads a client to the key: `kmip:` and this path is a key source. There is
-    /// none for a server that was given its certificates.
+    /// Returns the file that leads a client to the key: `kmip:` and this path is a key source.
+    /// There is none for a server that was given its certificates.
     #[must_use]
     pub fn address_file(&self) -> PathBuf {
         self.instance.dir().join(ADDRESS_FILE)
     }
 
-    /// The log.
+    /// Returns the log.
     #[must_use]
     pub fn log_path(&self) -> PathBuf {
         self.instance.log_path()

@@ -241,7 +241,7 @@ impl Redis {
         data_dir(self.dir())
     }
 
-    /// The port on which it talks to the other nodes of its cluster.
+    /// Returns the port on which it talks to the other nodes of its cluster.
     #[must_use]
     pub fn bus_port(&self) -> u16 {
         bus_port(self.port())

@@ -16,13 +16,13 @@ static SERVERS: &[&Server] = &[
     &crate::pykmip::SERVER,
 ];
 
-/// All servers, in the order of the table.
+/// Returns all servers, in the order of the table.
 #[must_use]
 pub fn servers() -> &'static [&'static Server] {
     SERVERS
 }
 
-/// The server `name`.
+/// Returns the server `name`.
 ///
 /// # Errors
 /// [`LabError::UnknownServer`], with the names that there are.

@@ -57,7 +57,7 @@ pub(crate) fn hand_over(
     Ok(())
 }
 
-/// `path` as it stands within an address.
+/// Returns `path` as it stands within an address.
 pub(crate) fn escaped(path: &Path) -> String {
     let text = path.to_string_lossy();
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);

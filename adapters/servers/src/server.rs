@@ -59,19 +59,19 @@ impl Settings {
         self.0.insert(name, value.into());
     }
 
-    /// The value of `name`, if it is set.
+    /// Returns the value of `name`, if it is set.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// The value of `name` as a path, if it is set.
+    /// Returns the value of `name` as a path, if it is set.
     #[must_use]
     pub fn path(&self, name: &str) -> Option<&Path> {
         self.get(name).map(Path::new)
     }
 
-    /// All that is set: names with their values.
+    /// Returns all that is set: names with their values.
     pub fn all(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.0.iter().map(|(name, value)| (*name, value.as_str()))
     }
@@ -82,7 +82,7 @@ impl Settings {
         self.0.is_empty()
     }
 
-    /// The value of `name` as a number, if it is set.
+    /// Returns the value of `name` as a number, if it is set.
     ///
     /// # Errors
     /// [`LabError::Setting`], for the server `server`.
@@ -107,7 +107,7 @@ impl Settings {
 /// Servers of one kind in the directory of a lab. They end with the value, at once, unless
 /// [`Running::leave_running`] is called.
 pub trait Running: Debug {
-    /// The processes that run.
+    /// Returns the processes that run.
     fn pids(&mut self) -> Vec<i32>;
 
     /// Refuses servers that were never complete, and so cannot be started again.

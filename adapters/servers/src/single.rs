@@ -40,7 +40,7 @@ pub struct Single<K: SingleKind> {
     _lock: Flock<File>,
 }
 
-/// The directory of a server within that of the lab.
+/// Returns the directory of a server within that of the lab.
 fn directory(row: &str) -> String {
     format!("lab.{row}")
 }
@@ -84,7 +84,7 @@ impl<K: SingleKind> Single<K> {
         K::uri(&self.server)
     }
 
-    /// The server itself.
+    /// Returns the server itself.
     pub fn server(&mut self) -> &mut Instance<K> {
         &mut self.server
     }

@@ -24,8 +24,8 @@ pub fn is_installed(program: &Program, name: &str) -> bool {
     found.is_ok()
 }
 
-/// A directory that the user of a server can reach, where that is another one than who runs the
-/// test.
+/// Returns a directory that the user of a server can reach, where that is another one than who runs
+/// the test.
 ///
 /// # Panics
 /// Where none can be made.

@@ -188,7 +188,7 @@ impl ServerKind for Kind {
     }
 }
 
-/// The file of the unit.
+/// Returns the file of the unit.
 fn disk(dir: &Path, options: &TgtOptions) -> PathBuf {
     options.disk.clone().unwrap_or_else(|| dir.join(DISK))
 }
@@ -226,8 +226,8 @@ fn tgtadm(
     Err(LabError::Command { attempt, port, found, log: dir.join(Kind::LOG) })
 }
 
-/// The version of the tgtd that [`PROGRAM`] finds, or of the one at `program`; none if it does not
-/// say.
+/// Returns the version of the tgtd that [`PROGRAM`] finds, or of the one at `program`; none if it
+/// does not say.
 #[must_use]
 pub fn version(program: Option<&Path>) -> Option<String> {
     let said = Command::new(PROGRAM.find(program).ok()?)
@@ -258,7 +258,7 @@ impl Tgt {
         format!("iscsi://{address}:{}/{target}/{LUN}", self.port())
     }
 
-    /// The file of its unit.
+    /// Returns the file of its unit.
     #[must_use]
     pub fn disk(&self) -> PathBuf {
         disk(self.dir(), self.options())

@@ -49,7 +49,7 @@ impl Identity {
         }
     }
 
-    /// A command that runs `program` so. The process that it starts becomes the program.
+    /// Returns a command that runs `program` so. The process that it starts becomes the program.
     pub(crate) fn command(&self, program: &Path) -> Command {
         match *self {
             Self::Own => Command::new(program),
@@ -85,7 +85,7 @@ impl Identity {
         chown(path, Some(uid), Some(gid)).map_err(|error| io("give the server its", path, error))
     }
 
-    /// User and group whose the server's files are, where they are not this process's.
+    /// Returns the user and group whose the server's files are, where they are not this process's.
     pub(crate) fn owner(&self) -> Option<(u32, u32)> {
         match *self {
             Self::User { uid, gid } => Some((uid, gid)),
@@ -94,7 +94,7 @@ impl Identity {
     }
 }
 
-/// A command in a user namespace, to which the program and its arguments are added.
+/// Returns a command in a user namespace, to which the program and its arguments are added.
 fn namespace(uid: u32, gid: u32) -> Command {
     let mut command = Command::new("unshare");
     command

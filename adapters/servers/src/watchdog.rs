@@ -91,8 +91,8 @@ fn shell() -> MutexGuard<'static, Option<Child>> {
     SHELL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The shell, with nothing of this process's but the pipe: what holds our output open, or our
-/// directory, would be waited for.
+/// Returns the shell, with nothing of this process's but the pipe: what holds our output open, or
+/// our directory, would be waited for.
 fn start_shell() -> Option<Child> {
     let mut command = Command::new("/bin/sh");
     command

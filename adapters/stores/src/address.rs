@@ -71,14 +71,14 @@ pub(crate) fn unknown_parameter(name: &str, known: &[&str]) -> String {
     }
 }
 
-/// User and password in `USER:PASSWORD`, `:PASSWORD` or `USER`.
+/// Returns the user and password in `USER:PASSWORD`, `:PASSWORD` or `USER`.
 pub(crate) fn credentials(text: &str) -> (Option<String>, Option<Password>) {
     let (user, password) =
         text.split_once(':').map_or((text, None), |(user, password)| (user, Some(password)));
     ((!user.is_empty()).then(|| decoded(user)), password.map(|password| decoded(password).into()))
 }
 
-/// `text` with the letters that `%41` and the like stand for.
+/// Returns `text` with the letters that `%41` and the like stand for.
 pub(crate) fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }

@@ -13,12 +13,12 @@ static ENGINES: &[&dyn AtRest] = &[
     &crate::mongodb::AT_REST,
 ];
 
-/// Every engine whose files this build can seal.
+/// Returns every engine whose files this build can seal.
 pub fn engines() -> impl Iterator<Item = &'static dyn AtRest> {
     ENGINES.iter().copied()
 }
 
-/// Every server whose files this build can seal.
+/// Returns every server whose files this build can seal.
 pub fn servers() -> impl Iterator<Item = &'static dyn SealedServer> {
     engines().filter_map(AtRest::server)
 }

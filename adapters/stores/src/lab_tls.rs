@@ -21,15 +21,16 @@ use sealstone_store::{StoreError, TLS, Tunnel, Variant};
 /// Name of their directory within that of a lab, as one of its own files.
 const DIRECTORY: &str = "lab.tls";
 
-/// The choice of the layer `wire` for a store whose server speaks TLS. Every client has it from
-/// rustls.
+/// Returns the choice of the layer `wire` for a store whose server speaks TLS. Every client has it
+/// from rustls.
 #[must_use]
 pub fn tunnel() -> Tunnel {
     Tunnel { suite: TLS, path: "rustls", caveats: Vec::new() }
 }
 
-/// The directory with certificates for the server of `variant` in `dir`, which is made: that of the
-/// authority in `ca.pem`, the server's in `server.pem`; none where the variant has no TLS.
+/// Returns the directory with certificates for the server of `variant` in `dir`, which is made:
+/// that of the authority in `ca.pem`, the server's in `server.pem`; none where the variant has no
+/// TLS.
 ///
 /// # Errors
 /// A suite that no server speaks, files that cannot be written.

@@ -23,8 +23,8 @@ use crate::at_rest::{SealedServer, Sealing};
 /// Id of that key.
 const KEY_ID: &str = "compare";
 
-/// The key of stores that stay in `keep`, or are removed if it is absent; and what to tell the user
-/// about it.
+/// Returns the key of stores that stay in `keep`, or are removed if it is absent; and what to tell
+/// the user about it.
 ///
 /// # Errors
 /// A key file that cannot be read or made.
@@ -128,7 +128,7 @@ enum RunKeyError {
     Directory(std::io::Error),
 }
 
-/// The key in `file`, which is created if it does not exist.
+/// Returns the key in `file`, which is created if it does not exist.
 ///
 /// # Errors
 /// A key file that cannot be read or made.
@@ -142,7 +142,8 @@ fn kept(keep: &Path, file: &Path) -> String {
     format!("the stores kept in {} are sealed with the key in {}", keep.display(), file.display())
 }
 
-/// The key file of the directory `keep`: next to it, so that the key is not among what it seals.
+/// Returns the key file of the directory `keep`: next to it, so that the key is not among what it
+/// seals.
 fn beside(keep: &Path) -> PathBuf {
     let mut name = keep.file_name().unwrap_or_default().to_os_string();
     name.push(".key");

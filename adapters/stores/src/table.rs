@@ -54,13 +54,13 @@ pub enum UnknownStore {
     },
 }
 
-/// All of them, the default first.
+/// Returns all of them, the default first.
 #[must_use]
 pub fn stores() -> &'static [&'static StoreKind] {
     STORES
 }
 
-/// The store called `name`.
+/// Returns the store called `name`.
 ///
 /// # Errors
 /// A name that is in no row, or whose feature is off.

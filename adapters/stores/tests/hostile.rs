@@ -91,8 +91,8 @@ impl Peer {
     }
 }
 
-/// The error of `connect` on `server`, which must come soon, be two lines, and hold nothing that is
-/// not ours to say.
+/// Returns the error of `connect` on `server`, which must come soon, be two lines, and hold nothing
+/// that is not ours to say.
 fn refusal<T>(server: &Hostile, connect: impl FnOnce(u16) -> Result<T, String>) -> String {
     let begin = Instant::now();
     let Err(error) = connect(server.port) else { panic!("it was let in") };
@@ -136,7 +136,7 @@ fn table(scheme: &str, port: u16) -> Result<(), String> {
     tables::connect(&options, "people").map(drop).map_err(|error| error.to_string())
 }
 
-/// A message of PostgreSQL.
+/// Returns a message of PostgreSQL.
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len() + 4).unwrap();
     [&[kind][..], &length.to_be_bytes(), body].concat()
@@ -158,7 +158,7 @@ fn let_in(peer: &mut Peer) -> Option<()> {
     peer.say(&[message(b'R', &[0; 4]), message(b'Z', b"I")].concat())
 }
 
-/// An error of PostgreSQL with the code `code`.
+/// Returns an error of PostgreSQL with the code `code`.
 fn error(code: &str, text: &str, more: &[(u8, &str)]) -> Vec<u8> {
     let mut body = Vec::new();
     for (field, value) in
@@ -172,7 +172,7 @@ fn error(code: &str, text: &str, more: &[(u8, &str)]) -> Vec<u8> {
     message(b'E', &body)
 }
 
-/// A packet of MySQL.
+/// Returns a packet of MySQL.
 fn packet(number: u8, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len()).unwrap().to_le_bytes();
     [&length[..3], &[number], body].concat()

@@ -30,8 +30,8 @@ enum Servers {
     Set(ReplicaSet),
 }
 
-/// A single server and a replica set, each in its own directory; none, with a SKIP, if there is no
-/// mongod.
+/// Returns a single server and a replica set, each in its own directory; none, with a SKIP, if
+/// there is no mongod.
 fn servers(name: &str) -> Vec<(tempfile::TempDir, Servers)> {
     if !is_installed(&mongod::PROGRAM, name) {
         return Vec::new();
@@ -317,8 +317,8 @@ impl Wiretap {
         self.heard.lock().unwrap().windows(words.len()).any(|heard| heard == words)
     }
 
-    /// The suites that servers chose: each first message of theirs is a handshake (22) of TLS, a
-    /// ServerHello (2) with random numbers, the client's session, and the suite.
+    /// Returns the suites that servers chose: each first message of theirs is a handshake (22) of
+    /// TLS, a ServerHello (2) with random numbers, the client's session, and the suite.
     fn suites(&self) -> Vec<[u8; 2]> {
         const LEGACY: [u8; 2] = [3, 3];
         const RANDOM: usize = 32;
@@ -361,7 +361,7 @@ fn without_tls(dir: &Path) -> PathBuf {
     path
 }
 
-/// The port of the first member of the set in `place`.
+/// Returns the port of the first member of the set in `place`.
 fn first_port(place: &Path) -> u16 {
     let record = fs::read_to_string(place.join("member-1/mongod.toml")).unwrap();
     record.lines().find_map(|line| line.strip_prefix("port = ")).unwrap().parse().unwrap()

@@ -18,8 +18,8 @@ use sealstone_store::{Field, Kind, OpenStore, Record, Store, Table, Transaction}
 use sealstone_stores::mysql::{Mysql, MysqlOptions, MysqlStore};
 use sql::{options, record_of, table};
 
-/// A server to test on, in its directory; it ends with the value. None, with a SKIP, if there is no
-/// MariaDB.
+/// Returns a server to test on, in its directory; it ends with the value. None, with a SKIP, if
+/// there is no MariaDB.
 fn server(name: &str, options: ServerOptions) -> Option<(tempfile::TempDir, Server)> {
     if !is_installed(&mariadb::PROGRAM, name) {
         return None;

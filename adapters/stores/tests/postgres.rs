@@ -20,8 +20,8 @@ use sealstone_store::{
 use sealstone_stores::postgres::{Postgres, PostgresOptions, PostgresStore};
 use sql::{options, record, record_of, table};
 
-/// A server to test on, in its directory; it ends with the value. None, with a SKIP, if there is no
-/// PostgreSQL.
+/// Returns a server to test on, in its directory; it ends with the value. None, with a SKIP, if
+/// there is no PostgreSQL.
 fn server(name: &str, options: ServerOptions) -> Option<(tempfile::TempDir, Server)> {
     if !is_installed(&postgres::PROGRAM, name) {
         return None;

@@ -65,7 +65,7 @@ fn options(tables: &[Arc<Table>]) -> StoreOptions {
     StoreOptions { cache_bytes: 0, tables: tables.to_vec(), sync_writes: false }
 }
 
-/// The server itself, asked directly.
+/// Returns the server itself, asked directly.
 fn direct(server: &redis::Redis) -> Connection {
     Client::open(server.uri()).unwrap().get_connection().unwrap()
 }

@@ -49,13 +49,13 @@ static LINKS: [Link; 4] = [
     },
 ];
 
-/// All links, in the order in which to show them.
+/// Returns all links, in the order in which to show them.
 #[must_use]
 pub fn links() -> &'static [Link] {
     &LINKS
 }
 
-/// The link called `name`, if there is one.
+/// Returns the link called `name`, if there is one.
 #[must_use]
 pub fn link(name: &str) -> Option<&'static Link> {
     LINKS.iter().find(|link| link.name.eq_ignore_ascii_case(name))
@@ -131,8 +131,8 @@ impl Namespace {
     }
 }
 
-/// A command that says in its environment which run started it, so that [`remove_orphans`] ends
-/// what it becomes if that run is killed. Start it within [`Namespace::run`].
+/// Returns a command that says in its environment which run started it, so that [`remove_orphans`]
+/// ends what it becomes if that run is killed. Start it within [`Namespace::run`].
 #[must_use]
 pub fn command(program: &str) -> Command {
     let mut command = Command::new(program);
@@ -199,7 +199,7 @@ impl Links {
         Ok(links)
     }
 
-    /// The address of end 0 or 1; that of IPv6 only where the kernel has IPv6.
+    /// Returns the address of end 0 or 1; that of IPv6 only where the kernel has IPv6.
     #[must_use]
     pub fn address(&self, end: usize, is_ipv6: bool) -> IpAddr {
         if is_ipv6 { ADDRESSES_6[end].into() } else { ADDRESSES[end].into() }

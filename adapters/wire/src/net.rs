@@ -17,7 +17,7 @@ pub struct Net {
 }
 
 impl Net {
-    /// The network that it is in: the same without the bits behind the prefix.
+    /// Returns the network that it is in: the same without the bits behind the prefix.
     #[must_use]
     pub fn network(self) -> Self {
         let behind = |all: u32| all.saturating_sub(u32::from(self.prefix_bits));

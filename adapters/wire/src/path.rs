@@ -137,13 +137,13 @@ impl Path {
         self.state.tally.now()
     }
 
-    /// Name of its device.
+    /// Returns the name of its device.
     #[must_use]
     pub fn device(&self) -> &str {
         self.state.tun.name()
     }
 
-    /// Length of the longest packet that its device hands over now, in bytes.
+    /// Returns the length of the longest packet that its device hands over now, in bytes.
     ///
     /// # Errors
     /// [`WireError::Device`].
@@ -200,7 +200,7 @@ impl Drop for Path {
     }
 }
 
-/// Room for many datagrams, several in a message, and none that anybody fragments.
+/// Returns room for many datagrams, several in a message, and none that anybody fragments.
 fn prepare(socket: &UdpSocket) -> Result<(), WireError> {
     let failed = |attempted| move |found| WireError::Socket { attempted, found };
     let bytes = SOCKET_BUFFER_BYTES;

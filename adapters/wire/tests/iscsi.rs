@@ -12,7 +12,7 @@ use sealstone_wire::iscsi::{Address, IscsiDevice, IscsiError, Options};
 
 const BYTES: u64 = 8 << 20;
 
-/// A target, and the directory that it lives in; says SKIP where there is none.
+/// Returns a target, and the directory that it lives in; says SKIP where there is none.
 fn target(name: &str, options: TgtOptions) -> Option<(Tgt, tempfile::TempDir)> {
     let skip =
         |reason: &str| println!("SKIP: {name}: {}", reason.lines().next().unwrap_or_default());

@@ -147,7 +147,7 @@ fn numbers_of_64_bits_and_what_iproute2_says_beside_are_read() {
     }
 }
 
-/// The keys of the texts above in any form must not be in `error`.
+/// Returns the keys of the texts above in any form must not be in `error`.
 fn without_keys(error: &Unreadable) -> String {
     let said = error.to_string();
     assert!(!said.contains("0203") && !said.contains("02 03"), "{said}");

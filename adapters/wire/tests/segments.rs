@@ -22,7 +22,7 @@ impl Random {
     }
 }
 
-/// A sum as RFC 1071 has it, written another way than in the crate.
+/// Returns a sum as RFC 1071 has it, written another way than in the crate.
 fn sum(pieces: &[&[u8]]) -> u16 {
     let all = pieces.concat();
     let words =
@@ -40,7 +40,7 @@ fn ip_bytes(packet: &[u8]) -> usize {
     if packet[0] >> 4 == 4 { usize::from(packet[0] & 15) * 4 } else { 40 }
 }
 
-/// Sum of a transport header's protocol and length with the addresses.
+/// Returns the sum of a transport header's protocol and length with the addresses.
 fn pseudo(packet: &[u8]) -> u16 {
     let length = (packet.len() - ip_bytes(packet)) as u16;
     sum(&[addresses(packet), &[0, 6], &length.to_be_bytes()])

@@ -170,7 +170,8 @@ pub fn look(dir: &Path) -> Result<Account, CheckError> {
     Ok(account)
 }
 
-/// Name of the key in the engine's settings, which are in the clear in the data directory `dir`.
+/// Returns the name of the key in the engine's settings, which are in the clear in the data
+/// directory `dir`.
 fn key_id(dir: &Path) -> Option<String> {
     let text =
         String::from_utf8_lossy(&sealstone_file::input::read(&dir.join(TURTLE)).ok()?).into_owned();
@@ -180,7 +181,7 @@ fn key_id(dir: &Path) -> Option<String> {
     Some(value.trim_matches('"').to_owned()).filter(|id| !id.is_empty())
 }
 
-/// The account of a file of which nobody knows what is in it.
+/// Returns the account of a file of which nobody knows what is in it.
 fn unread(name: &Path, error: &io::Error) -> FileAccount {
     FileAccount {
         name: name.to_string_lossy().into_owned(),
@@ -279,7 +280,7 @@ mod tests {
     use crate::PAGE_SKIP_BYTES as PAGE_AT;
     use crate::header::PAGE_ENCRYPTED;
 
-    /// A data file with one block: format 1, cipher 2, no flags, key version `version`.
+    /// Returns a data file with one block: format 1, cipher 2, no flags, key version `version`.
     fn data_file(version: u8) -> Vec<u8> {
         let content =
             [&MAGIC[..], &[1, 0, 2, 0, 0, 0, 0, 0, version], &[0x33; HEADER_BYTES - 12]].concat();

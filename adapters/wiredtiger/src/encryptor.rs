@@ -68,7 +68,7 @@ impl Encryptor {
         }
     }
 
-    /// The pages of this opening.
+    /// Returns the pages of this opening.
     #[must_use]
     pub fn pages(&self) -> &EnginePages {
         &self.pages

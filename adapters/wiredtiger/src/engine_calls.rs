@@ -64,8 +64,8 @@ impl Opening {
         self.journal.is_kept()
     }
 
-    /// A new journal file, made ready and renamed, with its first two records. The next one begins
-    /// at byte 256.
+    /// Returns a new journal file, made ready and renamed, with its first two records. The next one
+    /// begins at byte 256.
     ///
     /// # Errors
     /// As those of files.
@@ -85,7 +85,7 @@ impl Opening {
         Ok(JournalFile(file))
     }
 
-    /// A record of `bytes` bytes, sealed, as WiredTiger hands it over to be stored.
+    /// Returns a record of `bytes` bytes, sealed, as WiredTiger hands it over to be stored.
     ///
     /// # Errors
     /// As those of sealing.
@@ -150,7 +150,7 @@ impl fmt::Debug for JournalFile {
     }
 }
 
-/// `record` with its length and its checksum.
+/// Returns `record` with its length and its checksum.
 pub(crate) fn finish(mut record: Vec<u8>) -> Vec<u8> {
     let length = record.len() as u32;
     record[..4].copy_from_slice(&length.to_le_bytes());
@@ -160,7 +160,7 @@ pub(crate) fn finish(mut record: Vec<u8>) -> Vec<u8> {
     record
 }
 
-/// A record in the clear.
+/// Returns a record in the clear.
 pub(crate) fn clear(content: [u8; 4]) -> Vec<u8> {
     let mut record = vec![0; FIRST_BYTES];
     record[16..20].copy_from_slice(&content);

@@ -45,7 +45,8 @@ pub struct EngineOptions {
 }
 
 impl EngineOptions {
-    /// The configuration of the storage engine: the value of `--wiredTigerEngineConfigString`.
+    /// Returns the configuration of the storage engine: the value of
+    /// `--wiredTigerEngineConfigString`.
     ///
     /// # Errors
     /// [`EngineOptionsError::Notation`].
@@ -58,8 +59,8 @@ impl EngineOptions {
         ))
     }
 
-    /// The options of the command line of a server with the data directory `data_dir`, quoted for a
-    /// shell.
+    /// Returns the options of the command line of a server with the data directory `data_dir`,
+    /// quoted for a shell.
     ///
     /// # Errors
     /// [`EngineOptionsError::Notation`].
@@ -72,7 +73,7 @@ impl EngineOptions {
         ))
     }
 
-    /// The part of `mongod.conf` (YAML) for a server with the data directory `data_dir`.
+    /// Returns the part of `mongod.conf` (YAML) for a server with the data directory `data_dir`.
     ///
     /// # Errors
     /// [`EngineOptionsError::Notation`].

@@ -108,8 +108,8 @@ pub(crate) unsafe extern "C" fn wiredtiger_extension_init(
     FAILED
 }
 
-/// The settings in `config`, which is an array of texts that a null ends; the extension's own is
-/// the first.
+/// Returns the settings in `config`, which is an array of texts that a null ends; the extension's
+/// own is the first.
 ///
 /// # Safety
 /// `config` is what WiredTiger passes to an extension.

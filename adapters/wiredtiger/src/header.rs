@@ -119,7 +119,7 @@ impl Bound {
         Self { kind, bytes: [0; PAGE_BOUND_BYTES], len: 0 }
     }
 
-    /// The header of a page, whether WiredTiger has marked it as encrypted or not.
+    /// Returns the header of a page, whether WiredTiger has marked it as encrypted or not.
     pub(crate) fn page(header: &[u8; PAGE_BYTES]) -> Self {
         let mut bytes = [0; PAGE_BOUND_BYTES];
         bytes.copy_from_slice(&header[..PAGE_BOUND_BYTES]);
@@ -127,7 +127,8 @@ impl Bound {
         Self { kind: PlaceKind::Page, bytes, len: PAGE_BOUND_BYTES }
     }
 
-    /// The header of a journal record, whether WiredTiger has marked it as encrypted or not.
+    /// Returns the header of a journal record, whether WiredTiger has marked it as encrypted or
+    /// not.
     pub(crate) fn record(header: &[u8; RECORD_BYTES]) -> Self {
         let mut bound = Self::to(PlaceKind::Record);
         bound.len = RECORD_BYTES - RECORD_BOUND_AT;
@@ -136,8 +137,8 @@ impl Bound {
         bound
     }
 
-    /// The header of a page of `bytes` bytes (without it) that is about to be sealed; nothing if it
-    /// is not one after all.
+    /// Returns the header of a page of `bytes` bytes (without it) that is about to be sealed;
+    /// nothing if it is not one after all.
     pub(crate) fn new_page(header: &[u8; PAGE_BYTES], bytes: usize) -> Self {
         let whole = bytes + PAGE_BYTES;
         let size = number(header, PAGE_MEM_SIZE_AT);
@@ -149,8 +150,8 @@ impl Bound {
         if is_page { Self::page(header) } else { Self::UNKNOWN }
     }
 
-    /// The header of a journal record that is about to be sealed; nothing if it is not one after
-    /// all.
+    /// Returns the header of a journal record that is about to be sealed; nothing if it is not one
+    /// after all.
     pub(crate) fn new_record(header: &[u8; RECORD_BYTES]) -> Self {
         let compressed = header[RECORD_FLAGS_AT] == RECORD_COMPRESSED;
         let is_record = (compressed || header[RECORD_FLAGS_AT] == 0)
@@ -166,7 +167,7 @@ impl Bound {
         if self.has_place_tag() { place.with_place_tag() } else { place }
     }
 
-    /// Length of the room for the tag of its place, in bytes.
+    /// Returns the length of the room for the tag of its place, in bytes.
     pub(crate) fn place_tag_bytes(&self) -> usize {
         if self.has_place_tag() { PLACE_TAG_BYTES } else { 0 }
     }

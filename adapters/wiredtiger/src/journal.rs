@@ -455,7 +455,7 @@ impl std::ops::Deref for Looked {
 }
 
 impl Looked {
-    /// The file, if its records reach to what was synced.
+    /// Returns the file, if its records reach to what was synced.
     fn longer_than(self, synced: u64) -> Result<JournalFile, JournalError> {
         let walk::Walked { end, behind } = self.walked;
         if end < synced {
@@ -504,8 +504,8 @@ impl JournalFile {
         }
     }
 
-    /// Length reported to WiredTiger, in bytes: what follows the genuine records does not exist for
-    /// it.
+    /// Returns the length reported to WiredTiger, in bytes: what follows the genuine records does
+    /// not exist for it.
     pub(crate) fn bytes(&self, file: &File) -> io::Result<u64> {
         match &self.end {
             Some(end) => Ok(end.load(Ordering::Acquire)),
@@ -518,7 +518,7 @@ pub(crate) fn path_of(dir: &Path, number: u32) -> PathBuf {
     dir.join(format!("{LOG}{number:010}"))
 }
 
-/// The numbers of the journal files in `dir`.
+/// Returns the numbers of the journal files in `dir`.
 fn numbers(dir: &Path) -> Result<BTreeSet<u32>, JournalError> {
     let entries = match fs::read_dir(dir) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),

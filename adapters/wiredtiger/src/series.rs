@@ -159,8 +159,8 @@ pub enum SeriesError {
     },
 }
 
-/// The series that `found` (the version of WiredTiger in the running program) and `wanted` (the
-/// settings) agree on.
+/// Returns the series that `found` (the version of WiredTiger in the running program) and `wanted`
+/// (the settings) agree on.
 ///
 /// # Errors
 /// [`SeriesError::UnknownName`], [`SeriesError::UnknownVersion`], [`SeriesError::NoVersion`],

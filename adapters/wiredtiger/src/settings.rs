@@ -122,7 +122,7 @@ pub enum SettingsError {
 }
 
 impl Settings {
-    /// The key source `key`, and everything else as it is by default.
+    /// Returns the key source `key`, and everything else as it is by default.
     #[must_use]
     pub fn new(key: impl Into<String>) -> Self {
         Self {
@@ -137,8 +137,8 @@ impl Settings {
         }
     }
 
-    /// The text that [`Settings::parse`] reads as these settings, without parentheses; an empty
-    /// name counts as absent.
+    /// Returns the text that [`Settings::parse`] reads as these settings, without parentheses; an
+    /// empty name counts as absent.
     ///
     /// # Errors
     /// [`NotationError`] for a value that the notation cannot hold.

@@ -21,8 +21,8 @@ fn callbacks(key: &Path, cipher: &str) -> Callbacks {
     Callbacks::new(Encryptor::open(&settings).unwrap())
 }
 
-/// A page, a record or (without a header) a text as WiredTiger has it before it is sealed: `skip`
-/// bytes of header and `bytes` of content.
+/// Returns a page, a record or (without a header) a text as WiredTiger has it before it is sealed:
+/// `skip` bytes of header and `bytes` of content.
 fn item(skip: usize, bytes: usize) -> Vec<u8> {
     if skip == 0 {
         return b"access_pattern_hint=none,".iter().copied().cycle().take(bytes).collect();

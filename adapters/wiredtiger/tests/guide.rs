@@ -29,7 +29,7 @@ fn key() -> KeyRef {
     KeyRef { id: TEXT.into(), version: NUMBER }
 }
 
-/// The first line of a message, with `…` for what differs.
+/// Returns the first line of a message, with `…` for what differs.
 fn pattern(error: &dyn std::error::Error) -> String {
     let fingerprint = Fingerprint([0x5A; 8]).to_string();
     let first = error.to_string().lines().next().unwrap_or_default().to_owned();
@@ -46,7 +46,7 @@ fn denied() -> std::io::Error {
     std::io::Error::other(TEXT)
 }
 
-/// Every message of the table, in its order.
+/// Returns every message of the table, in its order.
 fn messages() -> Vec<String> {
     let mode = pattern(&KeyError::Permissions { path: path(), mode: 0o644 }).replace("0644", "…");
     let key_errors = [
@@ -109,7 +109,7 @@ fn messages() -> Vec<String> {
     all
 }
 
-/// The messages in the first column of the table.
+/// Returns the messages in the first column of the table.
 fn explained() -> Vec<String> {
     let (_, section) = GUIDE.split_once("\n## If it does not start\n").expect("the section");
     let (section, _) = section.split_once("\n## ").expect("another one");

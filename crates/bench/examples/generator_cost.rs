@@ -19,7 +19,7 @@ use sealstone_store::{MemoryStore, Target};
 const OPERATIONS_PER_S: f64 = 100_000.0;
 const CPU_SHARE_MAX: f64 = 0.05;
 
-/// CPU time of this process so far.
+/// Returns the CPU time of this process so far.
 fn cpu_time() -> Duration {
     clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("every Linux has this clock").into()
 }

@@ -51,7 +51,7 @@ fn ratios(one: &Cell, other: &Cell, figure: Figure) -> Vec<Vec<f64>> {
     loads.into_values().collect()
 }
 
-/// The part of the variance of the means of loads that the scatter of their slices does not
+/// Returns the part of the variance of the means of loads that the scatter of their slices does not
 /// explain, for one store.
 fn between(loads: &[Vec<f64>]) -> f64 {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;

@@ -67,7 +67,7 @@ struct Seen {
 /// Of all comparisons those with the largest and the smallest t.
 type Extremes = [Seen; 2];
 
-/// The largest |t| of all comparisons.
+/// Returns the largest |t| of all comparisons.
 fn largest(extremes: &Extremes) -> f64 {
     extremes[0].t.max(-extremes[1].t)
 }
@@ -158,8 +158,8 @@ fn names(name: &str, backend: Backend) -> [String; 2] {
     [name.to_owned(), format!("{name}@{}", backend.name())]
 }
 
-/// The differences that this process sees, toys first. `wanted` takes what a figure is of, as the
-/// arguments have it: the name and the name with the backend.
+/// Returns the differences that this process sees, toys first. `wanted` takes what a figure is of,
+/// as the arguments have it: the name and the name with the backend.
 fn differences(
     calls: usize,
     wanted: impl Fn(&[String; 2]) -> bool,
@@ -191,7 +191,7 @@ fn differences(
     Ok(found)
 }
 
-/// The lines of a fresh process that measures again what `found` is of.
+/// Returns the lines of a fresh process that measures again what `found` is of.
 fn differences_elsewhere(
     calls: usize,
     found: &[Difference],
@@ -330,7 +330,7 @@ fn different(
     found.map(|(call, seen)| Difference { of: of.clone(), call, seen }).collect()
 }
 
-/// The differences among both, at most one each way round.
+/// Returns the differences among both, at most one each way round.
 fn ways([most, least]: &Extremes) -> impl Iterator<Item = Seen> + use<> {
     let slower = (most.t > DIFFERENT).then_some(*most);
     slower.into_iter().chain((least.t < -DIFFERENT).then_some(*least))

@@ -33,7 +33,7 @@ impl Approval {
         Self { fips: self.fips && other.fips, kcmvp: self.kcmvp && other.kcmvp }
     }
 
-    /// The lists by name, `–` for none.
+    /// Returns the lists by name, `–` for none.
     #[must_use]
     pub fn words(self) -> &'static str {
         match (self.fips, self.kcmvp) {
@@ -46,7 +46,7 @@ impl Approval {
 }
 
 impl Cipher {
-    /// The lists that this cipher is on in `mode`; none where it has no such mode.
+    /// Returns the lists that this cipher is on in `mode`; none where it has no such mode.
     pub fn approval_in(&self, mode: Mode) -> Approval {
         let facts = mode.facts();
         if !facts.block_bytes.contains(&self.block_bytes) {
@@ -56,7 +56,7 @@ impl Cipher {
             .and(Approval { fips: facts.fips, kcmvp: facts.kcmvp })
     }
 
-    /// The lists that what this row seals with is on: the cipher in its authenticated mode.
+    /// Returns the lists that what this row seals with is on: the cipher in its authenticated mode.
     pub fn approval(&self) -> Approval {
         self.approval_in(self.mode)
     }

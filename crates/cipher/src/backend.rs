@@ -11,17 +11,18 @@ use sealstone_message::Unknown;
 pub struct Backend(pub(crate) Isa);
 
 impl Backend {
-    /// The fastest backend this CPU has.
+    /// Returns the fastest backend this CPU has.
     pub fn auto() -> Self {
         arch::lines().iter().rev().find_map(|line| line.isa).map_or(Self::portable(), Self)
     }
 
-    /// The backend without special instructions, which every CPU has: constant time, and slower.
+    /// Returns the backend without special instructions, which every CPU has: constant time, and
+    /// slower.
     pub fn portable() -> Self {
         Self(Isa::Portable(arch::Portable))
     }
 
-    /// The backend called `name`, or the fastest one for `auto`; case does not matter.
+    /// Returns the backend called `name`, or the fastest one for `auto`; case does not matter.
     ///
     /// # Errors
     /// `BackendError::Unknown` for a name that is in no table, with the nearest name;
@@ -42,18 +43,18 @@ impl Backend {
         })
     }
 
-    /// The names of all backends this build knows, slowest first, whether or not this CPU can run
-    /// them.
+    /// Returns the names of all backends this build knows, slowest first, whether or not this CPU
+    /// can run them.
     pub fn all_names() -> Vec<&'static str> {
         arch::lines().iter().map(|line| line.name).collect()
     }
 
-    /// The backends that this CPU can run, slowest first.
+    /// Returns the backends that this CPU can run, slowest first.
     pub fn available() -> Vec<Self> {
         arch::lines().iter().filter_map(|line| line.isa).map(Self).collect()
     }
 
-    /// The name in flags and reports, such as `avx512`.
+    /// Returns the name in flags and reports, such as `avx512`.
     pub fn name(self) -> &'static str {
         self.0.name()
     }

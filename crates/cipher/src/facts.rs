@@ -104,8 +104,8 @@ impl PartialEq for Cipher {
 impl Eq for Cipher {}
 
 impl Cipher {
-    /// The modes in which it can be used: its authenticated one first, then counter mode, CBC, CMAC
-    /// and, with blocks of 128 bits, FF1.
+    /// Returns the modes in which it can be used: its authenticated one first, then counter mode,
+    /// CBC, CMAC and, with blocks of 128 bits, FF1.
     pub fn modes(&self) -> impl Iterator<Item = &'static ModeFacts> {
         let (own, block_bytes) = (self.mode, self.block_bytes);
         modes().iter().filter(move |row| {
@@ -113,8 +113,8 @@ impl Cipher {
         })
     }
 
-    /// Nonce length of this cipher's AEAD, in bytes: 12 for GCM, 8 (the first counter block) for
-    /// CTR plus MAC.
+    /// Returns the nonce length of this cipher's AEAD, in bytes: 12 for GCM, 8 (the first counter
+    /// block) for CTR plus MAC.
     pub fn nonce_bytes(&self) -> usize {
         self.mode.facts().nonce_bytes(self.block_bytes)
     }

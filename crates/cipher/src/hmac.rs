@@ -129,19 +129,19 @@ impl fmt::Debug for Hmac {
 }
 
 impl Hmac {
-    /// Length of the tag, in bytes.
+    /// Returns the length of the tag, in bytes.
     #[must_use]
     pub fn tag_bytes(&self) -> usize {
         self.mac.tag_bytes
     }
 
-    /// Name of the backend, such as `avx512`.
+    /// Returns the name of the backend, such as `avx512`.
     #[must_use]
     pub fn backend(&self) -> &'static str {
         self.keyed.backend()
     }
 
-    /// The tag of `message`, in the first [`Hmac::tag_bytes`] bytes; the others are zeros.
+    /// Returns the tag of `message`, in the first [`Hmac::tag_bytes`] bytes; the others are zeros.
     #[must_use]
     pub fn tag(&self, message: &Message<'_>) -> [u8; TAG_BYTES_MAX] {
         let mut tag = [[0; TAG_BYTES_MAX]];

@@ -75,7 +75,7 @@ pub const HMAC_SHA256: &Mac = &Mac {
 
 static MACS: [&Mac; 3] = [HMAC_MD5, HMAC_SHA1, HMAC_SHA256];
 
-/// All of them, in the order in which to show them.
+/// Returns all of them, in the order in which to show them.
 #[must_use]
 pub fn macs() -> &'static [&'static Mac] {
     &MACS

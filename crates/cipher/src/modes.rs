@@ -129,21 +129,21 @@ static MODES: [ModeFacts; 6] = [
     },
 ];
 
-/// All modes, in the order in which to show them.
+/// Returns all modes, in the order in which to show them.
 #[must_use]
 pub fn modes() -> &'static [ModeFacts] {
     &MODES
 }
 
 impl Mode {
-    /// The row of this mode.
+    /// Returns the row of this mode.
     #[must_use]
     pub fn facts(self) -> &'static ModeFacts {
         // The rows are in the order of the keys; a test holds them to it.
         &MODES[self as usize]
     }
 
-    /// The name in flags, tables and reports, such as `ctr+mac`.
+    /// Returns the name in flags, tables and reports, such as `ctr+mac`.
     #[must_use]
     pub fn word(self) -> &'static str {
         self.facts().name
@@ -157,8 +157,8 @@ impl ModeFacts {
         self.encrypts && self.authenticates.is_some()
     }
 
-    /// Length of what it needs besides key and message, in bytes, under a cipher of `block_bytes`
-    /// bytes a block.
+    /// Returns the length of what it needs besides key and message, in bytes, under a cipher of
+    /// `block_bytes` bytes a block.
     #[must_use]
     pub fn nonce_bytes(&self, block_bytes: usize) -> usize {
         match self.nonce {

@@ -37,7 +37,7 @@ const fn count(table: &[&[Cipher]]) -> usize {
     count
 }
 
-/// All rows, one after the other.
+/// Returns all rows, one after the other.
 const fn rows<const N: usize>(table: &[&[Cipher]]) -> [Cipher; N] {
     let mut rows = [table[0][0]; N];
     let (mut next, mut i) = (0, 0);
@@ -52,8 +52,8 @@ const fn rows<const N: usize>(table: &[&[Cipher]]) -> [Cipher; N] {
     rows
 }
 
-/// The row called `name` of a cipher that the code itself names; in a constant, a name without a
-/// row does not compile.
+/// Returns the row called `name` of a cipher that the code itself names; in a constant, a name
+/// without a row does not compile.
 ///
 /// # Panics
 /// If no row of the table has this name.
@@ -93,12 +93,12 @@ const fn equal(one: &[u8], other: &[u8]) -> bool {
     i == one.len() && i == other.len()
 }
 
-/// All ciphers, in the order in which to show them.
+/// Returns all ciphers, in the order in which to show them.
 pub fn ciphers() -> &'static [Cipher] {
     &CIPHERS
 }
 
-/// The rows that can be looked up: those of the table, and what a test added.
+/// Returns the rows that can be looked up: those of the table, and what a test added.
 fn known() -> impl Iterator<Item = &'static Cipher> {
     #[cfg(any(test, feature = "testing"))]
     let added = crate::added::added_ciphers();
@@ -111,7 +111,7 @@ fn known() -> impl Iterator<Item = &'static Cipher> {
 /// for it.
 pub const DEFAULT_CIPHER: &str = "aes-256";
 
-/// The cipher called `name`, such as `aria-256`; case does not matter.
+/// Returns the cipher called `name`, such as `aria-256`; case does not matter.
 ///
 /// # Errors
 /// [`Unknown`], with the nearest known name.
@@ -120,7 +120,7 @@ pub fn cipher(name: &str) -> Result<&'static Cipher, Unknown> {
     found.ok_or_else(|| Unknown::new("cipher", name, CIPHERS.iter().map(|cipher| cipher.name)))
 }
 
-/// The cipher that sealed files call `id`, if this build knows it.
+/// Returns the cipher that sealed files call `id`, if this build knows it.
 pub fn by_id(id: u16) -> Option<&'static Cipher> {
     known().find(|cipher| cipher.id == id)
 }
@@ -142,8 +142,8 @@ mod tests {
         assert_eq!(by_id(0), None);
     }
 
-    /// The rows of the first table of `document` whose first column names ciphers: those names, and
-    /// the second column.
+    /// Returns the rows of the first table of `document` whose first column names ciphers: those
+    /// names, and the second column.
     fn documented(document: &str) -> Vec<(Vec<&str>, &str)> {
         let rows = document.lines().skip_while(|line| !line.starts_with("| cipher |")).skip(2);
         let rows = rows.take_while(|line| line.starts_with('|'));

@@ -16,8 +16,8 @@ use crate::memory::Protected;
 /// Buffer lengths in bytes worth a column: fields, log records, packets, and pages.
 pub const BUFFER_BYTES: [usize; 6] = [16, 64, 256, 1024, 4096, 16384];
 
-/// The time stamp counter of the CPU, where it has one that programs may read (x86-64): ticks at a
-/// fixed rate.
+/// Returns the time stamp counter of the CPU, where it has one that programs may read (x86-64):
+/// ticks at a fixed rate.
 #[inline]
 #[must_use]
 pub fn ticks() -> Option<u64> {
@@ -36,7 +36,7 @@ pub enum Work {
 }
 
 impl Work {
-    /// The word for flags and tables: `seal`, `open`, `ctr`.
+    /// Returns the word for flags and tables: `seal`, `open`, `ctr`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Seal => "seal",
@@ -279,7 +279,7 @@ impl Bench {
     }
 }
 
-/// The buffers of a batch; empty ones, too, are as many as there are tags.
+/// Returns the buffers of a batch; empty ones, too, are as many as there are tags.
 fn buffers(batch: &mut [u8], buffer_bytes: usize) -> impl Iterator<Item = &mut [u8]> {
     let mut rest = batch;
     std::iter::from_fn(move || {

@@ -14,7 +14,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// The word for tables and reports: `standard`, `national`, `experimental`, `legacy`.
+    /// Returns the word for tables and reports: `standard`, `national`, `experimental`, `legacy`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Standard => "standard",

@@ -150,13 +150,13 @@ static SUITES: [Suite; 19] = [
     },
 ];
 
-/// All suites, in the order in which to show them.
+/// Returns all suites, in the order in which to show them.
 #[must_use]
 pub fn suites() -> &'static [Suite] {
     &SUITES
 }
 
-/// The suite called `name`; case does not matter.
+/// Returns the suite called `name`; case does not matter.
 ///
 /// # Errors
 /// [`Unknown`], with the nearest known name.
@@ -166,7 +166,7 @@ pub fn suite(name: &str) -> Result<&'static Suite, Unknown> {
 }
 
 impl Suite {
-    /// The cipher; none if nothing encrypts.
+    /// Returns the cipher; none if nothing encrypts.
     #[must_use]
     pub fn cipher(&self) -> Option<&'static Cipher> {
         match self.encryption {
@@ -175,7 +175,7 @@ impl Suite {
         }
     }
 
-    /// The mode in which it encrypts; none if nothing encrypts.
+    /// Returns the mode in which it encrypts; none if nothing encrypts.
     #[must_use]
     pub fn mode(&self) -> Option<Mode> {
         match self.encryption {
@@ -185,7 +185,7 @@ impl Suite {
         }
     }
 
-    /// The lists that all of it is on: algorithms, not implementations.
+    /// Returns the lists that all of it is on: algorithms, not implementations.
     #[must_use]
     pub fn approval(&self) -> Approval {
         let (Some(cipher), Some(mode)) = (self.cipher(), self.mode()) else {
@@ -195,7 +195,7 @@ impl Suite {
         self.mac.map_or(encrypted, |mac| encrypted.and(mac.approval))
     }
 
-    /// The standing of its weakest part.
+    /// Returns the standing of its weakest part.
     #[must_use]
     pub fn standing(&self) -> Standing {
         match self.cipher() {
@@ -204,22 +204,22 @@ impl Suite {
         }
     }
 
-    /// Length of the encryption key, in bytes; under GCM with the four bytes that begin each nonce,
-    /// after the key.
+    /// Returns the length of the encryption key, in bytes; under GCM with the four bytes that begin
+    /// each nonce, after the key.
     #[must_use]
     pub fn key_bytes(&self) -> usize {
         let salt = if matches!(self.encryption, Encryption::Gcm(_)) { GCM_SALT_BYTES } else { 0 };
         self.cipher().map_or(0, |cipher| cipher.key_bytes) + salt
     }
 
-    /// Length of the key of the MAC, in bytes; 0 where there is none.
+    /// Returns the length of the key of the MAC, in bytes; 0 where there is none.
     #[must_use]
     pub fn integrity_key_bytes(&self) -> usize {
         self.mac.map_or(0, |mac| mac.key_bytes)
     }
 
-    /// Length of what a packet carries for the decryption, in bytes: an initialisation vector, or a
-    /// piece of a nonce.
+    /// Returns the length of what a packet carries for the decryption, in bytes: an initialisation
+    /// vector, or a piece of a nonce.
     #[must_use]
     pub fn iv_bytes(&self) -> usize {
         match self.encryption {
@@ -229,7 +229,7 @@ impl Suite {
         }
     }
 
-    /// The length of which what is encrypted is a multiple, in bytes.
+    /// Returns the length of which what is encrypted is a multiple, in bytes.
     #[must_use]
     pub fn block_bytes(&self) -> usize {
         match self.encryption {
@@ -239,7 +239,7 @@ impl Suite {
         }
     }
 
-    /// Length of the value that authenticates a packet, in bytes.
+    /// Returns the length of the value that authenticates a packet, in bytes.
     #[must_use]
     pub fn tag_bytes(&self) -> usize {
         match self.encryption {

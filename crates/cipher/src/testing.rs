@@ -551,7 +551,7 @@ fn ctr_pieces(cipher: &'static Cipher, make: MakeCtr) {
     }
 }
 
-/// The counter block `blocks` after `counter`.
+/// Returns the counter block `blocks` after `counter`.
 fn advance(counter: &[u8], blocks: u64) -> Vec<u8> {
     let mut sum = counter.to_vec();
     let mut carry = u128::from(blocks);

@@ -159,7 +159,7 @@ fn report(what: &str, job: impl FnOnce()) {
     println!("\n{LINE} {what} {}", memcheck::errors() - before);
 }
 
-/// `count` bytes that nobody may look at.
+/// Returns `count` bytes that nobody may look at.
 fn secret(label: &str, count: usize) -> Vec<u8> {
     let mut secret = bytes(label, count);
     memcheck::make_undefined(&mut secret);

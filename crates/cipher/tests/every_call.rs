@@ -21,7 +21,7 @@ const LENGTHS: &[usize] =
 /// blocks takes seconds.
 const CHAINED_BYTES_MAX: usize = if cfg!(miri) { 40 } else { 1100 };
 
-/// All that `cipher` makes of one message, one after the other.
+/// Returns all that `cipher` makes of one message, one after the other.
 fn outputs(cipher: &'static Cipher, backend: Backend, length: usize) -> Vec<Vec<u8>> {
     let key = bytes("every call key", cipher.key_bytes);
     let (nonce, iv) = (bytes("nonce", cipher.nonce_bytes()), bytes("iv", cipher.block_bytes));
@@ -58,7 +58,8 @@ fn outputs(cipher: &'static Cipher, backend: Backend, length: usize) -> Vec<Vec<
     outputs
 }
 
-/// FF1 of values of several lengths, so many that they are `length` numerals in all, or one.
+/// Returns FF1 of values of several lengths, so many that they are `length` numerals in all, or
+/// one.
 fn numerals(cipher: &'static Cipher, key: &[u8], backend: Backend, length: usize) -> Vec<Vec<u8>> {
     let lengths: &[usize] = if cfg!(miri) { &[6, 40] } else { &[6, 16, 19, 40, 70] };
     let of_length = |numerals: &usize| {
@@ -140,7 +141,7 @@ fn hmacs() {
     }
 }
 
-/// The name without the length of the key; a name in Rust begins with a letter.
+/// Returns the name without the length of the key; a name in Rust begins with a letter.
 fn family_of(cipher: &Cipher) -> &'static str {
     match cipher.name.split('-').next().unwrap() {
         "3des" => "tdes",

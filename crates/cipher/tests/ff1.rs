@@ -8,7 +8,7 @@ use sealstone_cipher::ff1::{Domain, Ff1, Ff1Error, LENGTH_MAX, Tweaks, ff1, take
 use sealstone_cipher::registry::{Cipher, Standing, cipher, ciphers};
 use sealstone_cipher::testing::bytes;
 
-/// All values of `length` numerals.
+/// Returns all values of `length` numerals.
 fn all_values(radix: u32, length: usize) -> Vec<u16> {
     let values = (0..u64::from(radix).pow(length as u32)).flat_map(|value| {
         let numeral = move |place: usize| {

@@ -17,7 +17,7 @@ const LENGTH_MAX: usize = 4200;
 /// Bytes in front of the buffer that are looked at.
 const FENCE_BYTES: usize = 128;
 
-/// Every length around a vector, and some around batches.
+/// Returns every length around a vector, and some around batches.
 fn lengths() -> impl Iterator<Item = usize> {
     (0..=200).chain([
         255, 257, 500, 511, 513, 1000, 1023, 1025, 1040, 1500, 2049, 4095, 4096, 4097, LENGTH_MAX,

@@ -13,8 +13,8 @@ pub(crate) fn note(signal: i32) -> bool {
     ASKED.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_err()
 }
 
-/// The exit code by which a shell knows a process that a signal ended: 130 for Ctrl-C. None as long
-/// as nobody has asked this one to end.
+/// Returns the exit code by which a shell knows a process that a signal ended: 130 for Ctrl-C. None
+/// as long as nobody has asked this one to end.
 pub(crate) fn exit_code() -> Option<u8> {
     match ASKED.load(Ordering::SeqCst) {
         0 => None,

@@ -67,7 +67,7 @@ impl Kind {
         sealed.map(|file| Self::Fields(file.to_owned()))
     }
 
-    /// The kind in words, and what to do with the directory `dir`, which is one.
+    /// Returns the kind in words, and what to do with the directory `dir`, which is one.
     fn words(&self, dir: &Path) -> (String, String) {
         let named = quoted(dir);
         let shown_by =

@@ -163,7 +163,7 @@ fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
     said::checked(&flags.file, &plan.table, layout, &counts, &listed, flags.json)
 }
 
-/// The sealed file that the flags name, with its manifest.
+/// Returns the sealed file that the flags name, with its manifest.
 fn sealed(flags: &SealedFields) -> anyhow::Result<SealedFile> {
     let on_changed = || {
         say(
@@ -176,7 +176,7 @@ fn sealed(flags: &SealedFields) -> anyhow::Result<SealedFile> {
     Ok(SealedFile::read(&flags.file, flags.manifest.as_deref(), on_changed)?)
 }
 
-/// The key source that the flags name.
+/// Returns the key source that the flags name.
 fn keys(flags: &SealedFields) -> anyhow::Result<Arc<dyn KeySource>> {
     key_source::open(&flags.key, flags.passphrase.passphrase_file.as_deref())
 }

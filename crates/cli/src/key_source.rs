@@ -77,8 +77,8 @@ fn ask(
     }
 }
 
-/// The passphrase for a key file that is to be made: the one in the file that is named, or one that
-/// is asked for twice if `protect`; else none.
+/// Returns the passphrase for a key file that is to be made: the one in the file that is named, or
+/// one that is asked for twice if `protect`; else none.
 pub(crate) fn new_passphrase(
     protect: bool,
     passphrase_file: Option<&Path>,

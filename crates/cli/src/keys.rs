@@ -155,7 +155,7 @@ fn on_server(_: &KeysCommand) -> anyhow::Result<Option<Answer>> {
     Ok(None)
 }
 
-/// The keys on the server `spec`.
+/// Returns the keys on the server `spec`.
 #[cfg(feature = "kmip")]
 fn server_keys(spec: &str) -> anyhow::Result<Vec<Value>> {
     kmip::list(spec)
@@ -166,7 +166,7 @@ fn server_keys(spec: &str) -> anyhow::Result<Vec<Value>> {
     Err(KeyError::NoKmip { spec: spec.to_owned() }.into())
 }
 
-/// The key file that `spec` names, for what is done to key files; a key server is not one.
+/// Returns the key file that `spec` names, for what is done to key files; a key server is not one.
 fn key_file(spec: &str) -> anyhow::Result<&Path> {
     if source::is_kmip(spec) {
         return Err(KeyError::NoKmip { spec: spec.to_owned() }.into());

@@ -223,7 +223,7 @@ fn print_standing(standing: &LabStanding, json: bool) -> anyhow::Result<()> {
     print(&format!("{uris}\n{}{open}", table.render(terminal::stdout())))
 }
 
-/// The servers of a lab, and of each member what of its data is sealed.
+/// Returns the servers of a lab, and of each member what of its data is sealed.
 fn servers_json(standing: &LabStanding) -> Vec<Value> {
     let of_kind = |kind: &Standing| {
         let members: Vec<Value> =

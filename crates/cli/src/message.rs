@@ -41,8 +41,8 @@ pub(crate) fn exit_code(outcome: anyhow::Result<Answer>) -> ExitCode {
     ExitCode::from(asked_to_end::exit_code().unwrap_or(code))
 }
 
-/// The words of an error and of its causes, one after the other on the first line, next steps
-/// below. A cause that the words before it quote already is left out.
+/// Returns the words of an error and of its causes, one after the other on the first line, next
+/// steps below. A cause that the words before it quote already is left out.
 fn words(error: &anyhow::Error) -> String {
     let mut head = String::new();
     let mut steps = Vec::new();
@@ -78,8 +78,8 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", safe(text));
 }
 
-/// `text` as a terminal may show it: no address of the command line with its secrets, and nothing
-/// that a server, a file or a name put in that would take over the terminal.
+/// Returns `text` as a terminal may show it: no address of the command line with its secrets, and
+/// nothing that a server, a file or a name put in that would take over the terminal.
 pub(crate) fn safe(text: &str) -> String {
     printable_lines(&hide(text)).into_owned()
 }
@@ -106,7 +106,7 @@ fn write(text: &str) -> anyhow::Result<()> {
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(cannot_write)
 }
 
-/// `text` made [`safe`]; `colour`: sequences that set colour or weight stay.
+/// Returns `text` made [`safe`]; `colour`: sequences that set colour or weight stay.
 fn safe_but_colours(text: &str, colour: bool) -> String {
     if !colour {
         return safe(text);

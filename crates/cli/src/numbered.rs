@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
-/// `path`, and then the same with numbers from 2 on before its ending.
+/// Returns `path`, and then the same with numbers from 2 on before its ending.
 pub(crate) fn numbered(path: &Path) -> impl Iterator<Item = PathBuf> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let ending = path
@@ -18,8 +18,8 @@ pub(crate) fn numbered(path: &Path) -> impl Iterator<Item = PathBuf> {
     )
 }
 
-/// The file to write a page into: `named`, which must not be there unless it is to be replaced, or
-/// the first of `usual` that is not.
+/// Returns the file to write a page into: `named`, which must not be there unless it is to be
+/// replaced, or the first of `usual` that is not.
 ///
 /// - `replace`: whether a file that is there may be replaced
 ///

@@ -54,7 +54,7 @@ pub(crate) fn check_other(input: &Path, out: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A path as a shell reads it.
+/// Returns a path as a shell reads it.
 pub(crate) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@%".contains(c);

@@ -78,7 +78,7 @@ impl Whole {
 }
 
 impl Display {
-    /// A display that suits stderr.
+    /// Returns a display that suits stderr.
     pub(crate) fn new(quiet: bool) -> Self {
         let whole = Mutex::new(Whole::new(Instant::now()));
         if quiet {

@@ -142,7 +142,7 @@ fn line(left: &Left) -> String {
     format!("{}: {plain}{}", left.file, left.why.words())
 }
 
-/// The command that resumes where this one stopped.
+/// Returns the command that resumes where this one stopped.
 fn command(flags: &ResealFlags, cipher: &Cipher) -> String {
     let mut words = vec!["sealstone rest reseal".to_string(), flags.store.again()];
     words.extend(["--cipher".to_string(), cipher.name.to_string()]);

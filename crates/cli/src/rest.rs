@@ -132,7 +132,7 @@ fn files_are(count: usize) -> String {
     if count == 1 { "1 file is".into() } else { format!("{count} files are") }
 }
 
-/// A share in percent; a tiny one is never shown as nothing, and nearly all never as all.
+/// Formats a share in percent; a tiny one is never shown as nothing, and nearly all never as all.
 fn share(percent: f64) -> String {
     match percent {
         percent if percent > 0.0 && percent < 0.1 => "< 0.1 %".into(),

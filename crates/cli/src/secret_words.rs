@@ -34,7 +34,7 @@ pub(crate) fn remember(arguments: &[OsString]) {
     let _ = HIDDEN.set(hidden);
 }
 
-/// `text` with what may be shown of each word that was remembered in the place of the word.
+/// Returns `text` with what may be shown of each word that was remembered in the place of the word.
 pub(crate) fn hide(text: &str) -> String {
     hide_of(text, HIDDEN.get().map_or(&[], Vec::as_slice))
 }
@@ -100,7 +100,7 @@ fn is_between(c: char) -> bool {
     BETWEEN.contains(c)
 }
 
-/// `text` as it stands in messages: as it is, quoted, in JSON, for a shell.
+/// Returns `text` as it stands in messages: as it is, quoted, in JSON, for a shell.
 fn spellings(text: &str) -> impl Iterator<Item = String> {
     let quoted =
         |text: String| text.get(1..text.len().saturating_sub(1)).unwrap_or_default().to_owned();

@@ -9,7 +9,7 @@ use sealstone_stores::built::Built;
 use crate::flags::CompareFlags;
 use crate::own_workloads::{self, Said};
 
-/// The effective plan. Its values are not checked yet.
+/// Returns the effective plan. Its values are not checked yet.
 ///
 /// # Errors
 /// A TOML file that cannot be read or is not a plan; a file of a workload that is none.
@@ -52,7 +52,8 @@ pub(crate) fn plan(flags: &CompareFlags) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// The plan `earlier` with the flags that are given again; those that say the same change nothing.
+/// Returns the plan `earlier` with the flags that are given again; those that say the same change
+/// nothing.
 ///
 /// # Errors
 /// As [`plan`], of flags alone.
@@ -186,7 +187,7 @@ mod tests {
         ("fail-if", "5%"),
     ];
 
-    /// The flag that sets `name`.
+    /// Returns the flag that sets `name`.
     fn as_flag(name: &str, value: &str) -> String {
         if PLAN_ONLY.contains(&name) {
             format!("--set={name}={value}")

@@ -84,7 +84,7 @@ fn sizes(flags: &CiphersFlags) -> anyhow::Result<Vec<usize>> {
     Ok(sizes)
 }
 
-/// The sizes `asked` for, if each of them can be measured.
+/// Returns the sizes `asked` for, if each of them can be measured.
 pub(crate) fn sizes_within(asked: &[u64]) -> anyhow::Result<Vec<usize>> {
     if let Some(size) = asked.iter().find(|size| !(1..=BUFFER_BYTES_MAX).contains(*size)) {
         bail!(

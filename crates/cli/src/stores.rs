@@ -11,7 +11,7 @@ use sealstone_stores::built;
 use crate::key_source;
 use crate::message::say;
 
-/// The key that was named, if one was; a passphrase is asked for once for all groups.
+/// Returns the key that was named, if one was; a passphrase is asked for once for all groups.
 ///
 /// # Errors
 /// A key that is not available.
@@ -24,7 +24,7 @@ pub(crate) fn user_key(plan: &Plan) -> anyhow::Result<Option<UserKey>> {
     }))
 }
 
-/// The engine of `point`, with the user's `key`; `joins`: another client loads it.
+/// Returns the engine of `point`, with the user's `key`; `joins`: another client loads it.
 ///
 /// # Errors
 /// Servers that cannot be found, too little memory for what each of them takes at least.

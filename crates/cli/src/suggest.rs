@@ -8,7 +8,8 @@ use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use sealstone_message::nearest::similar;
 
-/// `error` of parsing `words`, the program's name first, with its suggestion by our measure.
+/// Returns `error` of parsing `words`, the program's name first, with its suggestion by our
+/// measure.
 pub(crate) fn suggesting(
     mut error: clap::Error,
     mut definition: Command,
@@ -70,7 +71,7 @@ fn replace(error: &mut clap::Error, kind: ContextKind, value: Option<ContextValu
     }
 }
 
-/// The command that `words` name, as far as they name one.
+/// Returns the command that `words` name, as far as they name one.
 fn innermost<'a>(definition: &'a Command, words: &[OsString]) -> &'a Command {
     let names = words.iter().skip(1).filter_map(|word| word.to_str());
     names.fold(definition, |command, name| command.find_subcommand(name).unwrap_or(command))

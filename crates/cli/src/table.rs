@@ -19,7 +19,8 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// An empty table; a heading that begins with `>` is aligned to the right, as are its cells.
+    /// Returns an empty table; a heading that begins with `>` is aligned to the right, as are its
+    /// cells.
     pub(crate) fn new(headings: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         let column = |heading: &str| match heading.strip_prefix('>') {
             Some(heading) => (heading.to_string(), true),
@@ -40,8 +41,8 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// The text, each line ended by a newline and none longer than `style` has columns, unless the
-    /// columns before the last fill it already.
+    /// Returns the text, each line ended by a newline and none longer than `style` has columns,
+    /// unless the columns before the last fill it already.
     pub(crate) fn render(&self, style: Style) -> String {
         let last = self.columns.len() - 1;
         let width = |column: usize| {
@@ -90,8 +91,8 @@ impl Table {
     }
 }
 
-/// `cell` with spaces up to `width` columns of the terminal, before it where it is aligned to the
-/// right.
+/// Returns `cell` with spaces up to `width` columns of the terminal, before it where it is aligned
+/// to the right.
 fn padded(cell: &str, width: usize, to_the_right: bool) -> String {
     let spaces = " ".repeat(width.saturating_sub(cell.width()));
     if to_the_right { spaces + cell } else { format!("{cell}{spaces}") }

@@ -26,7 +26,7 @@ pub(crate) fn stdout() -> Style {
     Style { colour: welcome(stream.is_terminal()), columns: columns.map_or(PIPED, within) }
 }
 
-/// `columns` as text can use them; a terminal that says 0 does not know.
+/// Returns `columns` as text can use them; a terminal that says 0 does not know.
 fn within(columns: usize) -> usize {
     if columns == 0 { PIPED } else { columns.clamp(*COLUMNS.start(), *COLUMNS.end()) }
 }
@@ -59,7 +59,7 @@ impl Style {
         Self { colour: false, columns: within(columns) }
     }
 
-    /// `text` in bold.
+    /// Returns `text` in bold.
     pub(crate) fn strong(self, text: &str) -> String {
         if self.colour { format!("\x1b[1m{text}\x1b[0m") } else { text.to_string() }
     }

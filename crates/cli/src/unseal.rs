@@ -95,7 +95,7 @@ fn text(done: &Unsealed, flags: &UnsealFlags) -> String {
     text
 }
 
-/// The command that resumes where this one stopped.
+/// Returns the command that resumes where this one stopped.
 fn command(flags: &UnsealFlags) -> String {
     let mut words = vec!["sealstone rest unseal".to_string(), flags.store.again()];
     words.extend(["--out".to_string(), quoted(&flags.out)]);

@@ -38,7 +38,7 @@ pub(crate) fn run(flags: &WorkloadsFlags) -> anyhow::Result<Answer> {
     Ok(Answer::Done)
 }
 
-/// A workload as a file that says how to use it.
+/// Returns a workload as a file that says how to use it.
 fn file(definition: &Definition) -> String {
     let usage = "# A workload: give it another name, change what you like, and name this file in\n\
                  #     sealstone compare --workloads FILE.toml\n\

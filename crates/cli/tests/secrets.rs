@@ -93,7 +93,7 @@ impl Case {
     }
 }
 
-/// Every argument that takes a value, of every command.
+/// Returns every argument that takes a value, of every command.
 fn cases() -> Vec<Case> {
     let mut definition = sealstone_cli::definition();
     definition.build();
@@ -121,7 +121,7 @@ fn walk(command: &clap::Command, path: &[String], cases: &mut Vec<Case>) {
     }
 }
 
-/// A value that some arguments need, and that leads nowhere.
+/// Returns a value that some arguments need, and that leads nowhere.
 fn usual(argument: &Arg) -> Vec<String> {
     let possible = argument.get_possible_values();
     let value =
@@ -156,7 +156,7 @@ fn run(dir: &Path, words: &[String]) -> String {
     out.join().unwrap() + &err.join().unwrap()
 }
 
-/// All files below `dir`, and what is in them.
+/// Returns all files below `dir`, and what is in them.
 fn written(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
     for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {

@@ -110,7 +110,7 @@ fn copied(rows: &[String], count: usize) -> Result<(f64, u64), Failure> {
     Ok((begin.elapsed().as_secs_f64(), out.0))
 }
 
-/// The most memory that was in use, in megabytes.
+/// Returns the most memory that was in use, in megabytes.
 fn most_memory_mb() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -65,7 +65,7 @@ pub enum AlphabetError {
 }
 
 impl Alphabet {
-    /// The alphabet called `name` in [`ALPHABETS`].
+    /// Returns the alphabet called `name` in [`ALPHABETS`].
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let row = ALPHABETS.iter().find(|row| row.name == name)?;
@@ -140,7 +140,7 @@ impl Alphabet {
         &self.one
     }
 
-    /// The numeral of `c`; none if it is not in the alphabet.
+    /// Returns the numeral of `c`; none if it is not in the alphabet.
     #[must_use]
     pub fn numeral(&self, c: char) -> Option<u16> {
         if let Some(first) = self.run {
@@ -153,7 +153,7 @@ impl Alphabet {
         }
     }
 
-    /// The character of `numeral`.
+    /// Returns the character of `numeral`.
     ///
     /// # Panics
     /// If `numeral` is not below the radix: a bug of the caller.

@@ -54,7 +54,8 @@ enum MethodCipher {
 }
 
 impl ColumnCipher {
-    /// The cipher of `column`, a column of `table`, under `keyed`. All choices are made here, once.
+    /// Returns the cipher of `column`, a column of `table`, under `keyed`. All choices are made
+    /// here, once.
     ///
     /// # Errors
     /// [`FieldsError::NoFf1`], [`FieldsError::NoIndex`], [`FieldsError::Key`],
@@ -68,8 +69,8 @@ impl ColumnCipher {
         Self::with(table, column, keyed, backend, &backend)
     }
 
-    /// The same, where `permuter` computes FF1 and `backend` all else. The sealed values are the
-    /// same ones.
+    /// Returns the same, where `permuter` computes FF1 and `backend` all else. The sealed values
+    /// are the same ones.
     ///
     /// # Errors
     /// As [`ColumnCipher::new`], and [`FieldsError::Permuter`].
@@ -99,7 +100,7 @@ impl ColumnCipher {
         Ok(Self { cipher, index: index.transpose()?, keeps_empty: column.keeps_empty, row })
     }
 
-    /// The column that names the row, if the values are bound to it.
+    /// Returns the column that names the row, if the values are bound to it.
     #[must_use]
     pub fn row(&self) -> Option<&str> {
         self.row.as_deref()

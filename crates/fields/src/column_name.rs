@@ -4,8 +4,8 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-/// The places in `names` of those that `name` means, ascending: those that are equal to it, or else
-/// those that are equal once both are composed (Unicode Standard Annex 15, NFC).
+/// Returns the places in `names` of those that `name` means, ascending: those that are equal to it,
+/// or else those that are equal once both are composed (Unicode Standard Annex 15, NFC).
 #[must_use]
 pub fn places(names: &[impl AsRef<str>], name: &str) -> Vec<usize> {
     let equal: Vec<usize> = (0..names.len()).filter(|&at| names[at].as_ref() == name).collect();

@@ -186,7 +186,7 @@ impl Ff1Column {
     }
 }
 
-/// The group of values of `word` with `length` numerals.
+/// Returns the group of values of `word` with `length` numerals.
 fn group(groups: &mut Vec<Group>, word: usize, length: usize) -> usize {
     let known = groups.iter().rposition(|group| (group.word, group.length) == (word, length));
     known.unwrap_or_else(|| {
@@ -226,7 +226,7 @@ impl Group {
         &self.tweaks[start..self.tweak_ends[member]]
     }
 
-    /// The values at `members` alone.
+    /// Returns the values at `members` alone.
     fn part(&self, members: &[usize]) -> Self {
         let mut part = Self {
             word: self.word,

@@ -42,7 +42,7 @@ pub struct FormatRow {
     make: Make,
 }
 
-/// All formats, in the order in which to show them.
+/// Returns all formats, in the order in which to show them.
 #[must_use]
 pub fn formats() -> &'static [FormatRow] {
     FORMATS
@@ -206,7 +206,7 @@ pub enum FormatError {
     },
 }
 
-/// The names of all formats, as a list in words.
+/// Returns the names of all formats, as a list in words.
 fn uniform(name: &str, parameter: Option<&str>) -> Result<Box<dyn Shape>, String> {
     match parameter {
         None => {
@@ -280,13 +280,14 @@ impl Format {
         Ok(Self { text, allows_small, shape: shape.into(), words: words.into() })
     }
 
-    /// The format in full, by which it is known: `pattern:***-***` where `***-***` was given.
+    /// Returns the format in full, by which it is known: `pattern:***-***` where `***-***` was
+    /// given.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The row of the table.
+    /// Returns the row of the table.
     ///
     /// # Panics
     /// Never: a format comes from a row.

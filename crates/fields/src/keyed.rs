@@ -14,7 +14,7 @@ pub struct Keyed {
 }
 
 impl Keyed {
-    /// The newest version of the key of `source`, to seal under.
+    /// Returns the newest version of the key of `source`, to seal under.
     ///
     /// # Errors
     /// As [`KeySource::current`].
@@ -23,7 +23,7 @@ impl Keyed {
         Ok(Self { source, key, secret })
     }
 
-    /// The version `key`, to open what was sealed under it.
+    /// Returns the version `key`, to open what was sealed under it.
     ///
     /// # Errors
     /// As [`KeySource::get`].

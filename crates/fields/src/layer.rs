@@ -103,8 +103,8 @@ struct Planned<'a> {
 }
 
 impl FieldLayer {
-    /// The layer that seals what `policy` names, or everything without one, under `keyed`. Ciphers
-    /// and keys that the policy names are not used.
+    /// Returns the layer that seals what `policy` names, or everything without one, under `keyed`.
+    /// Ciphers and keys that the policy names are not used.
     #[must_use]
     pub fn new(policy: Option<Policy>, keyed: Keyed) -> Self {
         Self { policy, keyed }
@@ -145,7 +145,7 @@ impl FieldLayer {
         }))
     }
 
-    /// The tables among `tables` with sealed columns, under `cipher`.
+    /// Returns the tables among `tables` with sealed columns, under `cipher`.
     ///
     /// # Errors
     /// Each [`LayerError`].
@@ -203,7 +203,7 @@ fn planned_by<'a>(
     Ok(planned)
 }
 
-/// All columns of `table`, as authenticated values.
+/// Returns all columns of `table`, as authenticated values.
 fn everything(table: &Arc<Table>) -> Result<Planned<'_>, LayerError> {
     let options = ColumnOptions { keeps_empty: true, ..ColumnOptions::default() };
     let column = |field: &sealstone_store::Field| Column::new(&field.name, "aead", &options);

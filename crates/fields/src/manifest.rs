@@ -144,7 +144,7 @@ impl FileMac {
 }
 
 impl Manifest {
-    /// A manifest for a file that is about to be sealed.
+    /// Returns a manifest for a file that is about to be sealed.
     ///
     /// # Errors
     /// [`FieldsError::Random`].
@@ -163,7 +163,7 @@ impl Manifest {
         self.hmac("field file", keyed).map(FileMac)
     }
 
-    /// The text of the manifest of the file whose bytes `mac` took, with `rows` rows.
+    /// Returns the text of the manifest of the file whose bytes `mac` took, with `rows` rows.
     ///
     /// # Errors
     /// As [`Manifest::file_mac`].
@@ -327,7 +327,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes that `text`, hexadecimal digits, stands for.
+/// Returns the bytes that `text`, hexadecimal digits, stands for.
 pub(crate) fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     let digits: Option<Vec<u32>> = text.chars().map(|c| c.to_digit(16)).collect();

@@ -228,7 +228,7 @@ pub enum PolicyError {
 }
 
 impl Column {
-    /// The modes in which the cipher `cipher` seals its values and makes its index values.
+    /// Returns the modes in which the cipher `cipher` seals its values and makes its index values.
     pub fn modes(&self, cipher: &Cipher) -> Vec<Mode> {
         let method = match self.method {
             Method::Ff1(_) => Mode::Ff1,
@@ -250,7 +250,7 @@ impl Column {
         }
     }
 
-    /// The column `name`, sealed by `method`: `aead`, or `ff1:` and a format.
+    /// Returns the column `name`, sealed by `method`: `aead`, or `ff1:` and a format.
     ///
     /// # Errors
     /// Each [`PolicyError`] about a column.
@@ -298,13 +298,13 @@ impl Column {
         })
     }
 
-    /// The column that names the row, if the values are bound to it.
+    /// Returns the column that names the row, if the values are bound to it.
     #[must_use]
     pub fn row(&self) -> Option<&str> {
         if let Tweak::Row(row) = &self.tweak { Some(row) } else { None }
     }
 
-    /// The method as it is written: `ff1:digits`, `aead`.
+    /// Returns the method as it is written: `ff1:digits`, `aead`.
     #[must_use]
     pub fn method_text(&self) -> String {
         match &self.method {
@@ -367,7 +367,7 @@ impl std::fmt::Display for Tweak {
 }
 
 impl Table {
-    /// The table `name`, whose columns are sealed under `cipher`.
+    /// Returns the table `name`, whose columns are sealed under `cipher`.
     ///
     /// # Errors
     /// Each [`PolicyError`] about a table.
@@ -407,7 +407,7 @@ impl Table {
 }
 
 impl Policy {
-    /// The table `name`; without a name, the only one.
+    /// Returns the table `name`; without a name, the only one.
     ///
     /// # Errors
     /// [`PolicyError::NoTable`], [`PolicyError::WhichTable`].

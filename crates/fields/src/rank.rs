@@ -43,7 +43,7 @@ impl Ranks {
         }
     }
 
-    /// The number that `numerals` are; it may be `count` or more.
+    /// Returns the number that `numerals` are; it may be `count` or more.
     pub(crate) fn read(&self, numerals: &[u16]) -> u128 {
         numerals
             .iter()

@@ -60,13 +60,13 @@ pub struct Sealed<S> {
 }
 
 impl<S: Store> Sealed<S> {
-    /// `inner`, which was opened with [`SealedTable::stored`] of each of `tables` in the place of
-    /// the table itself.
+    /// Returns `inner`, which was opened with [`SealedTable::stored`] of each of `tables` in the
+    /// place of the table itself.
     pub fn new(inner: S, tables: Vec<SealedTable>) -> Self {
         Self { inner, tables, work: Work::default() }
     }
 
-    /// The store below, in which columns are sealed.
+    /// Returns the store below, in which columns are sealed.
     pub fn inner(&self) -> &S {
         &self.inner
     }
@@ -218,7 +218,7 @@ impl<S: Store> Meter for Sealed<S> {
 }
 
 impl<S: Store> Sealed<S> {
-    /// The records of `rows` as they are stored.
+    /// Returns the records of `rows` as they are stored.
     fn seal_records(&self, table: &SealedTable, rows: &[Row]) -> Result<Vec<Record>, StoreError> {
         let rows: Vec<(&[u8], &Record)> =
             rows.iter().map(|(key, record)| (key.as_slice(), record)).collect();

@@ -19,7 +19,7 @@ pub struct SealedEngine {
 }
 
 impl SealedEngine {
-    /// `inner`, with `layer` in front of its stores.
+    /// Returns `inner`, with `layer` in front of its stores.
     #[must_use]
     pub fn new(inner: Box<dyn Engine>, layer: FieldLayer) -> Self {
         Self { inner, layer, columns: Mutex::default() }

@@ -34,7 +34,7 @@ pub(crate) struct Word {
 
 /// One format, ready to use.
 pub(crate) trait Shape: fmt::Debug + Send + Sync {
-    /// The words of this format, at least one.
+    /// Returns the words of this format, at least one.
     fn words(&self) -> Vec<Word>;
 
     /// Takes `value` apart into `into`, which is empty; returns the number of its word.

@@ -39,7 +39,7 @@ pub(crate) struct TableManifest {
 }
 
 impl TableManifest {
-    /// A manifest for a table that is about to be sealed under `key`.
+    /// Returns a manifest for a table that is about to be sealed under `key`.
     ///
     /// # Errors
     /// [`FieldsError::Random`].
@@ -49,7 +49,7 @@ impl TableManifest {
         Ok(Self { id, table: table.clone(), key: key.clone() })
     }
 
-    /// The same table, sealed under `key` from now on.
+    /// Returns the same table, sealed under `key` from now on.
     pub(crate) fn under(&self, key: &KeyRef) -> Self {
         Self { key: key.clone(), ..self.clone() }
     }
@@ -144,7 +144,7 @@ impl TableManifest {
     }
 }
 
-/// The MAC on the first line of `text`, and the rest.
+/// Returns the MAC on the first line of `text`, and the rest.
 fn split(text: &str) -> Result<([u8; MAC_BYTES], &str), ManifestError> {
     let damaged = ManifestError::Damaged("mac");
     let Some((first, body)) = text.split_once('\n') else { return Err(damaged) };

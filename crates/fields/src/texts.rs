@@ -12,7 +12,7 @@ pub trait Values {
         self.len() == 0
     }
 
-    /// The text at `index`.
+    /// Returns the text at `index`.
     ///
     /// # Panics
     /// If there is none.
@@ -65,7 +65,7 @@ impl Texts {
         self.ends.is_empty()
     }
 
-    /// The text at `index`.
+    /// Returns the text at `index`.
     ///
     /// # Panics
     /// If there is none.
@@ -75,7 +75,7 @@ impl Texts {
         &self.text[start..self.ends[index]]
     }
 
-    /// All of them in order.
+    /// Returns all of them in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.len()).map(|index| self.get(index))
     }

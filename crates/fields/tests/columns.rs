@@ -56,7 +56,7 @@ fn luhn(digits: &str) -> u32 {
     digits.map(|(at, d)| if at % 2 == 0 { d } else { d * 2 / 10 + d * 2 % 10 }).sum::<u32>() % 10
 }
 
-/// A value of the format `spec`, drawn.
+/// Returns a value of the format `spec`, drawn.
 fn drawn(spec: &str, rng: &mut SmallRng) -> String {
     let digits = |rng: &mut SmallRng, count: usize| -> String {
         (0..count).map(|_| char::from(b'0' + rng.random_range(0..10u8))).collect()

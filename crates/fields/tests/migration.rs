@@ -375,7 +375,7 @@ fn go(db: &Rc<RefCell<Database>>, way: Way, all: &Keys) -> Result<Outcome, Migra
     }
 }
 
-/// That each value is sealed once, under `version`.
+/// Asserts that each value is sealed once, under `version`.
 fn is_sealed(db: &Database, version: u32, all: &Keys) {
     let table = table();
     assert!(db.rows.keys().eq(db.plain.keys()));

@@ -60,7 +60,7 @@ fn texts(record: &Record) -> Vec<String> {
     record.iter().map(|value| String::from_utf8(value.to_vec()).unwrap()).collect()
 }
 
-/// The values of `key` as `store` returns them.
+/// Returns the values of `key` as `store` returns them.
 fn read(
     store: &dyn Store,
     table: &Table,
@@ -71,7 +71,7 @@ fn read(
     store.read(table, key, fields, &mut into).unwrap().then(|| texts(&into))
 }
 
-/// Every record in key order.
+/// Returns every record in key order.
 fn all(store: &dyn Store, table: &Table) -> Vec<(Vec<u8>, Vec<String>)> {
     let mut rows = Vec::new();
     store

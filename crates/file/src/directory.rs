@@ -36,7 +36,7 @@ pub enum NotOwn {
     },
 }
 
-/// The directory that `path` is in; `.` for a bare name.
+/// Returns the directory that `path` is in; `.` for a bare name.
 #[must_use]
 pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -87,7 +87,7 @@ fn not_own(found: NotOwn) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, found)
 }
 
-/// `path` without slashes at its end, behind which a link would be followed.
+/// Returns `path` without slashes at its end, behind which a link would be followed.
 fn without_slash(path: &Path) -> OsString {
     let bytes = path.as_os_str().as_bytes();
     let kept = bytes.iter().rposition(|byte| *byte != b'/').map_or(1, |last| last + 1);

@@ -118,7 +118,7 @@ pub fn read_given_to_string(path: &Path) -> io::Result<String> {
 }
 
 impl Given {
-    /// Metadata of what is open.
+    /// Returns the metadata of what is open.
     ///
     /// # Errors
     /// What the system says.
@@ -178,8 +178,8 @@ fn is_null(found: &Metadata) -> bool {
         && null.is_ok_and(|null| null.rdev() == found.rdev())
 }
 
-/// The number of this process's descriptor that `path` leads to, as `/dev/stdin` and `/dev/fd/63`
-/// do.
+/// Returns the number of this process's descriptor that `path` leads to, as `/dev/stdin` and
+/// `/dev/fd/63` do.
 fn own_descriptor(path: &Path) -> Option<String> {
     let own = fs::canonicalize("/proc/self/fd").ok()?;
     let mut path = PathBuf::from(path);

@@ -25,7 +25,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of something of `file_type`.
+    /// Returns the kind of something of `file_type`.
     #[must_use]
     pub fn of(file_type: FileType) -> Self {
         match file_type {
@@ -39,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// The kind in the mode `st_mode` of `stat`.
+    /// Returns the kind in the mode `st_mode` of `stat`.
     pub(crate) fn of_mode(mode: nix::sys::stat::mode_t) -> Self {
         use nix::sys::stat::SFlag;
         match SFlag::from_bits_truncate(mode) & SFlag::S_IFMT {

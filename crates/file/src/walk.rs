@@ -26,8 +26,8 @@ pub struct Found {
 #[error("it is {} to {}, and nothing is there", Kind::Link, .0.display())]
 pub struct Dangling(pub PathBuf);
 
-/// Everything below `dir`, in order of names. Each directory is read once, under its own name
-/// rather than under that of a link to it; a link to `dir` or to a directory around it is not
+/// Returns everything below `dir`, in order of names. Each directory is read once, under its own
+/// name rather than under that of a link to it; a link to `dir` or to a directory around it is not
 /// followed. What goes away meanwhile is left out.
 ///
 /// # Errors

@@ -26,7 +26,7 @@ pub enum AbsoluteError {
     },
 }
 
-/// `path` from the root on; links in it are resolved if it exists.
+/// Returns `path` from the root on; links in it are resolved if it exists.
 ///
 /// # Errors
 /// [`AbsoluteError::Directory`].
@@ -47,8 +47,8 @@ pub fn text(named: &Path) -> Result<String, AbsoluteError> {
     path.into_string().map_err(|path| AbsoluteError::NotText { path: path.into() })
 }
 
-/// The key source `spec` with an absolute path in it: that of a key file, or of the settings in
-/// `kmip:FILE.toml`. An address `kmip://…` is returned as it is.
+/// Returns the key source `spec` with an absolute path in it: that of a key file, or of the
+/// settings in `kmip:FILE.toml`. An address `kmip://…` is returned as it is.
 ///
 /// # Errors
 /// [`AbsoluteError`].

@@ -214,7 +214,7 @@ impl KeyFile {
         Ok(Summary { path: path.to_owned(), id: stored.id, holders, versions })
     }
 
-    /// Name of the key.
+    /// Returns the name of the key.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
@@ -226,8 +226,8 @@ impl KeyFile {
         &self.path
     }
 
-    /// Every version in the file as it was last read, ascending, with the time it was made (RFC
-    /// 3339).
+    /// Returns every version in the file as it was last read, ascending, with the time it was made
+    /// (RFC 3339).
     pub fn versions(&self) -> impl Iterator<Item = (u32, String)> {
         self.summary().versions.into_iter()
     }
@@ -271,8 +271,8 @@ impl KeyFile {
         })
     }
 
-    /// Version `version`, if [`KeyFile::retire`] would take it out: ask before looking whether
-    /// anything is still under it.
+    /// Returns the version `version`, if [`KeyFile::retire`] would take it out: ask before looking
+    /// whether anything is still under it.
     ///
     /// # Errors
     /// [`KeyError::Newest`], [`KeyError::MissingVersion`], and as [`KeySource::current`].
@@ -534,7 +534,7 @@ impl State {
     }
 }
 
-/// The guard of a new file.
+/// Returns the guard of a new file.
 fn under(passphrase: Option<(&Passphrase, Cost)>) -> Result<Guard, KeyError> {
     match passphrase {
         None => Ok(Guard::Mode),

@@ -18,8 +18,8 @@ const KMIP: &str = "kmip";
 /// nothing else does.
 pub const PASSPHRASE_VARIABLE: &str = "SEALSTONE_PASSPHRASE_FILE";
 
-/// The file with the passphrase: `named`, or the one that [`PASSPHRASE_VARIABLE`] names; None if
-/// neither does.
+/// Returns the file with the passphrase: `named`, or the one that [`PASSPHRASE_VARIABLE`] names;
+/// None if neither does.
 #[must_use]
 pub fn passphrase_file(named: Option<&Path>) -> Option<PathBuf> {
     let variable =
@@ -70,8 +70,8 @@ pub fn check_path(spec: &str) -> Result<(), KeyError> {
     Err(KeyError::UnknownSource { spec: spec.to_owned(), scheme: scheme.to_owned(), nearest: KMIP })
 }
 
-/// The cipher to seal with: `named` if somebody named one, else the one that `keys` is for, which
-/// key servers know. None if nothing says so.
+/// Returns the cipher to seal with: `named` if somebody named one, else the one that `keys` is for,
+/// which key servers know. None if nothing says so.
 ///
 /// # Errors
 /// A name that is in no row of the table.

@@ -34,7 +34,7 @@ fn write(path: &Path, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// A file of alice and bob, with passphrases `alice's` and `bob's`.
+/// Returns a file of alice and bob, with passphrases `alice's` and `bob's`.
 fn shared() -> (TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.key");
@@ -47,7 +47,8 @@ fn names(path: &Path) -> Vec<String> {
     KeyFile::inspect(path).unwrap().holders.into_iter().map(|holder| holder.name.unwrap()).collect()
 }
 
-/// The parts of a file: what is before the first `[[holders]]`, then each holder and each version.
+/// Returns the parts of a file: what is before the first `[[holders]]`, then each holder and each
+/// version.
 fn parts(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     for line in text.lines() {

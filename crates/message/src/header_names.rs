@@ -56,7 +56,8 @@ pub fn not_among<'a>(
     }
 }
 
-/// The name `name` of column number `at`, from 1, or its number if the name looks like data.
+/// Returns the name `name` of column number `at`, from 1, or its number if the name looks like
+/// data.
 fn shown_name(at: usize, name: &str) -> String {
     if looks_like_data(name) { format!("(column {at})") } else { name.to_owned() }
 }

@@ -146,8 +146,8 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("bar", "pipe"),
 ];
 
-/// The name among `known` that `name` was probably meant to be; empty where none is like it. Case
-/// does not matter, and neither does `_` for `-`.
+/// Returns the name among `known` that `name` was probably meant to be; empty where none is like
+/// it. Case does not matter, and neither does `_` for `-`.
 ///
 /// What others call something comes first. The measure is then the Jaro-Winkler similarity, which
 /// favours a common beginning: `aes` is nearer to `aes-256` than to `3des`. A name that is a whole
@@ -167,8 +167,8 @@ pub fn similar<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     called.filter_map(|(_, ours)| meant(ours)).next().or_else(|| most_like(&wanted, &known))
 }
 
-/// The end of a sentence about an unknown name that suggests `nearest`; nothing where that is
-/// empty.
+/// Returns the end of a sentence about an unknown name that suggests `nearest`; nothing where that
+/// is empty.
 pub fn did_you_mean(nearest: &str) -> String {
     if nearest.is_empty() { String::new() } else { format!("; did you mean {nearest}?") }
 }

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 pub struct Password(Zeroizing<String>);
 
 impl Password {
-    /// The password, for who asks for it. Never log or print it.
+    /// Returns the password, for who asks for it. Never log or print it.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-/// `text` on one line: each character that would not be seen as itself is shown by its number, such
-/// as `\u{1b}`; line breaks and tabs too.
+/// Returns `text` on one line: each character that would not be seen as itself is shown by its
+/// number, such as `\u{1b}`; line breaks and tabs too.
 ///
 /// Those are controls (C0, DEL, C1), what turns the reading order (U+061C, U+200E, U+200F, U+202A
 /// to U+202E, U+2066 to U+2069), what has no width or is invisible (U+00AD, U+180E, U+200B to

@@ -172,7 +172,7 @@ impl ShownAddress {
         self.hosts.as_deref().filter(|hosts| !hosts.is_empty())
     }
 
-    /// The address for a record: [`LEFT_OUT`] stands where something was left out.
+    /// Returns the address for a record: [`LEFT_OUT`] stands where something was left out.
     #[must_use]
     pub fn recorded(&self) -> String {
         let Self { label, kind, hosts, path, is_part } = self;
@@ -204,8 +204,8 @@ pub fn shown_address(text: &str) -> String {
     ShownAddress::of(text).to_string()
 }
 
-/// The scheme of an address in words, for one that has another than it should: one that no server
-/// has is not quoted, since it can be anything.
+/// Returns the scheme of an address in words, for one that has another than it should: one that no
+/// server has is not quoted, since it can be anything.
 #[must_use]
 pub fn scheme_words(scheme: &str) -> String {
     match SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()) {
@@ -229,14 +229,14 @@ pub fn may_hold_secret(text: &str) -> bool {
         || names_secret(&lower)
 }
 
-/// `text` as it may be shown: an address without its secrets, all else as it is.
+/// Returns `text` as it may be shown: an address without its secrets, all else as it is.
 #[must_use]
 pub fn without_secrets(text: &str) -> String {
     if may_hold_secret(text) { shown_address(text) } else { text.to_owned() }
 }
 
-/// `word` of a command line, or a setting, as it may be recorded: an address with [`LEFT_OUT`] for
-/// what was left out.
+/// Returns `word` of a command line, or a setting, as it may be recorded: an address with
+/// [`LEFT_OUT`] for what was left out.
 #[must_use]
 pub fn recorded(word: &str) -> String {
     let (flag, value) = match word.strip_prefix("--").and_then(|flag| flag.split_once('=')) {
@@ -296,7 +296,7 @@ fn labelled(text: &str) -> (&str, &str) {
     text.split_at(after)
 }
 
-/// The words of libpq's form in `text`; nothing if it is not of that form.
+/// Returns the words of libpq's form in `text`; nothing if it is not of that form.
 fn libpq(text: &str) -> Option<ShownAddress> {
     let first = text.split_once('=')?.0.trim().to_ascii_lowercase();
     if !LIBPQ_WORDS.contains(&first.as_str()) {

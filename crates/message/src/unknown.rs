@@ -26,7 +26,7 @@ pub struct Unknown {
 }
 
 impl Unknown {
-    /// The error for `name`, which is not among `known`.
+    /// Returns the error for `name`, which is not among `known`.
     pub fn new<'a>(
         what: &'static str,
         name: &str,

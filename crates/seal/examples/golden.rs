@@ -122,7 +122,8 @@ fn catalogue(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn
     Ok(stored)
 }
 
-/// A block of 3,000 bytes and 36 of padding, bound to a journal record with eight bytes of header.
+/// Returns a block of 3,000 bytes and 36 of padding, bound to a journal record with eight bytes of
+/// header.
 fn engine_page_of(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn Error>> {
     const PADDING_BYTES: usize = 36;
     let (current, _) = keys.current()?;

@@ -142,7 +142,7 @@ impl Account {
         self.files.iter().filter(|file| !file.sealed.is_empty()).count() as u64
     }
 
-    /// The first file with a block whose key cannot be determined, because it is sealed by
+    /// Returns the first file with a block whose key cannot be determined, because it is sealed by
     /// something else, damaged, or of a newer format, and why.
     #[must_use]
     pub fn unknown(&self) -> Option<(&str, &str)> {
@@ -150,7 +150,7 @@ impl Account {
         Some((&file.name, file.other.as_deref().unwrap_or_default()))
     }
 
-    /// The first file that could not be looked at, and why.
+    /// Returns the first file that could not be looked at, and why.
     #[must_use]
     pub fn unread(&self) -> Option<(&str, &str)> {
         self.files.iter().find_map(|file| Some((file.name.as_str(), file.unread.as_deref()?)))

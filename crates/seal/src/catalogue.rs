@@ -118,7 +118,7 @@ const FORGET: u8 = 3;
 const LOGS: u8 = 4;
 
 impl Catalogue {
-    /// The catalogue of a new store.
+    /// Returns the catalogue of a new store.
     ///
     /// # Errors
     /// [`SealError::Random`].
@@ -134,7 +134,7 @@ impl Catalogue {
         self.entries.get(name)
     }
 
-    /// All names, in order.
+    /// Returns all names, in order.
     pub fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
         self.entries.iter().map(|(name, entry)| (name.as_str(), entry))
     }
@@ -157,7 +157,7 @@ impl Catalogue {
         self.entries.is_empty()
     }
 
-    /// A slot that no file uses.
+    /// Returns a slot that no file uses.
     #[must_use]
     pub fn free_slot(&self) -> Option<u16> {
         let mut taken = [false; SLOTS as usize];
@@ -394,7 +394,7 @@ impl CatalogueWriter {
         Ok(())
     }
 
-    /// Length of the file once everything returned so far is written, in stored bytes.
+    /// Returns the length of the file once everything returned so far is written, in stored bytes.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
         self.frames.stored_bytes()
@@ -406,7 +406,7 @@ impl CatalogueWriter {
         self.changes
     }
 
-    /// The slot that records how much of the file `file_id`, which has `slot`, was synced.
+    /// Returns the slot that records how much of the file `file_id`, which has `slot`, was synced.
     ///
     /// # Errors
     /// [`SealError::Cipher`].
@@ -438,9 +438,9 @@ impl Slot {
         Ok(Self { keyed, slot, file_id: *file_id, second: false })
     }
 
-    /// The record that the first `synced_bytes` stored bytes of the log are on stable storage. It
-    /// must not be written before they are. The write may itself be lost: the previous record then
-    /// still holds.
+    /// Returns the record that the first `synced_bytes` stored bytes of the log are on stable
+    /// storage. It must not be written before they are. The write may itself be lost: the previous
+    /// record then still holds.
     ///
     /// # Errors
     /// [`SealError::Cipher`]; [`SealError::Forked`] in a child that was forked since.
@@ -461,7 +461,8 @@ impl Slot {
         self.keyed.seal(nonce, &self.file_id, &mut []).map_err(SealError::Cipher)
     }
 
-    /// The most that either record says about this file; a torn or older one counts for nothing.
+    /// Returns the most that either record says about this file; a torn or older one counts for
+    /// nothing.
     fn read(&self, stored: &[u8]) -> Result<u64, SealError> {
         let mut most = 0;
         for second in [false, true] {

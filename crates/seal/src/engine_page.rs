@@ -61,7 +61,7 @@ impl<'a> Place<'a> {
     pub const UNKNOWN: Self =
         Self { kind: PlaceKind::Unknown, bound: &[], tagged: false, kept: false };
 
-    /// A place of the kind `kind` with `bound` in the engine's own header, at most
+    /// Returns a place of the kind `kind` with `bound` in the engine's own header, at most
     /// [`BOUND_BYTES_MAX`] bytes: everything that the engine leaves unchanged between sealing and
     /// opening.
     ///
@@ -73,15 +73,15 @@ impl<'a> Place<'a> {
         Self { kind, bound, tagged: false, kept: false }
     }
 
-    /// The same, with room for [`PLACE_TAG_BYTES`] after the tag of the block. When a block is
-    /// opened, its header decides.
+    /// Returns the same, with room for [`PLACE_TAG_BYTES`] after the tag of the block. When a block
+    /// is opened, its header decides.
     #[must_use]
     pub fn with_place_tag(self) -> Self {
         Self { tagged: true, ..self }
     }
 
-    /// The same, in a database that keeps an account of its journal if `kept`. When a block is
-    /// opened, its header decides.
+    /// Returns the same, in a database that keeps an account of its journal if `kept`. When a block
+    /// is opened, its header decides.
     #[must_use]
     pub fn with_journal_kept(self, kept: bool) -> Self {
         Self { kept, ..self }
@@ -183,24 +183,24 @@ impl EnginePages {
         })
     }
 
-    /// The key that seals.
+    /// Returns the key that seals.
     #[must_use]
     pub fn key(&self) -> &KeyRef {
         &self.keys[self.current].key
     }
 
-    /// Every key that opens, with its fingerprint.
+    /// Returns every key that opens, with its fingerprint.
     pub fn keys(&self) -> impl Iterator<Item = (&KeyRef, Fingerprint)> {
         self.keys.iter().map(|kek| (&kek.key, kek.fingerprint))
     }
 
-    /// The cipher that seals.
+    /// Returns the cipher that seals.
     #[must_use]
     pub fn cipher(&self) -> &'static Cipher {
         self.cipher
     }
 
-    /// The backend that seals and opens.
+    /// Returns the backend that seals and opens.
     #[must_use]
     pub fn backend(&self) -> Backend {
         self.backend
@@ -406,7 +406,7 @@ impl EnginePages {
         Ok(())
     }
 
-    /// The key that `info` names.
+    /// Returns the key that `info` names.
     fn kek(&self, info: &EnginePageInfo) -> Result<&Kek, EnginePageError> {
         let current = &self.keys[self.current];
         if current.fingerprint == info.fingerprint {

@@ -26,7 +26,7 @@ const FIXED_BYTES: usize = 8;
 /// Keyed ciphers that an opener keeps: one for each sealer whose records it met.
 const KEPT_MAX: usize = 1024;
 
-/// Length of the record of a value, in bytes.
+/// Returns the length of the record of a value, in bytes.
 ///
 /// - `key_id_bytes`: length of the id of the key
 /// - `value_bytes`: length of the value
@@ -81,7 +81,7 @@ pub struct FieldPlace {
 }
 
 impl FieldPlace {
-    /// The key of the records that share `salt`.
+    /// Returns the key of the records that share `salt`.
     fn keyed(
         &self,
         cipher: &'static Cipher,
@@ -99,7 +99,8 @@ impl FieldPlace {
         Ok(Arc::new(aead(cipher, &bytes, backend).map_err(SealError::Cipher)?))
     }
 
-    /// The associated data of the record that begins with `head`: all before the ciphertext.
+    /// Returns the associated data of the record that begins with `head`: all before the
+    /// ciphertext.
     fn associated(&self, head: &[u8], row: Option<&[u8]>) -> Vec<u8> {
         let parts = [self.table.as_bytes(), self.column.as_bytes(), row.unwrap_or_default()];
         let mut associated = Vec::with_capacity(
@@ -140,8 +141,8 @@ struct Run {
 }
 
 impl FieldSealer {
-    /// A sealer under `secret`, the secret of `key`. Draws a fresh salt: no two sealers share a
-    /// key.
+    /// Returns a sealer under `secret`, the secret of `key`. Draws a fresh salt: no two sealers
+    /// share a key.
     ///
     /// # Errors
     /// [`FieldError::Seal`]: no randomness, a bad key id, a forked process.
@@ -251,7 +252,7 @@ pub struct FieldOpener {
 }
 
 impl FieldOpener {
-    /// An opener that has the keys of `keys`.
+    /// Returns an opener that has the keys of `keys`.
     pub fn new(place: FieldPlace, keys: Arc<dyn KeySource>, backend: Backend) -> Self {
         Self {
             place,
@@ -341,8 +342,8 @@ impl Head {
     }
 }
 
-/// The cipher and key that `record` names, read without any key and so without knowing that it is
-/// genuine.
+/// Returns the cipher and key that `record` names, read without any key and so without knowing that
+/// it is genuine.
 ///
 /// # Errors
 /// [`FieldError::NotARecord`], [`FieldError::UnsupportedVersion`], [`FieldError::UnknownCipher`].

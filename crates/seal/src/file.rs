@@ -172,7 +172,8 @@ impl SealedFile {
         }
     }
 
-    /// A keyed cipher for tags over `context`, under a subkey of this file with purpose `purpose`.
+    /// Returns a keyed cipher for tags over `context`, under a subkey of this file with purpose
+    /// `purpose`.
     pub(crate) fn tagger(
         &self,
         purpose: &str,
@@ -187,7 +188,7 @@ impl SealedFile {
         &self.0.info
     }
 
-    /// The backend that seals and opens.
+    /// Returns the backend that seals and opens.
     #[must_use]
     pub fn backend(&self) -> Backend {
         self.0.backend
@@ -208,7 +209,7 @@ impl SealedFile {
         }
     }
 
-    /// The keyed cipher of `segment`, set up on first use.
+    /// Returns the keyed cipher of `segment`, set up on first use.
     #[inline]
     pub(crate) fn segment(&self, segment: u64) -> Result<&dyn Aead, SealError> {
         let inner = &*self.0;

@@ -62,8 +62,8 @@ pub struct FrameWriter {
 }
 
 impl FrameWriter {
-    /// The writer of the file that [`SealedFile::create`] has just made. Its stored bytes follow
-    /// the header area.
+    /// Returns the writer of the file that [`SealedFile::create`] has just made. Its stored bytes
+    /// follow the header area.
     ///
     /// # Errors
     /// [`SealError::WrongLayout`]; [`SealError::WrittenOnce`] for a second writer, or for a file
@@ -100,8 +100,8 @@ impl FrameWriter {
         self.cursor.next.logical_offset
     }
 
-    /// Length of the file once everything returned so far is written, in stored bytes, header area
-    /// included.
+    /// Returns the length of the file once everything returned so far is written, in stored bytes,
+    /// header area included.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
         self.cursor.next.stored_offset
@@ -192,7 +192,7 @@ pub struct FrameReader {
 }
 
 impl FrameReader {
-    /// A reader at the first frame, right after the header area.
+    /// Returns a reader at the first frame, right after the header area.
     ///
     /// - `synced_bytes`: how much of the file is known to be on stable storage, in stored bytes; 0
     ///   if unknown
@@ -244,7 +244,7 @@ impl FrameReader {
         self.pushed_end += stored.len() as u64;
     }
 
-    /// The next frame, or None if more stored bytes are needed. At the end of the file ask
+    /// Returns the next frame, or None if more stored bytes are needed. At the end of the file ask
     /// [`FrameReader::end`] how it ended; if the file still grows, reading may continue later.
     ///
     /// # Errors

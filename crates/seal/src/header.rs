@@ -159,8 +159,8 @@ pub fn inspect(header: &[u8]) -> Result<HeaderInfo, SealError> {
     parse(header).map(|mut copies| copies.swap_remove(0).info)
 }
 
-/// The keys that the copies of a header name: more than one while a rotation is running, or after
-/// one was killed. Before a key is retired, all of them must be checked.
+/// Returns the keys that the copies of a header name: more than one while a rotation is running, or
+/// after one was killed. Before a key is retired, all of them must be checked.
 ///
 /// # Errors
 /// As [`inspect`].
@@ -179,7 +179,7 @@ pub fn copies_agree(header: &[u8]) -> bool {
     first.is_some() && first == second
 }
 
-/// The copies of the header that parse as one, the one wrapped last first. At least one.
+/// Returns the copies of the header that parse as one, the one wrapped last first. At least one.
 pub(crate) fn parse(header: &[u8]) -> Result<Vec<Parts>, SealError> {
     let first = parse_slot(header, 0);
     // the second copy replaces a damaged first one, and only then counts alone
@@ -313,8 +313,8 @@ fn key_of(slot: &[u8; SLOT_BYTES]) -> Result<KeyRef, SealError> {
     Ok(KeyRef { id: id.to_owned(), version: u32::from_be_bytes(take(slot, KEY_VERSION_AT)) })
 }
 
-/// The slot of `info` and `salt`, with zeros where the wrapped key and its tag will be. This is
-/// also the associated data of the wrapping: every byte of the slot but those two fields.
+/// Returns the slot of `info` and `salt`, with zeros where the wrapped key and its tag will be.
+/// This is also the associated data of the wrapping: every byte of the slot but those two fields.
 pub(crate) fn unwrapped(info: &HeaderInfo, salt: &[u8; SALT_BYTES]) -> [u8; SLOT_BYTES] {
     let mut slot = [0; SLOT_BYTES];
     let mut put = |at: usize, bytes: &[u8]| slot[at..at + bytes.len()].copy_from_slice(bytes);

@@ -54,7 +54,8 @@ pub struct Stored {
     pub bytes: usize,
 }
 
-/// Length of a whole paged file, header and tags included, that holds `logical_bytes` of data.
+/// Returns the length of a whole paged file, header and tags included, that holds `logical_bytes`
+/// of data.
 ///
 /// # Panics
 /// If `page_bytes` is 0.
@@ -83,7 +84,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape of the sealed file `file` whose length on disk is `stored_bytes`.
+    /// Returns the shape of the sealed file `file` whose length on disk is `stored_bytes`.
     ///
     /// # Errors
     /// [`SealError::WrongLayout`]; [`SealError::Unfinished`] if no finished file has this length.
@@ -125,7 +126,7 @@ impl Shape {
         self.page_bytes
     }
 
-    /// Number of pages, at least 1.
+    /// Returns the number of pages, at least 1.
     #[must_use]
     pub fn pages(&self) -> u64 {
         self.pages
@@ -224,8 +225,8 @@ impl Pages {
         }
     }
 
-    /// The pages of a file whose end was not proven, for looking at what is left of a damaged one.
-    /// Each page still authenticates, but it does not follow that the file is whole.
+    /// Returns the pages of a file whose end was not proven, for looking at what is left of a
+    /// damaged one. Each page still authenticates, but it does not follow that the file is whole.
     ///
     /// # Errors
     /// Those of [`Shape::of`].
@@ -233,13 +234,13 @@ impl Pages {
         Ok(Self { file: file.clone(), shape: Shape::of(file, stored_bytes)? })
     }
 
-    /// The file's keys and header.
+    /// Returns the file's keys and header.
     #[must_use]
     pub fn file(&self) -> &SealedFile {
         &self.file
     }
 
-    /// The file's shape.
+    /// Returns the file's shape.
     #[must_use]
     pub fn shape(&self) -> Shape {
         self.shape
@@ -406,8 +407,8 @@ pub struct PageWriter {
 }
 
 impl PageWriter {
-    /// The writer of the file that [`SealedFile::create`] has just made. Its stored bytes follow
-    /// the header.
+    /// Returns the writer of the file that [`SealedFile::create`] has just made. Its stored bytes
+    /// follow the header.
     ///
     /// # Errors
     /// [`SealError::WrongLayout`]; [`SealError::WrittenOnce`] for a second writer, or for a file
@@ -499,7 +500,7 @@ struct Place {
 }
 
 impl Place {
-    /// Segment, and first block within it.
+    /// Returns the segment, and first block within it.
     fn segment(&self, file: &SealedFile) -> (u64, u64) {
         let info = file.info();
         let blocks_per_page = u64::from(self.page_bytes) / info.cipher.block_bytes as u64;

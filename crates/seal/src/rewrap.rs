@@ -28,7 +28,7 @@ pub struct Rewrapped {
 }
 
 impl Rewrapped {
-    /// The bytes, the same for every copy.
+    /// Returns the bytes, the same for every copy.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes

@@ -35,8 +35,8 @@ impl SegmentKeys {
         Self { made_in: Generation::current(), runs: [const { OnceLock::new() }; RUNS] }
     }
 
-    /// The keyed cipher of `segment` (below [`SEGMENTS_MAX`]); `make` sets the key on first use.
-    /// Two threads may both make it; they make the same, and one of the two is dropped.
+    /// Returns the keyed cipher of `segment` (below [`SEGMENTS_MAX`]); `make` sets the key on first
+    /// use. Two threads may both make it; they make the same, and one of the two is dropped.
     ///
     /// # Errors
     /// [`Forked`] in a child that was forked since; those of `make`.
@@ -58,7 +58,7 @@ impl SegmentKeys {
     }
 }
 
-/// The nonce that starts at block `counter` of a segment, right-aligned: its last
+/// Returns the nonce that starts at block `counter` of a segment, right-aligned: its last
 /// `Aead::nonce_bytes()` bytes are the nonce, 8 bytes as they are or 12 bytes with four zeros
 /// before them, big-endian.
 pub(crate) fn nonce(counter: u64) -> [u8; 12] {
@@ -67,7 +67,7 @@ pub(crate) fn nonce(counter: u64) -> [u8; 12] {
     nonce
 }
 
-/// The nonce of frame `index` with `random` bits in front, where a nonce has 12 bytes.
+/// Returns the nonce of frame `index` with `random` bits in front, where a nonce has 12 bytes.
 pub(crate) fn drawn_nonce(index: u64, random: u32) -> [u8; 12] {
     let mut nonce = nonce(index);
     nonce[..4].copy_from_slice(&random.to_be_bytes());

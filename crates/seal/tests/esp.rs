@@ -20,7 +20,7 @@ fn ends(association: &Association) -> (Outbound, Inbound) {
     (outbound, Inbound::new(association, &key, &mac_key, 1024).unwrap())
 }
 
-/// An IPv4 packet, or an IPv6 one, with `length` bytes behind its header.
+/// Returns an IPv4 packet, or an IPv6 one, with `length` bytes behind its header.
 fn packet(version: u8, length: usize) -> Vec<u8> {
     let mut packet = match version {
         4 => vec![0x45; 20],

@@ -56,7 +56,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// The word for it: `read`, `write`.
+    /// Returns the word for it: `read`, `write`.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -92,7 +92,7 @@ pub struct DeviceBuffer {
 const ALIGNMENT: usize = 4_096;
 
 impl DeviceBuffer {
-    /// `length` zeros.
+    /// Returns `length` zeros.
     #[must_use]
     pub fn zeroed(length: usize) -> Self {
         let bytes = vec![0; length + ALIGNMENT];

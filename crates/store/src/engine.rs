@@ -25,7 +25,7 @@ pub struct EngineFacts {
 }
 
 impl EngineFacts {
-    /// Name and version, or the name alone where no version is known.
+    /// Returns the name and version, or the name alone where no version is known.
     #[must_use]
     pub fn name_and_version(&self) -> String {
         match self.version.as_str() {
@@ -50,7 +50,7 @@ pub struct StoreOptions {
 
 /// A data store engine: opens stores in directories, sealed or not.
 pub trait Engine: Send + Sync {
-    /// Name, version and build of the engine, with warnings for the reader of a report.
+    /// Returns the name, version and build of the engine, with warnings for the reader of a report.
     fn facts(&self) -> EngineFacts;
 
     /// Opens (or creates) the store of `variant` in `dir`.

@@ -56,7 +56,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The error of an engine.
+    /// Returns the error of an engine.
     pub fn engine(error: impl Into<EngineError>) -> Self {
         Self::Engine(error.into())
     }

@@ -144,19 +144,19 @@ pub struct Opened {
 }
 
 impl Request {
-    /// The value of the setting `name`; of several the last.
+    /// Returns the value of the setting `name`; of several the last.
     #[must_use]
     pub fn setting(&self, name: &str) -> Option<&str> {
         self.settings.get(name)?.last().map(String::as_str)
     }
 
-    /// The value of the setting `name`, a path.
+    /// Returns the value of the setting `name`, a path.
     #[must_use]
     pub fn file(&self, name: &str) -> Option<PathBuf> {
         self.setting(name).map(PathBuf::from)
     }
 
-    /// All values of the setting `name`.
+    /// Returns all values of the setting `name`.
     #[must_use]
     pub fn several(&self, name: &str) -> &[String] {
         self.settings.get(name).map_or(&[], Vec::as_slice)

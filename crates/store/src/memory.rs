@@ -23,14 +23,14 @@ struct Entry {
     version: u64,
 }
 
-/// A version that no other write has, from 1.
+/// Returns a version that no other write has, from 1.
 fn next_version() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// Returns an empty store.
     pub fn new() -> Self {
         Self::default()
     }

@@ -32,7 +32,7 @@ pub struct MemoryDevice {
 }
 
 impl MemoryDevice {
-    /// A device of `capacity_bytes` zeros.
+    /// Returns a device of `capacity_bytes` zeros.
     #[must_use]
     pub fn new(capacity_bytes: usize) -> Self {
         let medium = Medium { bytes: vec![0; capacity_bytes], ..Medium::default() };

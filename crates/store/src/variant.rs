@@ -49,7 +49,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// `cipher` on the fastest backend of this CPU.
+    /// Returns `cipher` on the fastest backend of this CPU.
     #[must_use]
     pub fn auto(cipher: &'static Cipher) -> Self {
         Self { cipher, backend: Backend::auto(), forced: false }

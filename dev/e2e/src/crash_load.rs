@@ -37,7 +37,7 @@ impl Step {
         (self.number * 211 + self.round * 17) % PAIRS
     }
 
-    /// The two keys, far apart in the key space.
+    /// Returns the two keys, far apart in the key space.
     pub fn keys(&self) -> [Vec<u8>; 2] {
         keys(self.thread, self.pair())
     }
@@ -52,7 +52,7 @@ impl Step {
     }
 }
 
-/// The keys of pair `pair` of `thread`.
+/// Returns the keys of pair `pair` of `thread`.
 pub fn keys(thread: u8, pair: u64) -> [Vec<u8>; 2] {
     ["left", "right"].map(|side| format!("{side}-{thread}-{pair:04}").into_bytes())
 }

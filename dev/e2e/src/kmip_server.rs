@@ -51,13 +51,13 @@ impl Certificates {
         Self { dir }
     }
 
-    /// Path of the file `name`, such as `ca.pem`.
+    /// Returns the path of the file `name`, such as `ca.pem`.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    /// The query of an address with the client `client` and the authority `ca`.
+    /// Returns the query of an address with the client `client` and the authority `ca`.
     #[must_use]
     pub fn query(&self, client: &str, ca: &str) -> String {
         let path = |name: String| self.path(&name).display().to_string();
@@ -69,8 +69,8 @@ impl Certificates {
         )
     }
 
-    /// An address of the key `key` on the server at `port`, with `more` in its query, such as
-    /// `&retries=0`.
+    /// Returns an address of the key `key` on the server at `port`, with `more` in its query, such
+    /// as `&retries=0`.
     #[must_use]
     pub fn url(&self, port: u16, key: &str, more: &str) -> String {
         format!("kmip://127.0.0.1:{port}/{key}?{}{more}", self.query("client", "ca"))
@@ -108,8 +108,8 @@ impl Kind {
     }
 }
 
-/// A server of `kind` that was started for `test`, with certificates for its clients; where there
-/// is none, says SKIP.
+/// Returns a server of `kind` that was started for `test`, with certificates for its clients; where
+/// there is none, says SKIP.
 ///
 /// # Panics
 /// If it does not come up, with what it said.
@@ -251,7 +251,7 @@ impl Server {
     }
 }
 
-/// A port on 127.0.0.1 on which nothing listens.
+/// Returns a port on 127.0.0.1 on which nothing listens.
 ///
 /// # Panics
 /// If there is none.

@@ -29,7 +29,7 @@ pub struct Dead {
 }
 
 impl Dead {
-    /// The messages of our extension, in order, without its name.
+    /// Returns the messages of our extension, in order, without its name.
     #[must_use]
     pub fn sealstone(&self) -> Vec<String> {
         said(&self.log)
@@ -104,7 +104,7 @@ impl Mongod {
         read(&self.server.log_path())
     }
 
-    /// The messages of our extension, in order, without its name.
+    /// Returns the messages of our extension, in order, without its name.
     #[must_use]
     pub fn sealstone(&self) -> Vec<String> {
         said(&self.log())
@@ -196,7 +196,7 @@ fn read(log: &Path) -> String {
     String::from_utf8_lossy(&fs::read(log).unwrap_or_default()).into_owned()
 }
 
-/// The messages of our extension in a log.
+/// Returns the messages of our extension in a log.
 fn said(log: &str) -> Vec<String> {
     let one = |line: &str| {
         let (_, rest) = line.split_once("sealstone: ")?;

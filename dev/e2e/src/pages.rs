@@ -97,7 +97,7 @@ impl Block {
     }
 }
 
-/// The blocks of commands of the Markdown text `page`, in order.
+/// Returns the blocks of commands of the Markdown text `page`, in order.
 ///
 /// # Errors
 /// A comment that is none of those above, or one that no block of commands follows.
@@ -212,8 +212,8 @@ fn remark(comment: &str, block: &mut Block) -> Result<bool, String> {
     Ok(true)
 }
 
-/// `text` with the system's directories that pages name (`/etc/sealstone`, `/data`, `/var/lib`)
-/// below `root`.
+/// Returns `text` with the system's directories that pages name (`/etc/sealstone`, `/data`,
+/// `/var/lib`) below `root`.
 #[must_use]
 pub fn rooted(text: &str, root: &str) -> String {
     let mut out = String::with_capacity(text.len());

@@ -97,7 +97,7 @@ impl SqlServer {
         }
     }
 
-    /// Host and port.
+    /// Returns the host and port.
     #[must_use]
     pub fn address(&self) -> String {
         match self {
@@ -130,7 +130,7 @@ impl SqlServer {
         .expect("it starts again");
     }
 
-    /// A session of its own client program.
+    /// Returns a session of its own client program.
     #[must_use]
     pub fn session(&self) -> SqlSession {
         match self {

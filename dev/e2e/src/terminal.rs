@@ -23,7 +23,7 @@ pub struct Typed {
     pub lines: usize,
 }
 
-/// The program that makes terminals (`script`, of util-linux), if there is one here.
+/// Returns the program that makes terminals (`script`, of util-linux), if there is one here.
 #[must_use]
 pub fn maker() -> Option<&'static Path> {
     ["/usr/bin/script", "/bin/script"].map(Path::new).into_iter().find(|path| path.is_file())

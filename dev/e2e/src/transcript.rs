@@ -43,7 +43,8 @@ impl Transcript {
     }
 }
 
-/// A command that runs the `sealstone` under test in `dir`, without colour and with stdin closed.
+/// Returns a command that runs the `sealstone` under test in `dir`, without colour and with stdin
+/// closed.
 pub fn sealstone(dir: &Path, arguments: &[&str]) -> Command {
     plain(crate::binary::sealstone(), dir, arguments)
 }

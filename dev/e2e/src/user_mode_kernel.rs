@@ -112,7 +112,7 @@ impl Drop for Kernel {
     }
 }
 
-/// The script that is the first process: file systems, modules, the test, the end.
+/// Returns the script that is the first process: file systems, modules, the test, the end.
 fn first_process(dir: &Path, name: &str, modules: &[&str]) -> String {
     let program = std::env::current_exe().expect("a running program");
     let passed_on = PASSED_ON.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)));
@@ -147,7 +147,7 @@ fn first_process(dir: &Path, name: &str, modules: &[&str]) -> String {
     )
 }
 
-/// `text` as one word of a shell.
+/// Returns `text` as one word of a shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

@@ -86,7 +86,7 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// The fields of its headers.
+    /// Returns the fields of its headers.
     #[must_use]
     pub fn fields(&self) -> &'static [Field] {
         match self.kind {
@@ -96,7 +96,7 @@ impl Unit {
     }
 }
 
-/// The encrypted units in the files of `db`.
+/// Returns the encrypted units in the files of `db`.
 ///
 /// # Panics
 /// If a file cannot be read.
@@ -142,7 +142,7 @@ pub fn units(db: &Path) -> Vec<Unit> {
     found
 }
 
-/// CRC-32C of `unit` as WiredTiger computes it: with zeros in its place.
+/// Returns CRC-32C of `unit` as WiredTiger computes it: with zeros in its place.
 fn checksum_of(unit: &[u8], at: usize) -> u32 {
     let mut unit = unit.to_vec();
     unit[at..at + 4].fill(0);
@@ -428,7 +428,7 @@ pub fn outcome(
     }
 }
 
-/// The output of `child`, or `None` if it had to be ended.
+/// Returns the output of `child`, or `None` if it had to be ended.
 fn within_patience(mut child: Child) -> Option<Output> {
     let id = i32::try_from(child.id()).expect("a process id");
     let (done, wait) = std::sync::mpsc::channel::<()>();
@@ -489,7 +489,7 @@ impl Tally {
         self.examples.join("\n")
     }
 
-    /// The table, a line for each class.
+    /// Returns the table, a line for each class.
     #[must_use]
     pub fn table(&self) -> String {
         let mut text = format!("{:<34}", "");

@@ -38,7 +38,7 @@ impl FileAttack {
     }
 }
 
-/// The names of the journal files in `db`, in their order.
+/// Returns the names of the journal files in `db`, in their order.
 #[must_use]
 pub fn journal(db: &Path) -> Vec<String> {
     let name = |path: PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();

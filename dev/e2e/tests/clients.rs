@@ -34,7 +34,7 @@ const SMALL: [&str; 17] = [
     "none,aes-256",
 ];
 
-/// The time in so many seconds.
+/// Returns the time in so many seconds.
 fn in_seconds(seconds: u32) -> String {
     let text = Command::new("date")
         .args(["-u", "-d", &format!("{seconds} seconds"), "+%FT%TZ"])
@@ -83,7 +83,7 @@ fn add(cell: &Value, operation: &str, to: &mut BTreeMap<u64, u64>) {
     }
 }
 
-/// The 99th percentile of what was counted, in microseconds.
+/// Returns the 99th percentile of what was counted, in microseconds.
 fn p99_us(counts: &BTreeMap<u64, u64>) -> f64 {
     let wanted = (counts.values().sum::<u64>() as f64 * 0.99).ceil() as u64;
     let mut seen = 0;

@@ -8,7 +8,7 @@ use std::path::Path;
 use sealstone_e2e::transcript::{run, sealstone};
 use serde_json::Value;
 
-/// The devices of this machine by OpenCL.
+/// Returns the devices of this machine by OpenCL.
 fn opencl(dir: &Path) -> Vec<String> {
     let listed = run(&mut sealstone(dir, &["ciphers", "--devices", "--json"])).done();
     let listed: Value = serde_json::from_str(&listed).unwrap();

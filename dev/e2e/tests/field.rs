@@ -32,7 +32,7 @@ const COLUMNS: [&str; 8] = [
     "memo=aead",
 ];
 
-/// A directory with `people.csv` and a key file `people.key`.
+/// Returns a directory with `people.csv` and a key file `people.key`.
 fn scene() -> TempDir {
     let dir = tempfile::tempdir().expect("a temporary directory");
     fs::write(dir.path().join("people.csv"), PEOPLE).unwrap();
@@ -57,7 +57,7 @@ fn seal(dir: &Path) -> String {
 
 const OPEN: [&str; 6] = ["open", "sealed.csv", "--key", "people.key", "--out", "opened.csv"];
 
-/// That opening fails with `want`, and leaves nothing.
+/// Asserts that opening fails with `want`, and leaves nothing.
 fn refused(dir: &Path, more: &[&str], want: &str) {
     command(dir, &[&OPEN[..], more].concat()).fails_with(want);
     let left: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();

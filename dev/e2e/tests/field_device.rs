@@ -24,7 +24,7 @@ use tempfile::TempDir;
 const DEVICE: [&str; 2] = ["--device", "opencl:0"];
 const KEY: [&str; 2] = ["--key", "people.key"];
 
-/// A directory with a key, where there is a device; else a SKIP for `test`.
+/// Returns a directory with a key, where there is a device; else a SKIP for `test`.
 fn scene(test: &str) -> Option<TempDir> {
     let dir = tempfile::tempdir().unwrap();
     let listed = run(&mut sealstone(dir.path(), &["ciphers", "--devices", "--json"])).done();
@@ -40,7 +40,7 @@ fn field(dir: &Path, arguments: &[&[&str]]) -> Transcript {
     run(&mut sealstone(dir, &[&["field"], &arguments.concat()[..]].concat()))
 }
 
-/// That both files are the same.
+/// Asserts that both files are the same.
 fn same(dir: &Path, one: &str, other: &str) {
     assert!(
         fs::read(dir.join(one)).unwrap() == fs::read(dir.join(other)).unwrap(),
@@ -114,7 +114,7 @@ fn every_format() -> Columns {
     columns
 }
 
-/// `count` letters that spell `n`.
+/// Returns `count` letters that spell `n`.
 fn letters(n: u64, count: u32) -> String {
     (0..count).map(|place| char::from(b'a' + (n / 26_u64.pow(place) % 26) as u8)).collect()
 }
@@ -123,7 +123,7 @@ fn syllable(number: u64) -> char {
     char::from_u32(0xac00 + number as u32).unwrap()
 }
 
-/// The card number of 15 digits and their check digit (Luhn).
+/// Returns the card number of 15 digits and their check digit (Luhn).
 fn card(number: u64) -> String {
     let digits = format!("{number:015}");
     let sum: u32 = digits
@@ -138,7 +138,7 @@ fn card(number: u64) -> String {
     format!("{digits}{}", (10 - sum % 10) % 10)
 }
 
-/// The flags that seal all of `columns`.
+/// Returns the flags that seal all of `columns`.
 fn sealing(columns: &Columns) -> Vec<String> {
     let mut flags = vec!["--small-domain".to_owned(), "date".to_owned()];
     for (name, format, _) in columns {
@@ -147,7 +147,7 @@ fn sealing(columns: &Columns) -> Vec<String> {
     flags
 }
 
-/// The value of row `n`; every thousandth telephone number is none.
+/// Returns the value of row `n`; every thousandth telephone number is none.
 fn value(name: &str, make: fn(u64) -> String, n: u64) -> String {
     if name == "phone" && n % 1000 == 7 { "ask for it".into() } else { make(n) }
 }

@@ -99,7 +99,7 @@ fn person(number: u64) -> Row {
     (format!("user{number:06}").into_bytes(), record)
 }
 
-/// Every record of `table` in `store`.
+/// Returns every record of `table` in `store`.
 fn all(store: &dyn Store, table: &Table) -> Vec<Row> {
     let mut rows = Vec::new();
     store

@@ -110,7 +110,7 @@ impl Scene {
         self.session.done(&format!("CREATE TABLE {definition}{}", self.kind.table_ending()));
     }
 
-    /// The rows of `people`, with the sealed columns in the order of `COLUMNS`.
+    /// Returns the rows of `people`, with the sealed columns in the order of `COLUMNS`.
     fn people(&mut self) -> Vec<Person> {
         let columns = COLUMNS.map(|(name, _)| name).join(", ");
         let rows =
@@ -150,7 +150,7 @@ impl Scene {
         self.session.done(text)
     }
 
-    /// The library's cipher of a column, under a version of the key.
+    /// Returns the library's cipher of a column, under a version of the key.
     fn cipher(&self, name: &str, version: u32) -> ColumnCipher {
         let column = |(name, method): &(&str, &str)| {
             let options = ColumnOptions {
@@ -169,7 +169,7 @@ impl Scene {
         ColumnCipher::new(&table, column, &keyed, Backend::auto()).unwrap()
     }
 
-    /// That the table holds `plain`, every value sealed once under this version of the key.
+    /// Asserts that the table holds `plain`, every value sealed once under this version of the key.
     fn is_sealed(&mut self, plain: &[Person], version: u32) {
         let sealed = self.people();
         assert_eq!(sealed.len(), plain.len());
@@ -273,7 +273,7 @@ fn insert(kind: SqlKind, people: &[Person]) -> String {
     format!("INSERT INTO people (id, note, {columns}) VALUES {}", rows.join(", "))
 }
 
-/// A scene with the table `people` full of people.
+/// Returns a scene with the table `people` full of people.
 fn peopled(kind: SqlKind) -> (Scene, Vec<Person>) {
     let mut scene = Scene::new(kind);
     scene.create(
@@ -361,7 +361,7 @@ fn is_sealed_and_comes_back(kind: SqlKind, name: &str) {
 const RETIRE: [&str; 7] =
     ["keys", "retire", "people.key", "--version", "1", "--table", "@address#people"];
 
-/// That version 1 is not retired, with its reason.
+/// Asserts that version 1 is not retired, with its reason.
 fn a_version_is_kept(scene: &Scene, found: &str) {
     let said = run(&mut sealstone(scene.path(), &RETIRE));
     let (server, address) = (scene.kind.name(), scene.server.address());

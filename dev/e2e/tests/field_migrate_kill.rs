@@ -160,7 +160,7 @@ impl Scene {
     }
 }
 
-/// That every value of `rows` is sealed, once, and is there.
+/// Asserts that every value of `rows` is sealed, once, and is there.
 fn is_sealed(scene: &Scene, rows: &Rows) {
     let found = scene.rows(", phone_sealed, memo_sealed, phone_index");
     let ids: Vec<u64> = found.iter().map(|row| row[0].parse().unwrap()).collect();

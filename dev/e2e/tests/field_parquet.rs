@@ -94,7 +94,7 @@ fn rows(path: &Path) -> Vec<String> {
     reader.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect()
 }
 
-/// A directory with `people.parquet` and a key file `people.key`.
+/// Returns a directory with `people.parquet` and a key file `people.key`.
 fn scene() -> TempDir {
     let dir = tempfile::tempdir().expect("a temporary directory");
     write(
@@ -113,7 +113,7 @@ fn seal(dir: &Path) {
     command(dir, &[&SEAL[..], &COLUMNS[..]].concat()).done();
 }
 
-/// That opening fails with `want`, and leaves nothing.
+/// Asserts that opening fails with `want`, and leaves nothing.
 fn refused(dir: &Path, more: &[&str], want: &str) {
     command(dir, &[&OPEN[..], more].concat()).fails_with(want);
     let left =
@@ -360,7 +360,7 @@ fn a_long_file_takes_bounded_memory_and_a_killed_run_leaves_no_half_file() {
     assert!((1..200).contains(&most_mb), "{most_mb} MB were in use");
 }
 
-/// The most memory that `child` has in use until it ends, in megabytes.
+/// Returns the most memory that `child` has in use until it ends, in megabytes.
 fn most_memory_mb(child: &mut Child) -> u64 {
     let status = format!("/proc/{}/status", child.id());
     let mut most = 0;

@@ -23,7 +23,7 @@ use tempfile::TempDir;
 /// Number of times that a change is killed.
 const KILLS: u64 = 24;
 
-/// A directory with the passphrases `old`, `new` and `bobs` in files of these names.
+/// Returns a directory with the passphrases `old`, `new` and `bobs` in files of these names.
 fn scratch() -> TempDir {
     let dir = tempfile::tempdir().expect("a temporary directory");
     for name in ["old", "new", "bobs"] {

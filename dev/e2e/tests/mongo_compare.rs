@@ -64,7 +64,7 @@ fn is_used(dir: &Path) -> bool {
     })
 }
 
-/// The processes that `parent` has started.
+/// Returns the processes that `parent` has started.
 fn servers(parent: u32) -> Vec<i32> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());

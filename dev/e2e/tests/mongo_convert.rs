@@ -69,7 +69,7 @@ fn check(dir: &Path) -> (Option<i32>, Value) {
     (transcript.code, report)
 }
 
-/// The files below `dir` that hold the marker.
+/// Returns the files below `dir` that hold the marker.
 fn with_marker(dir: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).unwrap().flatten() {

@@ -38,7 +38,7 @@ struct DataDirectory {
 }
 
 impl DataDirectory {
-    /// `None`, with a SKIP for `test`, if there is no mongod.
+    /// Returns `None`, with a SKIP for `test`, if there is no mongod.
     fn new(test: &str) -> Option<Self> {
         if !is_installed(&mongod::PROGRAM, test) {
             return None;
@@ -113,7 +113,7 @@ fn load(server: &Mongod, first: i32, count: i32) {
     }
 }
 
-/// The files in `dir` that hold the marker.
+/// Returns the files in `dir` that hold the marker.
 fn with_marker(dir: &Path) -> Vec<PathBuf> {
     let holds = |file: &PathBuf| memchr::memmem::find(&fs::read(file).unwrap(), MARKER).is_some();
     files(dir).into_iter().filter(holds).collect()

@@ -78,7 +78,7 @@ fn env(cipher: &str, keys: &Arc<dyn KeySource>) -> SealedEnv {
     )
 }
 
-/// A directory in memory where there is one: the test is about bytes, not about disks.
+/// Returns a directory in memory where there is one: the test is about bytes, not about disks.
 fn scratch() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
@@ -353,7 +353,7 @@ fn other(rng: &mut SmallRng, name: &str, files: &BTreeMap<String, Vec<u8>>) -> S
     names[rng.random_range(0..names.len())].clone()
 }
 
-/// A file of the same kind from the earlier copy, of the same name if there is one.
+/// Returns a file of the same kind from the earlier copy, of the same name if there is one.
 fn older<'a>(master: &'a Master, rng: &mut SmallRng, name: &str) -> Option<&'a Vec<u8>> {
     if let Some(same) = master.older.get(name) {
         return Some(same);

@@ -45,7 +45,7 @@ fn report(dir: &Path, more: &[&str]) -> String {
     run(&mut sealstone(dir, &[&["report", "sealstone-results/results.json"], more].concat())).done()
 }
 
-/// The answer of a screen: what comes before its list.
+/// Returns the answer of a screen: what comes before its list.
 fn answer(screen: &str) -> String {
     screen
         .lines()

@@ -42,7 +42,7 @@ fn results(dir: &Path) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// The operations whose latency the cells of `workload` have, the same in every cell.
+/// Returns the operations whose latency the cells of `workload` have, the same in every cell.
 fn operations(results: &Value, workload: &str) -> BTreeSet<String> {
     let cells = results["groups"][0]["cells"].as_array().unwrap();
     let mut found: Vec<BTreeSet<String>> = cells
@@ -55,7 +55,7 @@ fn operations(results: &Value, workload: &str) -> BTreeSet<String> {
     found.swap_remove(0)
 }
 
-/// The file in the guide.
+/// Returns the file in the guide.
 fn guide() -> String {
     let page = include_str!("../../../docs/guide/workloads.md");
     page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap().to_owned()

@@ -83,7 +83,7 @@ impl Scratch {
         self.dir.path().join("work")
     }
 
-    /// `text` with the system's directories in here.
+    /// Returns `text` with the system's directories in here.
     fn rooted(&self, text: &str) -> String {
         rooted(text, &self.dir.path().join("system").display().to_string())
     }
@@ -124,7 +124,7 @@ impl Drop for Scratch {
     }
 }
 
-/// The repository.
+/// Returns the repository.
 fn root() -> PathBuf {
     fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .expect("the repository is there")

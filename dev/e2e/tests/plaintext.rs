@@ -12,7 +12,7 @@ const MARKER: &str = "PLANTED-MARKER-q7Zx2";
 /// A column name, stored with every record.
 const COLUMN: &str = "planted_column_name";
 
-/// The ways in which a text may show in a file.
+/// Returns the ways in which a text may show in a file.
 fn disguises(text: &str) -> Vec<(&'static str, Vec<u8>)> {
     let bytes = text.as_bytes();
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -29,8 +29,8 @@ fn disguises(text: &str) -> Vec<(&'static str, Vec<u8>)> {
     all
 }
 
-/// The base64 characters that depend on `bytes` alone when `skip` other bytes come before them in a
-/// group of three.
+/// Returns the base64 characters that depend on `bytes` alone when `skip` other bytes come before
+/// them in a group of three.
 fn base64_inside(bytes: &[u8], skip: usize) -> Vec<u8> {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     // only whole groups, so that neighbours and padding do not matter

@@ -79,7 +79,7 @@ int main(int count, char** arguments) {
 }
 "#;
 
-/// A directory with a key file `orders.key`.
+/// Returns a directory with a key file `orders.key`.
 fn scene() -> (TempDir, Arc<KeyFile>) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let key = KeyFile::create(dir.path().join("orders.key"), "orders").expect("a key file");
@@ -90,7 +90,7 @@ fn rest(dir: &Path, command: &str, more: &[&str]) -> Transcript {
     run(&mut sealstone(dir, &[&["rest", command, "db"], more, &["--key", "orders.key"]].concat()))
 }
 
-/// Every file in `dir`, and when it was written.
+/// Returns every file in `dir`, and when it was written.
 fn files(dir: &Path) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
     let paths =
         fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").path());
@@ -318,7 +318,7 @@ fn a_comparator_of_another_program_is_named() {
     ));
 }
 
-/// The program of [`PROGRAM`].
+/// Returns the program of [`PROGRAM`].
 fn parts_program(dir: &Path, arguments: &[&str]) -> Command {
     plain(&dir.join("parts"), dir, arguments)
 }

@@ -43,8 +43,8 @@ fn results(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// The servers that work below `dir`. Their command lines are no help: Redis writes its address
-/// over them.
+/// Returns the servers that work below `dir`. Their command lines are no help: Redis writes its
+/// address over them.
 fn servers(dir: &Path) -> Vec<i32> {
     let dir = dir.canonicalize().unwrap();
     let pids = fs::read_dir("/proc")

@@ -21,7 +21,7 @@ use tempfile::TempDir;
 const MARKER: &str = "PLANTED-MARKER-q7Zx2";
 const ENTRIES: u32 = 20_000;
 
-/// A directory with a key file `orders.key`.
+/// Returns a directory with a key file `orders.key`.
 fn scene() -> (TempDir, Arc<KeyFile>) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let key = KeyFile::create(dir.path().join("orders.key"), "orders").expect("a key file");

@@ -42,7 +42,7 @@ const GRID: [&str; 19] = [
     "out",
 ];
 
-/// The results in `dir`, if there are any.
+/// Returns the results in `dir`, if there are any.
 fn results(dir: &Path) -> Option<Value> {
     // the file is replaced whole, so whatever is read can be understood
     fs::read(dir.join("out/results.json")).ok().map(|text| serde_json::from_slice(&text).unwrap())

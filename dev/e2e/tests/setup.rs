@@ -18,7 +18,8 @@ use tempfile::TempDir;
 const CONTROL: &str = "Package: sealstone-probe\nVersion: 1\nArchitecture: all\n\
                        Maintainer: nobody <nobody@localhost>\nDescription: probe\n";
 
-/// A root directory for apt, and a repository with one package; `None` where there is no apt.
+/// Returns a root directory for apt, and a repository with one package; `None` where there is no
+/// apt.
 fn apt_root() -> Option<TempDir> {
     let has = |program: &str| {
         Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())

@@ -118,14 +118,14 @@ static MYSQL: Sql = Sql {
 };
 
 impl Sql {
-    /// A comparison with results in `out`, where there are none any more.
+    /// Returns a comparison with results in `out`, where there are none any more.
     fn compare(&self, dir: &Path, more: &[&str]) -> Command {
         let _ = fs::remove_dir_all(dir.join("out"));
         let store = format!("--store={}", self.store);
         sealstone(dir, &[SMALL, &[&store], more].concat())
     }
 
-    /// The servers that work below `dir`, without the processes that they started.
+    /// Returns the servers that work below `dir`, without the processes that they started.
     fn servers(&self, dir: &Path) -> Vec<i32> {
         let dir = dir.canonicalize().unwrap();
         let pids = fs::read_dir("/proc")
@@ -244,7 +244,7 @@ fn of_the_user_is_used_and_left_as_it_was(sql: &Sql, name: &str) {
     );
 }
 
-/// A comparison that is long enough to be met at work.
+/// Returns a comparison that is long enough to be met at work.
 fn long(sql: &Sql, dir: &Path) -> Child {
     let long = SMALL.iter().map(|flag| match flag.rsplit_once('=') {
         Some(("--operations", _)) => "--operations=1M",

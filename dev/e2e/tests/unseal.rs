@@ -38,7 +38,7 @@ fn kills() -> u64 {
     std::env::var("SEALSTONE_KILLS").ok().map_or(KILLS, |text| text.parse().expect("a number"))
 }
 
-/// A directory with a key file `orders.key`.
+/// Returns a directory with a key file `orders.key`.
 fn scene() -> (TempDir, Arc<KeyFile>) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let key = KeyFile::create(dir.path().join("orders.key"), "orders").expect("a key file");
@@ -458,7 +458,7 @@ fn logs_in_another_directory_come_into_the_copy() {
     assert!(gone.stderr.contains(&format!("logs/{log}: missing: ")), "{}", gone.stderr);
 }
 
-/// The files of a store by what they are, one of each.
+/// Returns the files of a store by what they are, one of each.
 fn one_of_each(db: &Path) -> Vec<PathBuf> {
     let names: Vec<String> = files(db)
         .into_iter()

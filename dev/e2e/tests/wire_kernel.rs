@@ -296,8 +296,8 @@ impl<'a> Both<'a> {
     }
 }
 
-/// A socket at the port of ESP in UDP that says so to the kernel, which then looks at what comes
-/// there.
+/// Returns a socket at the port of ESP in UDP that says so to the kernel, which then looks at what
+/// comes there.
 fn takes_esp_out_of_udp(address: &str) -> KillOnDrop {
     // SOL_UDP, UDP_ENCAP, UDP_ENCAP_ESPINUDP
     let program = format!(

@@ -77,7 +77,7 @@ impl Ours<'_> {
         self.links.ends[1].run(run).unwrap()
     }
 
-    /// The command of the page, with the file that charon wrote here.
+    /// Returns the command of the page, with the file that charon wrote here.
     fn up(&self, more: &[&str]) -> Output {
         let line = PAGE
             .lines()

@@ -112,7 +112,7 @@ impl Victim {
         tally.into_inner().unwrap()
     }
 
-    /// Every unit with its bytes.
+    /// Returns every unit with its bytes.
     fn units(&self) -> Vec<(Unit, Vec<u8>)> {
         with_bytes(&self.database.db(), units(&self.database.db()))
     }
@@ -137,8 +137,8 @@ fn number(variable: &str, default: u64) -> u64 {
     })
 }
 
-/// Every field with every hostile value on some unit, in an order that the seed says; after these,
-/// pairs of fields.
+/// Returns every field with every hostile value on some unit, in an order that the seed says; after
+/// these, pairs of fields.
 fn attacks_on_headers(victim: &Victim, count: usize, rng: &mut StdRng) -> Vec<Attack> {
     let units = victim.units();
     let of = |kind: Kind| units.iter().filter(|(unit, _)| unit.kind == kind).collect::<Vec<_>>();

@@ -66,7 +66,7 @@ impl Input {
         (result, memory[start..end].to_vec())
     }
 
-    /// Everything that `backend` makes of the input, in a fixed order.
+    /// Returns everything that `backend` makes of the input, in a fixed order.
     fn results(&self, backend: Backend) -> Vec<Vec<u8>> {
         let Self { cipher, key, iv, associated, text, .. } = self;
         let done = |result: (std::result::Result<(), Error>, Vec<u8>)| {
@@ -112,7 +112,7 @@ impl Input {
         results.into_iter().chain([mac]).chain(self.tags(backend)).collect()
     }
 
-    /// The tags of pieces of the text, whose lengths its bytes decide, under every HMAC.
+    /// Returns the tags of pieces of the text, whose lengths its bytes decide, under every HMAC.
     fn tags(&self, backend: Backend) -> Vec<Vec<u8>> {
         let (mut rest, mut pieces) = (&self.text[..], vec![&self.associated[..]]);
         while let Some(length) = rest.first() {

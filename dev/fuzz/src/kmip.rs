@@ -63,8 +63,8 @@ fn answer<R: Request>(input: &[u8]) {
     }
 }
 
-/// An item as the input says: known tags more often than others, and at most `depth` structures
-/// deep.
+/// Returns an item as the input says: known tags more often than others, and at most `depth`
+/// structures deep.
 fn grow(input: &mut Unstructured, depth: usize) -> Result<Item> {
     let tag = if input.ratio(9, 10)? {
         *input.choose(Tag::KNOWN)?
@@ -152,8 +152,8 @@ fn check_bytes(input: &[u8]) {
     }
 }
 
-/// A response that succeeded, with `input` as its payload where that decodes as items, so that a
-/// fuzzer soon gets past the outer layers.
+/// Returns a response that succeeded, with `input` as its payload where that decodes as items, so
+/// that a fuzzer soon gets past the outer layers.
 fn inside_a_response(input: &[u8]) -> Vec<u8> {
     let mut payload = Tag::RESPONSE_PAYLOAD.0.to_be_bytes()[1..].to_vec();
     payload.push(0x01);

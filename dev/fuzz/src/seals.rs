@@ -52,8 +52,8 @@ fn seal(
     Ok(stored)
 }
 
-/// All that opens of `stored`, from its beginning up to the first thing that does not: what a
-/// reader was given before it met an error.
+/// Returns all that opens of `stored`, from its beginning up to the first thing that does not: what
+/// a reader was given before it met an error.
 fn open(stored: &[u8]) -> Vec<u8> {
     let mut data = Vec::new();
     // without a key: must not panic, whatever it says
@@ -140,7 +140,7 @@ fn run(input: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-/// A block for an engine: as it was sealed it opens, changed in any way it does not.
+/// Returns a block for an engine: as it was sealed it opens, changed in any way it does not.
 fn run_engine_page(input: &mut Unstructured) -> Result<()> {
     let cipher = input.choose(ciphers())?;
     let key = KeyRef { id: "fuzz".into(), version: 1 };

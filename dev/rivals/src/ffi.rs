@@ -116,7 +116,7 @@ fn load() -> Option<Functions> {
     })
 }
 
-/// The library's version, where it is installed.
+/// Returns the library's version, where it is installed.
 pub(crate) fn version() -> Option<&'static str> {
     FUNCTIONS.as_ref().map(|functions| functions.version.as_str())
 }
@@ -264,7 +264,7 @@ impl OpensslHmac {
         (done == 1).then_some(keyed)
     }
 
-    /// The whole tag over `message`, and zeros.
+    /// Returns the whole tag over `message`, and zeros.
     pub(crate) fn whole(&mut self, message: &[u8]) -> [u8; 64] {
         let (mut tag, mut bytes) = ([0; 64], 0);
         // SAFETY: without a key and a digest it begins again with those it has; the library reads

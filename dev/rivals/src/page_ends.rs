@@ -25,8 +25,8 @@ pub struct Ratios {
 }
 
 impl Ratios {
-    /// The ratio that the share `quantile` (0 to 1) of the lengths is below, and the length that
-    /// has it.
+    /// Returns the ratio that the share `quantile` (0 to 1) of the lengths is below, and the length
+    /// that has it.
     pub fn at(&self, quantile: f64) -> (usize, f64) {
         self.sorted[((self.sorted.len() - 1) as f64 * quantile).round() as usize]
     }

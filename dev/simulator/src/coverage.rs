@@ -112,7 +112,7 @@ impl Coverage {
         missed.map(|(class, side)| format!("{class} ({})", side.name())).collect()
     }
 
-    /// The table.
+    /// Returns the table.
     pub fn table(&self) -> String {
         let width = self.counts.keys().map(String::len).max().unwrap_or(0);
         let mut table = format!("{:width$}  {:>6}  {:>6}\n", "seeds that met", "plain", "sealed");

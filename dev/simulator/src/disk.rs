@@ -49,7 +49,7 @@ enum Entry {
 }
 
 impl Entry {
-    /// The entries that it concerns.
+    /// Returns the entries that it concerns.
     fn touches(&self) -> Vec<(Number, &str)> {
         match self {
             Self::Add { directory, name, .. } | Self::Remove { directory, name } => {
@@ -106,7 +106,8 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// An empty disk; `journal`: changes of directories reach stable storage in their order.
+    /// Returns an empty disk; `journal`: changes of directories reach stable storage in their
+    /// order.
     pub fn new(journal: bool) -> Self {
         let root = BTreeMap::from([(ROOT, BTreeMap::new())]);
         let (directories, stable) = (root.clone(), root);
@@ -152,7 +153,7 @@ impl Disk {
             .count() as u64
     }
 
-    /// The directory of `path` and the name in it.
+    /// Returns the directory of `path` and the name in it.
     fn place<'a>(&self, path: &'a str) -> Result<(Number, &'a str), Missing> {
         let path = path.trim_end_matches('/');
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -168,7 +169,7 @@ impl Disk {
         self.entries.push(entry);
     }
 
-    /// Every file with its path, in the order of the paths.
+    /// Returns every file with its path, in the order of the paths.
     pub fn paths(&self) -> Vec<(String, Number)> {
         let mut found = Vec::new();
         let mut open = vec![(String::new(), ROOT)];
@@ -186,7 +187,7 @@ impl Disk {
         found
     }
 
-    /// The names in a directory.
+    /// Returns the names in a directory.
     pub fn list(&self, path: &str) -> Result<Vec<String>, Missing> {
         let number = self.find(path)?;
         Ok(self.directories.get(&number).ok_or(Missing::WrongKind)?.keys().cloned().collect())
@@ -284,12 +285,12 @@ impl Disk {
 
     // ---- content
 
-    /// The content as programs see it.
+    /// Returns the content as programs see it.
     pub fn content(&self, number: Number) -> &[u8] {
         self.files.get(&number).map_or(&[], |file| &file.now)
     }
 
-    /// The length on stable storage, in bytes.
+    /// Returns the length on stable storage, in bytes.
     pub fn stable_bytes(&self, number: Number) -> usize {
         self.files.get(&number).map_or(0, |file| file.stable.len())
     }
@@ -377,8 +378,8 @@ impl Disk {
 
     // ---- crashes
 
-    /// The disk after the process was killed: nothing written is lost. With what was appended to
-    /// each file.
+    /// Returns the disk after the process was killed: nothing written is lost. With what was
+    /// appended to each file.
     pub fn killed(&self) -> (Self, Cut) {
         let mut disk = self.clone();
         let mut cut = Cut::default();
@@ -405,7 +406,7 @@ impl Disk {
         (disk, cut)
     }
 
-    /// The disk after a power cut.
+    /// Returns the disk after a power cut.
     pub fn cut_off(&self, random: &mut Random) -> (Self, Cut) {
         let (survived, entries) = self.surviving_entries(random);
         let mut stable = self.stable.clone();

@@ -26,7 +26,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of the file at `path`.
+    /// Returns the kind of the file at `path`.
     pub fn of(path: &str) -> Self {
         let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or(path);
         let numbered = |ending: &str| {
@@ -202,8 +202,8 @@ impl Files {
         self.state().crashed.is_some()
     }
 
-    /// The disk at the moment of the crash, which is now if none has come. Nothing goes wrong from
-    /// here on: anything that still uses these files is a ghost.
+    /// Returns the disk at the moment of the crash, which is now if none has come. Nothing goes
+    /// wrong from here on: anything that still uses these files is a ghost.
     pub fn crash(&self) -> Disk {
         let mut state = self.state();
         state.plan = Plan::default();
@@ -218,18 +218,18 @@ impl Files {
         self.state().disk.has_flawed(".log")
     }
 
-    /// A number that depends on every call so far, and how many there were.
+    /// Returns a number that depends on every call so far, and how many there were.
     pub fn trace(&self) -> (u64, u64) {
         let state = self.state();
         (state.trace, state.calls)
     }
 
-    /// The lines kept since the last time.
+    /// Returns the lines kept since the last time.
     pub fn take_log(&self) -> Vec<String> {
         self.state().log.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// The newest log and how many pieces were appended to it.
+    /// Returns the newest log and how many pieces were appended to it.
     pub fn log_position(&self) -> Option<(Number, usize)> {
         let state = self.state();
         state.newest_log.map(|number| (number, state.disk.pieces(number)))

@@ -632,7 +632,7 @@ impl Run<'_> {
         }
     }
 
-    /// The recovery to continue with; it may crash or fail itself, and is then tried again.
+    /// Returns the recovery to continue with; it may crash or fail itself, and is then tried again.
     fn go_on(&mut self, disk: &Disk, crash: &Crash, ending: &Ending) -> Option<Open> {
         let mode = ending.mode;
         let mut files = self.files(disk.clone());
@@ -836,7 +836,7 @@ fn borrow<'a>(writes: &'a Writes, values: &'a [Option<Vec<u8>>]) -> Vec<FamilyWr
         .collect()
 }
 
-/// The value that unit `id` writes under `key`.
+/// Returns the value that unit `id` writes under `key`.
 fn value_of(id: u64, key: &Key, bytes: usize) -> Vec<u8> {
     let seed = key.1.bytes().fold(id.wrapping_mul(31) + u64::from(key.0), |seed, byte| {
         seed.wrapping_mul(257).wrapping_add(u64::from(byte))

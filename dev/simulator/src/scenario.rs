@@ -181,7 +181,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The scenario of `seed`.
+    /// Returns the scenario of `seed`.
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed).fork(1);
         let transactions = random.chance(35);

@@ -22,7 +22,7 @@ fn history() -> History {
     }
 }
 
-/// A power cut that left `whole` records of log 10, and all of log 20.
+/// Returns a power cut that left `whole` records of log 10, and all of log 20.
 fn cut(whole: usize, tail: Tail) -> Crash {
     let fate = |number, whole, tail| Fate {
         number,
@@ -44,7 +44,7 @@ fn cut(whole: usize, tail: Tail) -> Crash {
     }
 }
 
-/// The state that holds what these units wrote.
+/// Returns the state that holds what these units wrote.
 fn state(units: &[u64]) -> State {
     let values = units.iter().map(|id| ((0, format!("k{id}")), *id)).collect();
     State { values, prepared: BTreeSet::new() }

@@ -29,8 +29,8 @@ fn circles_of(graph: &Graph, of: &str) -> Vec<String> {
     found
 }
 
-/// The graphs of the modules that lie side by side, one for each folder. Their edges are those of
-/// the files in them.
+/// Returns the graphs of the modules that lie side by side, one for each folder. Their edges are
+/// those of the files in them.
 fn levels(files: &Graph) -> Vec<Graph> {
     let mut levels = BTreeMap::<String, Graph>::new();
     for ((user, used), (line, path)) in files {
@@ -49,7 +49,7 @@ fn levels(files: &Graph) -> Vec<Graph> {
     levels.into_values().collect()
 }
 
-/// The module that `file` holds, as the names of the folders to it.
+/// Returns the module that `file` holds, as the names of the folders to it.
 fn module(file: &str) -> Vec<&str> {
     let stem = file.trim_end_matches(".rs");
     let mut parts: Vec<&str> = stem.split('/').collect();
@@ -59,7 +59,7 @@ fn module(file: &str) -> Vec<&str> {
     parts
 }
 
-/// The edges of a circle, of as few as there are.
+/// Returns the edges of a circle, of as few as there are.
 fn shortest_circle(graph: &Graph) -> Option<Vec<(String, String)>> {
     let circle = |edge: &(String, String)| {
         let mut edges = way(graph, &edge.1, &edge.0)?;
@@ -69,7 +69,7 @@ fn shortest_circle(graph: &Graph) -> Option<Vec<(String, String)>> {
     graph.keys().filter_map(circle).min_by_key(Vec::len)
 }
 
-/// The edges of a shortest way between two files.
+/// Returns the edges of a shortest way between two files.
 fn way(graph: &Graph, from: &str, to: &str) -> Option<Vec<(String, String)>> {
     let mut came: BTreeMap<&str, &(String, String)> = BTreeMap::new();
     let mut seen = BTreeSet::from([from]);

@@ -27,7 +27,7 @@ pub(crate) fn findings(sources: &[(String, String)]) -> Vec<String> {
     found
 }
 
-/// The text of `line` if it is one of a doc comment.
+/// Returns the text of `line` if it is one of a doc comment.
 fn doc_comment(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let outer = line.strip_prefix("///").filter(|text| !text.starts_with('/'));

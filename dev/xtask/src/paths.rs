@@ -23,7 +23,7 @@ pub(crate) fn findings(pages: &[(String, String)], tracked: &[String]) -> Vec<St
     found
 }
 
-/// Every tracked file, and every folder that one of them is in.
+/// Returns every tracked file, and every folder that one of them is in.
 fn places(tracked: &[String]) -> BTreeSet<&str> {
     let mut places = BTreeSet::new();
     for path in tracked {
@@ -33,8 +33,9 @@ fn places(tracked: &[String]) -> BTreeSet<&str> {
     places
 }
 
-/// The paths in backticks in `text` that begin with one of [`FOLDERS`] and have no placeholder,
-/// with their lines. A block of code is none of them: its lines are commands and differences.
+/// Returns the paths in backticks in `text` that begin with one of [`FOLDERS`] and have no
+/// placeholder, with their lines. A block of code is none of them: its lines are commands and
+/// differences.
 fn paths(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut in_block = false;

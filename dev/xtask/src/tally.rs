@@ -28,7 +28,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// The lines that say why: without backtraces, and the last `most` of them.
+    /// Returns the lines that say why: without backtraces, and the last `most` of them.
     pub(crate) fn reason(&self, most: usize) -> Vec<&str> {
         let mut in_backtrace = false;
         let mut lines: Vec<&str> = Vec::new();
@@ -177,12 +177,12 @@ impl Tally {
         self.skipped_passes + self.skipped_alone + self.libtest_ignored
     }
 
-    /// The tests that failed and printed something, in order of appearance.
+    /// Returns the tests that failed and printed something, in order of appearance.
     pub(crate) fn failures(&self) -> &[Failure] {
         &self.failures
     }
 
-    /// Every SKIP line, in order of appearance.
+    /// Returns every SKIP line, in order of appearance.
     pub(crate) fn skips(&self) -> &[Skip] {
         &self.skips
     }

@@ -70,7 +70,7 @@ pub(crate) fn run() -> Result<bool> {
     Ok(found.is_empty())
 }
 
-/// The graph of files of every crate: each library and each program.
+/// Returns the graph of files of every crate: each library and each program.
 fn graphs(sources: &[Source]) -> Vec<module_graph::Graph> {
     let read = |path: &str| {
         let at = sources.binary_search_by(|source| source.path.as_str().cmp(path)).ok()?;
@@ -85,7 +85,7 @@ fn graphs(sources: &[Source]) -> Vec<module_graph::Graph> {
     roots.map(|root| module_graph::graph(root, &read)).collect()
 }
 
-/// The workspace's folder.
+/// Returns the workspace's folder.
 pub(crate) fn root() -> PathBuf {
     // as cargo says now: a cached build may come from another place
     let own =
@@ -93,7 +93,7 @@ pub(crate) fn root() -> PathBuf {
     Path::new(&own).ancestors().nth(2).expect("dev/xtask lies two folders down").to_path_buf()
 }
 
-/// The cargo that runs us.
+/// Returns the cargo that runs us.
 pub(crate) fn cargo() -> String {
     std::env::var("CARGO").unwrap_or_else(|_| "cargo".into())
 }

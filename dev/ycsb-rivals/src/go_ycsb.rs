@@ -107,7 +107,7 @@ struct Entry {
     p50_us: String,
 }
 
-/// The last list that it printed: those before are of the run so far.
+/// Returns the last list that it printed: those before are of the run so far.
 fn figures(said: &str) -> Result<Said> {
     let list = said
         .lines()
@@ -126,7 +126,7 @@ fn figures(said: &str) -> Result<Said> {
     entries.into_iter().map(figures).collect()
 }
 
-/// The end of a long text.
+/// Returns the end of a long text.
 fn tail(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(6)..].join("\n")

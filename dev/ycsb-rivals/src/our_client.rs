@@ -39,7 +39,7 @@ pub struct Outcome {
 }
 
 impl Job {
-    /// The workload.
+    /// Returns the workload.
     ///
     /// # Errors
     /// A name that is not in the table.

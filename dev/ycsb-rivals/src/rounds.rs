@@ -85,8 +85,8 @@ impl Contest {
         all_went_well(&said)
     }
 
-    /// Half of the operations a second that the slower one does; rounded, at least 1 for each
-    /// thread.
+    /// Returns half of the operations a second that the slower one does; rounded, at least 1 for
+    /// each thread.
     pub(crate) fn half_speed(&self, workload: &str) -> Result<u64> {
         let task = Task { workload, operations: self.operations, rate: None, round: 0 };
         let slower = self.ours(&task)?.per_s().min(self.theirs(&task)?.per_s());

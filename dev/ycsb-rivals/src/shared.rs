@@ -114,7 +114,7 @@ pub static STORES: &[Shared] = &[
     },
 ];
 
-/// The store `name`.
+/// Returns the store `name`.
 ///
 /// # Errors
 /// A name that is none of theirs.
@@ -203,14 +203,15 @@ fn open_redis(address: &str, _threads: usize, tables: &[Arc<Table>]) -> Result<O
     Ok(OpenStore::records(server.open_store(&options)))
 }
 
-/// Host and port of an address such as `redis://127.0.0.1:6379`, or one with user and database.
+/// Returns the host and port of an address such as `redis://127.0.0.1:6379`, or one with user and
+/// database.
 fn host(address: &str) -> &str {
     let place = address.split_once("://").map_or(address, |(_, place)| place);
     let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
     place.split_once('/').map_or(place, |(place, _)| place)
 }
 
-/// A server on which commits need not wait for the disk, and which counts the rows of each
+/// Returns a server on which commits need not wait for the disk, and which counts the rows of each
 /// statement.
 fn start_postgres(dir: &Path) -> Result<Running> {
     let options = postgres_server::PostgresOptions {
@@ -259,7 +260,7 @@ fn keyspace_misses(address: &str) -> Result<u64> {
     found.with_context(|| format!("{address} does not say {NAME}"))
 }
 
-/// A server on which commits need not wait for the disk.
+/// Returns a server on which commits need not wait for the disk.
 fn start_mariadb(dir: &Path) -> Result<Running> {
     let options = mariadb::MariaDbOptions {
         password: Some(PASSWORD.into()),

@@ -76,7 +76,7 @@ fn ratio(estimate: Option<Estimate>) -> String {
     })
 }
 
-/// The tables in Markdown, with `facts` above them.
+/// Returns the tables in Markdown, with `facts` above them.
 pub(crate) fn markdown(shared: &Shared, findings: &[Finding], facts: &[String]) -> String {
     let mut text = format!("# Our client beside go-ycsb 1.0.1 on {}\n\n", shared.name);
     for fact in facts {
@@ -125,7 +125,7 @@ pub(crate) fn markdown(shared: &Shared, findings: &[Finding], facts: &[String]) 
     text
 }
 
-/// Every figure, a line each.
+/// Returns every figure, a line each.
 pub(crate) fn csv(findings: &[Finding]) -> String {
     let mut text =
         "workload,rate_per_s,round,client,operations,cpu_s,wall_s,read_p50_us,update_p50_us\n"

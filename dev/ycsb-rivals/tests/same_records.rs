@@ -85,8 +85,8 @@ impl Site {
     }
 }
 
-/// A job of go-ycsb on `count` records from `first` on, in which it can tell from a value whether
-/// it is what it wrote.
+/// Returns a job of go-ycsb on `count` records from `first` on, in which it can tell from a value
+/// whether it is what it wrote.
 fn job(first: u64, count: u64, more: &[(&'static str, &str)]) -> Job {
     let mut properties = vec![
         ("insertstart", first.to_string()),

@@ -9,7 +9,7 @@ pub(crate) mod pipo;
 
 use zeroize::Zeroizing;
 
-/// A bit as a word: all zeros or all ones.
+/// Returns a bit as a word: all zeros or all ones.
 fn mask(bit: u8) -> u32 {
     0_u32.wrapping_sub(u32::from(bit & 1))
 }

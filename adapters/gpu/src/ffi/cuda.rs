@@ -18,7 +18,7 @@ use crate::runtime::{
 /// Threads in a group, as in `kernels/dialect.h`.
 const THREADS: u32 = 128;
 
-/// The devices, or in a sentence why there are none.
+/// Returns the devices, or in a sentence why there are none.
 pub(crate) fn list() -> Result<Vec<DeviceFacts>, String> {
     // SAFETY: looks for a library and loads it, which runs its initialisers: NVIDIA's driver, as
     // any program does that uses CUDA.

@@ -26,7 +26,7 @@ use crate::runtime::{
 /// Threads in a group, as in `kernels/dialect.h`.
 const THREADS: usize = 128;
 
-/// The devices of all platforms, or in a sentence why there are none.
+/// Returns the devices of all platforms, or in a sentence why there are none.
 pub(crate) fn list() -> Result<Vec<DeviceFacts>, String> {
     let found = found().map_err(|error| match error.0 {
         DLOPEN_RUNTIME_LOAD_FAILED => {
@@ -52,8 +52,8 @@ pub(crate) fn list() -> Result<Vec<DeviceFacts>, String> {
         .map_err(|error| format!("an OpenCL device is of no use ({error})"))
 }
 
-/// Every device with the name of its platform. One thread at a time: drivers set themselves up in
-/// their first call, and not all of them bear two.
+/// Returns every device with the name of its platform. One thread at a time: drivers set themselves
+/// up in their first call, and not all of them bear two.
 fn found() -> Result<Vec<(String, cl_device_id)>, ClError> {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock();

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use sealstone_gpu::Device;
 
-/// The device, opened once; none, with a SKIP for `test`, where there is none.
+/// Returns the device, opened once; none, with a SKIP for `test`, where there is none.
 pub(crate) fn device(test: &str) -> Option<&'static Device> {
     static DEVICE: OnceLock<Option<Device>> = OnceLock::new();
     let device = DEVICE.get_or_init(|| {

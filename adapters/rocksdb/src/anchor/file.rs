@@ -17,7 +17,7 @@ pub struct FileAnchor {
 }
 
 impl FileAnchor {
-    /// The anchor in the file `path`, which is made when a mark is first written.
+    /// Returns the anchor in the file `path`, which is made when a mark is first written.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }

@@ -195,12 +195,12 @@ impl Directory {
         Some(known.synced.get(&entry.file_id).copied().unwrap_or(0))
     }
 
-    /// Id of the store, if there is a catalogue.
+    /// Returns the id of the store, if there is a catalogue.
     pub(super) fn store_id(&self) -> Option<[u8; STORE_ID_BYTES]> {
         self.known().map(|known| known.catalogue.store)
     }
 
-    /// The directory in which the logs are, if it is another one.
+    /// Returns the directory in which the logs are, if it is another one.
     pub(super) fn logs(&self) -> Option<&LogDirectory> {
         self.known()?.catalogue.logs()
     }

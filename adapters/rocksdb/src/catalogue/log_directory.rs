@@ -82,7 +82,8 @@ impl Catalogues {
 }
 
 impl View<'_> {
-    /// The directory in which the database in `directory` has its logs, if it is another one.
+    /// Returns the directory in which the database in `directory` has its logs, if it is another
+    /// one.
     pub(crate) fn logs(&mut self, directory: &str) -> Result<Option<LogDirectory>, Refusal> {
         Ok(self.directory(&plain(directory))?.logs().cloned())
     }

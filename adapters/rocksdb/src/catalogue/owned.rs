@@ -301,7 +301,8 @@ impl Owned<'_> {
         Ok(())
     }
 
-    /// After a rename to `name`: it is done, in which case the directory is synced, or it failed.
+    /// Called after a rename to `name`: it is done, in which case the directory is synced, or it
+    /// failed.
     pub(super) fn settle(&mut self, name: &str, done: bool) -> Result<(), Refusal> {
         let found = self.written.known.catalogue.get(name).copied();
         let Some(entry @ Entry { state: State::Arriving { before }, .. }) = found else {
@@ -337,7 +338,7 @@ impl Owned<'_> {
         self.append(vec![Change::Put { name: name.to_owned(), entry }])
     }
 
-    /// Before `name` is removed; `wait`: the store is open, and what must not go before the
+    /// Called before `name` is removed; `wait`: the store is open, and what must not go before the
     /// catalogue says so may wait, unless it is a log, which may be as long as a memory table.
     /// Returns whether the caller is to remove it now.
     pub(super) fn remove(&mut self, name: &str, kind: Kind, wait: bool) -> Result<bool, Refusal> {

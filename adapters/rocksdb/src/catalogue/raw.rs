@@ -17,8 +17,8 @@ pub(crate) struct RawError(pub(crate) String);
 pub(crate) trait RawFiles: Send + Sync {
     /// Says what the name `path` stands for, links followed.
     fn look(&self, path: &str) -> Result<Place, RawError>;
-    /// The first `bytes` bytes of the file at `path`, or all of a shorter one; None if there is no
-    /// such file.
+    /// Returns the first `bytes` bytes of the file at `path`, or all of a shorter one; None if
+    /// there is no such file.
     fn read(&self, path: &str, bytes: usize) -> Result<Option<Vec<u8>>, RawError>;
     /// Puts a new file at `path`, in place of the file or link that is there, holding `bytes` on
     /// stable storage.
@@ -31,7 +31,7 @@ pub(crate) trait RawFiles: Send + Sync {
     fn remove(&self, path: &str) -> Result<(), RawError>;
     /// Puts names in `directory` on stable storage.
     fn sync_directory(&self, directory: &str) -> Result<(), RawError>;
-    /// The names in `directory`; None if there is no such directory.
+    /// Returns the names in `directory`; None if there is no such directory.
     fn names(&self, directory: &str) -> Result<Option<Vec<String>>, RawError>;
 }
 

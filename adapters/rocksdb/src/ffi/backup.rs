@@ -82,7 +82,7 @@ impl Backups {
         })
     }
 
-    /// Number of the newest backup, 0 where there is none.
+    /// Returns the number of the newest backup, 0 where there is none.
     pub fn latest(&mut self) -> u32 {
         // SAFETY: rule *Owner*.
         unsafe { c::sealstone_backup_latest(self.backup.as_ptr()) }

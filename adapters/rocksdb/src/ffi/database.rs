@@ -143,12 +143,12 @@ impl Db {
         closed
     }
 
-    /// The directory it was opened in.
+    /// Returns the directory it was opened in.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The environment it stores its files in.
+    /// Returns the environment it stores its files in.
     pub(crate) fn env(&self) -> &Env {
         &self.env
     }
@@ -200,7 +200,7 @@ impl Db {
         Ok(there != 0)
     }
 
-    /// The value of `key`, if it is there.
+    /// Returns the value of `key`, if it is there.
     ///
     /// # Errors
     /// As [`Db::get_with`].
@@ -210,7 +210,7 @@ impl Db {
         Ok(value)
     }
 
-    /// The values of several keys, in their order, read together.
+    /// Returns the values of several keys, in their order, read together.
     ///
     /// # Errors
     /// As [`Db::get_with`].
@@ -337,8 +337,8 @@ impl Db {
         })
     }
 
-    /// An integer property, such as `rocksdb.num-running-compactions`; absent where RocksDB has no
-    /// such property.
+    /// Returns an integer property, such as `rocksdb.num-running-compactions`; absent where RocksDB
+    /// has no such property.
     pub fn property(&self, name: &str) -> Option<u64> {
         let mut value = 0;
         // SAFETY: rules *Owner* and *Slices*.

@@ -100,7 +100,7 @@ unsafe extern "C" fn add_live_file(context: *mut c_void, file: *const c::LiveFil
 }
 
 impl Db {
-    /// Every table and blob file of its newest version.
+    /// Returns every table and blob file of its newest version.
     ///
     /// # Errors
     /// No memory.
@@ -191,7 +191,7 @@ impl Db {
         (begun, ended)
     }
 
-    /// The directory of its logs.
+    /// Returns the directory of its logs.
     ///
     /// # Errors
     /// No memory.

@@ -93,7 +93,7 @@ unsafe extern "C" fn seal_release(seal: *const c_void) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(seal)));
 }
 
-/// The text that the shim points at.
+/// Returns the text that the shim points at.
 ///
 /// # Safety
 /// `data` points to `bytes` readable bytes that live and do not change for `'a`.

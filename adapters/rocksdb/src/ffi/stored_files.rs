@@ -21,7 +21,7 @@ unsafe impl Send for ShimFiles {}
 unsafe impl Sync for ShimFiles {}
 
 impl ShimFiles {
-    /// The stored files that `files` has the functions of.
+    /// Returns the stored files that `files` has the functions of.
     ///
     /// # Safety
     /// `files` is the shim's, and lives as long as the result.

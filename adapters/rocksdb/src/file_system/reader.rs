@@ -54,8 +54,8 @@ impl Reader {
         Self { name: name.to_owned(), file, meter, content }
     }
 
-    /// Length of the pieces in which reading is cheapest: reads that begin and end at multiples of
-    /// it open no page twice.
+    /// Returns the length of the pieces in which reading is cheapest: reads that begin and end at
+    /// multiples of it open no page twice.
     pub(crate) fn page_bytes(&self) -> u64 {
         match &self.content {
             Content::Pages { pages, .. } => u64::from(pages.shape().page_bytes()),

@@ -125,7 +125,7 @@ pub(crate) struct Syncer {
 }
 
 impl Syncer {
-    /// Before the file is synced: everything that the sync promises must be listed on stable
+    /// Called before the file is synced: everything that the sync promises must be listed on stable
     /// storage.
     pub(crate) fn before(&self) -> Result<(), Failure> {
         Ok(self.catalogues.make_durable()?)
@@ -188,7 +188,7 @@ impl Spare {
     const BUFFERS_MAX: usize = 4;
     const BYTES_MAX: usize = 4 << 20;
 
-    /// An empty buffer.
+    /// Returns an empty buffer.
     pub(super) fn take(&self) -> Vec<u8> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }

@@ -51,8 +51,8 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// A reader at the beginning of a file that recyclable headers call `file_number`; those of a
-    /// MANIFEST say 0.
+    /// Returns a reader at the beginning of a file that recyclable headers call `file_number`;
+    /// those of a MANIFEST say 0.
     pub(super) fn new(file_number: u32) -> Self {
         Self {
             file_number,
@@ -194,8 +194,8 @@ impl Records {
     }
 }
 
-/// A checksum as RocksDB stores it, so that a checksum over bytes that hold checksums does not
-/// degenerate.
+/// Returns a checksum as RocksDB stores it, so that a checksum over bytes that hold checksums does
+/// not degenerate.
 fn masked(crc: u32) -> u32 {
     crc.rotate_right(15).wrapping_add(0xa282_ead8)
 }
@@ -242,7 +242,8 @@ pub(super) mod tests {
         file
     }
 
-    /// The records of `file`, taken in pieces of `at_once` bytes, and the bytes that are left.
+    /// Returns the records of `file`, taken in pieces of `at_once` bytes, and the bytes that are
+    /// left.
     fn read(
         file: &[u8],
         number: u32,

@@ -123,7 +123,7 @@ impl Store {
         }
     }
 
-    /// The MANIFEST in force.
+    /// Returns the MANIFEST in force.
     fn manifest(&self) -> Vec<u8> {
         let number = named_by_current(&fs::read(self.path().join("CURRENT")).unwrap()).unwrap();
         fs::read(self.path().join(format!("MANIFEST-{number:06}"))).unwrap()
@@ -173,7 +173,7 @@ fn replayed(content: &[u8]) -> Result<LiveSet, ManifestError> {
     replay.finish()
 }
 
-/// The records of a MANIFEST.
+/// Returns the records of a MANIFEST.
 fn records(content: &[u8]) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     let mut take = |_: u64, record: &[u8]| {
@@ -338,7 +338,7 @@ fn a_damaged_manifest_is_an_error_and_never_more() {
     assert!(refused > 100 && taken > 100, "{refused} refused, {taken} taken");
 }
 
-/// A field of a record: its tag and the bytes that follow.
+/// Returns a field of a record: its tag and the bytes that follow.
 fn field(tag: u32, rest: &[u8]) -> Vec<u8> {
     let mut field = varint(u64::from(tag));
     field.extend_from_slice(rest);

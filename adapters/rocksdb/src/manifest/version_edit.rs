@@ -155,7 +155,7 @@ impl VersionEdit {
         Ok(())
     }
 
-    /// A new table, in one of the four ways in which they were written over time.
+    /// Returns a new table, in one of the four ways in which they were written over time.
     fn table(&mut self, tag: u32, input: &mut Input) -> Result<Table, ManifestError> {
         let level = input.varint32("a table's level")?;
         let number = input.varint64("a table's number")?;
@@ -245,7 +245,7 @@ fn blob_fields(input: &mut Input) -> Result<(), ManifestError> {
     }
 }
 
-/// A log's number and how much of it was synced, if that was known.
+/// Returns a log's number and how much of it was synced, if that was known.
 fn wal(input: &mut Input) -> Result<(u64, Option<u64>), ManifestError> {
     let number = input.varint64("a log's number")?;
     let mut synced_bytes = None;
@@ -274,7 +274,7 @@ impl<'a> Input<'a> {
         ManifestError::Damaged { offset: self.offset, found: format!("{what} cannot be decoded") }
     }
 
-    /// An integer of at most `bits` bits, seven to a byte, the least first.
+    /// Returns an integer of at most `bits` bits, seven to a byte, the least first.
     fn varint(&mut self, bits: u32, what: &str) -> Result<u64, ManifestError> {
         let mut value = 0;
         for (byte, shift) in self.rest.iter().zip((0..bits).step_by(7)) {
@@ -307,7 +307,7 @@ impl<'a> Input<'a> {
         Ok(slice)
     }
 
-    /// The same, to be decoded.
+    /// Returns the same, to be decoded.
     fn inner(&mut self, what: &str) -> Result<Input<'a>, ManifestError> {
         Ok(Input { offset: self.offset, rest: self.slice(what)? })
     }

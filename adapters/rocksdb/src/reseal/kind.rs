@@ -43,7 +43,7 @@ pub(super) fn kind(name: &str) -> Kind {
     }
 }
 
-/// The number of the `OPTIONS` file called `name`, if that is one that ends with `ending`.
+/// Returns the number of the `OPTIONS` file called `name`, if that is one that ends with `ending`.
 pub(super) fn options_number(name: &str, ending: &str) -> Option<u64> {
     name.strip_prefix("OPTIONS-")?.strip_suffix(ending)?.parse().ok()
 }

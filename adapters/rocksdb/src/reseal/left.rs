@@ -53,8 +53,8 @@ impl Why {
     }
 }
 
-/// Every file below `dir`, the directory of a database that is closed, which is not under `cipher`
-/// and `key`.
+/// Returns every file below `dir`, the directory of a database that is closed, which is not under
+/// `cipher` and `key`.
 ///
 /// # Errors
 /// A directory that cannot be read.

@@ -148,8 +148,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The tables that are to be rewritten, deepest level first: what is above may be merged down
-    /// before its turn.
+    /// Returns the tables that are to be rewritten, deepest level first: what is above may be
+    /// merged down before its turn.
     fn tasks(&mut self) -> Result<Vec<Task>, ResealError> {
         let live = self.db.live_files().map_err(|error| self.explained(&error))?;
         let mut old_blobs: HashMap<u32, (u64, u64)> = HashMap::new();
@@ -272,7 +272,7 @@ impl Work<'_> {
         Ok(self.logs()?.into_iter().max().is_none_or(|(_, wanted)| wanted))
     }
 
-    /// The write-ahead logs, by number, and whether each is under the cipher and key.
+    /// Returns the write-ahead logs, by number, and whether each is under the cipher and key.
     fn logs(&self) -> Result<Vec<(u64, bool)>, ResealError> {
         let dir = self.db.log_dir().map_err(|error| self.explained(&error))?;
         let mut logs = Vec::new();
@@ -358,7 +358,7 @@ pub(super) fn names(dir: &Path) -> Result<Vec<String>, ResealError> {
         .collect()
 }
 
-/// A number that no other key of a database is likely to have.
+/// Returns a number that no other key of a database is likely to have.
 fn random() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(std::process::id())

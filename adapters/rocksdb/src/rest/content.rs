@@ -105,7 +105,8 @@ impl Contents<'_> {
         }
     }
 
-    /// All of the content of a small file, of which no more than `bytes_max` bytes are accepted.
+    /// Returns all of the content of a small file, of which no more than `bytes_max` bytes are
+    /// accepted.
     pub(super) fn small(&self, path: &Path, bytes_max: usize) -> Result<Vec<u8>, Unread> {
         let mut content = Vec::new();
         self.each(path, &mut |piece| {
@@ -144,7 +145,7 @@ impl Contents<'_> {
         report.failures
     }
 
-    /// The length of the content in bytes.
+    /// Returns the length of the content in bytes.
     pub(super) fn bytes(&self, path: &Path) -> Result<u64, Unread> {
         let mut bytes = 0;
         self.each(path, &mut |piece| {

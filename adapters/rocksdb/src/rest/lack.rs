@@ -92,14 +92,14 @@ fn lack(dir: &Path, error: &Error, contents: Contents<'_>) -> Option<Lack> {
     part(&options, error).or_else(|| written_by_newer(&options))
 }
 
-/// The first line of what the reader of a MANIFEST said, in brackets.
+/// Returns the first line of what the reader of a MANIFEST said, in brackets.
 fn newer_field(manifest: &str, what: &str) -> String {
     let first = what.lines().next().unwrap_or_default();
     let found = first.split_once("it holds ").map_or(first, |(_, found)| found);
     format!("{manifest} holds {}", found.trim_end_matches(", which this program does not know"))
 }
 
-/// The part that `error` is about, by the names in the text of an OPTIONS file.
+/// Returns the part that `error` is about, by the names in the text of an OPTIONS file.
 fn part(options: &str, error: &Error) -> Option<Lack> {
     let mut family = String::new();
     for line in options.lines().map(str::trim) {
@@ -118,7 +118,7 @@ fn part(options: &str, error: &Error) -> Option<Lack> {
     None
 }
 
-/// The name of a part: the value itself, or its `id` where it has settings of its own.
+/// Returns the name of a part: the value itself, or its `id` where it has settings of its own.
 fn part_name(value: &str) -> &str {
     let inner = value.strip_prefix('{').unwrap_or(value);
     inner.split(';').find_map(|field| field.strip_prefix("id=")).unwrap_or(value)

@@ -100,8 +100,8 @@ pub(super) fn compare(
     report.failures.append(&mut found);
 }
 
-/// The names in each directory. A name from the root on holds no leading slash: the others are
-/// elsewhere.
+/// Returns the names in each directory. A name from the root on holds no leading slash: the others
+/// are elsewhere.
 fn by_directory(files: &[(String, u64)]) -> BTreeMap<String, Vec<&str>> {
     let mut directories: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (path, _) in files.iter().filter(|(path, _)| !path.starts_with('/')) {
@@ -486,12 +486,12 @@ impl Compare<'_> {
         }
     }
 
-    /// The name of a file of this directory, from the root on.
+    /// Returns the name of a file of this directory, from the root on.
     fn named(&self, name: &str) -> String {
         if self.below.is_empty() { name.to_owned() } else { format!("{}/{name}", self.below) }
     }
 
-    /// The same for any file: the whole path if it is not below the root.
+    /// Returns the same for any file: the whole path if it is not below the root.
     fn shown(&self, path: &Path) -> String {
         let root = fs::canonicalize(self.root).unwrap_or_else(|_| self.root.to_owned());
         let below =
@@ -523,8 +523,8 @@ fn finding(file: String, what: String) -> Finding {
     Finding { file, page: None, frame: None, what }
 }
 
-/// The name of the MANIFEST that CURRENT in `dir` names, and what that says; or the file that is in
-/// the way and why.
+/// Returns the name of the MANIFEST that CURRENT in `dir` names, and what that says; or the file
+/// that is in the way and why.
 pub(super) fn named_by_current(
     dir: &Path,
     contents: Contents<'_>,
@@ -542,7 +542,7 @@ pub(super) fn named_by_current(
     live.map(|live| (manifest.clone(), live)).map_err(|unread| (manifest, unread))
 }
 
-/// The number in a name such as `000012.log`.
+/// Returns the number in a name such as `000012.log`.
 pub(super) fn numbered(name: &str, ending: &str) -> Option<u64> {
     let digits = name.strip_suffix(ending)?.strip_suffix('.')?;
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -551,7 +551,8 @@ pub(super) fn numbered(name: &str, ending: &str) -> Option<u64> {
     digits.parse().ok()
 }
 
-/// The directory of the logs of the database in `dir`, if its OPTIONS name one other than `dir`.
+/// Returns the directory of the logs of the database in `dir`, if its OPTIONS name one other than
+/// `dir`.
 ///
 /// # Errors
 /// OPTIONS that cannot be read.
@@ -580,7 +581,7 @@ pub(super) fn other_logs(dir: &Path, contents: Contents<'_>) -> Option<(String, 
     }
 }
 
-/// The text of the newest OPTIONS file in `dir`, if there is one.
+/// Returns the text of the newest OPTIONS file in `dir`, if there is one.
 ///
 /// # Errors
 /// One that cannot be read.
@@ -594,8 +595,8 @@ pub(super) fn newest_options(dir: &Path, contents: Contents<'_>) -> Result<Optio
     Ok(Some(String::from_utf8_lossy(&content).into_owned()))
 }
 
-/// A value of an OPTIONS file, in which a backslash precedes what would otherwise mean something
-/// else.
+/// Returns a value of an OPTIONS file, in which a backslash precedes what would otherwise mean
+/// something else.
 fn unescaped(value: &str) -> String {
     let mut characters = value.chars();
     let mut plain = String::with_capacity(value.len());

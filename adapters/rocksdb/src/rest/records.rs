@@ -94,13 +94,13 @@ impl Records {
         Ok(Self { db, bytewise, families, source })
     }
 
-    /// The column families of the store, in order of their making.
+    /// Returns the column families of the store, in order of their making.
     #[must_use]
     pub fn families(&self) -> &[String] {
         &self.families
     }
 
-    /// The value of `key`, if it is there.
+    /// Returns the value of `key`, if it is there.
     ///
     /// # Errors
     /// I/O, damage.

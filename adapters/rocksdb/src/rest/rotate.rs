@@ -204,7 +204,8 @@ pub fn protected(dir: &Path, key: &KeyRef) -> Result<Protected, RestError> {
     Ok(found)
 }
 
-/// The refusal to say which key the file at `path` is under, because of `error` in its header.
+/// Returns the refusal to say which key the file at `path` is under, because of `error` in its
+/// header.
 fn nobody_knows(path: &Path, error: &SealError) -> RestError {
     let words = error.to_string();
     let found = words.lines().next().unwrap_or_default().to_owned();

@@ -128,7 +128,7 @@ impl Source {
         Contents { keys: &*self.keys, backend: self.backend, reads_plain: false }
     }
 
-    /// The name of its MANIFEST, and what that says.
+    /// Returns the name of its MANIFEST, and what that says.
     pub(super) fn live_set(&self) -> Result<(String, LiveSet), SourceError> {
         let found = live_set::named_by_current(&self.dir, self.contents());
         let manifest = found.as_ref().map_or_else(|(name, _)| name, |(manifest, _)| manifest);

@@ -262,7 +262,7 @@ impl Base {
         fs::create_dir(self.place.join("aside")).unwrap();
     }
 
-    /// The names to try, by their paths from the place on.
+    /// Returns the names to try, by their paths from the place on.
     fn names(&self) -> Vec<PathBuf> {
         let mut names: BTreeSet<PathBuf> =
             self.files.iter().map(|(name, _)| name.clone()).collect();

@@ -27,7 +27,7 @@ fn is_whole(site: &Site, dir: &Path) -> bool {
     rest::verify(dir, &*site.keys, Backend::auto(), None, &mut |_| ()).unwrap().is_whole()
 }
 
-/// The files whose names end or begin like this.
+/// Returns the files whose names end or begin like this.
 fn named<'a>(files: &'a Files, part: &'a str) -> impl Iterator<Item = &'a str> {
     files
         .keys()

@@ -17,7 +17,7 @@ use sealstone_rocksdb::{PlainEnv, SealedEnv, rest};
 use crate::site::Site;
 use crate::{files, fill, must_fail, options, read_all, tables};
 
-/// The answer to opening `dir` with `cipher`.
+/// Returns the answer to opening `dir` with `cipher`.
 fn refusal(site: &Site, cipher: Option<&str>, dir: &Path) -> String {
     let cipher = cipher.map(|name| registry::cipher(name).unwrap());
     let opened = directory::check(dir, cipher).and_then(|()| {

@@ -120,7 +120,7 @@ pub(crate) fn page_range(page: u64) -> std::ops::Range<usize> {
     start as usize..(start + STRIDE) as usize
 }
 
-/// A database that was never closed: its files as a crash would leave them, in a copy.
+/// Returns a database that was never closed: its files as a crash would leave them, in a copy.
 pub(crate) fn crashed(site: &Site, name: &str, entries: u32) -> PathBuf {
     let db = site.open("live").unwrap();
     fill(&db, 0..entries, 0);

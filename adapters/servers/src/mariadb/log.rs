@@ -20,7 +20,7 @@ pub(super) fn is_port_taken(text: &str) -> bool {
     text.contains(PORT_TAKEN)
 }
 
-/// The lines of `text` that matter, without time and thread.
+/// Returns the lines of `text` that matter, without time and thread.
 pub(super) fn matters(text: &str) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for line in text.lines().filter(|line| GRAVE.iter().any(|words| line.contains(words))) {

@@ -160,7 +160,7 @@ impl ReplicaSet {
         self.complete
     }
 
-    /// The members, in the order in which they came.
+    /// Returns the members, in the order in which they came.
     #[must_use]
     pub fn members(&self) -> &[Mongod] {
         &self.members
@@ -171,13 +171,13 @@ impl ReplicaSet {
         &mut self.members[at]
     }
 
-    /// Directory of the lab.
+    /// Returns the directory of the lab.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Name of the set.
+    /// Returns the name of the set.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -190,18 +190,18 @@ impl ReplicaSet {
         format!("mongodb://{}/?replicaSet={}", hosts.join(","), self.name)
     }
 
-    /// The processes that run.
+    /// Returns the processes that run.
     pub fn pids(&mut self) -> Vec<i32> {
         self.members.iter_mut().filter_map(Mongod::pid).collect()
     }
 
-    /// The data directories, member by member.
+    /// Returns the data directories, member by member.
     #[must_use]
     pub fn data_dirs(&self) -> Vec<PathBuf> {
         self.members.iter().map(Mongod::data_dir).collect()
     }
 
-    /// The state of each member.
+    /// Returns the state of each member.
     pub fn status(&mut self) -> Vec<MemberStatus> {
         let seen = self.seen();
         let own_state = |address: &str| {
@@ -224,7 +224,7 @@ impl ReplicaSet {
         all
     }
 
-    /// Number of the member that is primary now, if one is.
+    /// Returns the number of the member that is primary now, if one is.
     pub fn primary(&mut self) -> Option<usize> {
         let is_primary = |server: &Mongod| {
             let status = admin::status(server)?;

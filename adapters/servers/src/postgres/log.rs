@@ -28,7 +28,7 @@ pub(super) fn is_predecessor_there(text: &str) -> bool {
     PREDECESSOR.iter().any(|words| text.contains(words))
 }
 
-/// The lines of `text` that matter, without time and process.
+/// Returns the lines of `text` that matter, without time and process.
 pub(super) fn matters(text: &str) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for line in text.lines() {

@@ -87,7 +87,7 @@ fn pairs(text: &str) -> HashMap<String, String> {
     pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// The nodes that `server` knows, by port; nothing if it does not answer.
+/// Returns the nodes that `server` knows, by port; nothing if it does not answer.
 pub(super) fn nodes(server: &Redis) -> HashMap<u16, Seen> {
     let text: String = ask(server, redis::cmd("CLUSTER").arg("NODES")).unwrap_or_default();
     text.lines().filter_map(node).collect()

@@ -270,8 +270,8 @@ impl RedisServers {
         self.nodes.len() > 1
     }
 
-    /// The servers: of a cluster the first half are those that were primaries at first, where there
-    /// are replicas.
+    /// Returns the servers: of a cluster the first half are those that were primaries at first,
+    /// where there are replicas.
     #[must_use]
     pub fn nodes(&self) -> &[Redis] {
         &self.nodes
@@ -282,7 +282,7 @@ impl RedisServers {
         &mut self.nodes[at]
     }
 
-    /// Directory of the servers, `lab.redis` in that of the lab.
+    /// Returns the directory of the servers, `lab.redis` in that of the lab.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
@@ -296,18 +296,18 @@ impl RedisServers {
         format!("{}://{}", if tls { "rediss" } else { "redis" }, hosts.join(","))
     }
 
-    /// The processes that run.
+    /// Returns the processes that run.
     pub fn pids(&mut self) -> Vec<i32> {
         self.nodes.iter_mut().filter_map(Redis::pid).collect()
     }
 
-    /// The data directories, node by node.
+    /// Returns the data directories, node by node.
     #[must_use]
     pub fn data_dirs(&self) -> Vec<PathBuf> {
         self.nodes.iter().map(Redis::data_dir).collect()
     }
 
-    /// The state of each server.
+    /// Returns the state of each server.
     pub fn status(&mut self) -> Vec<MemberStatus> {
         let is_cluster = self.is_cluster();
         let status = |node: &mut Redis| {

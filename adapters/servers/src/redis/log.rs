@@ -21,8 +21,8 @@ pub(super) fn is_port_taken(text: &str) -> bool {
     PORT_TAKEN.iter().any(|words| text.contains(words))
 }
 
-/// The lines that matter: what it printed (a setting that it does not know), then the warnings of
-/// its log `text`.
+/// Returns the lines that matter: what it printed (a setting that it does not know), then the
+/// warnings of its log `text`.
 pub(super) fn matters(text: &str, output: &str) -> Vec<String> {
     let printed =
         output.lines().map(|line| line.trim_matches(|letter| letter == '*' || letter == ' '));

@@ -20,7 +20,7 @@ pub(super) fn is_port_taken(text: &str) -> bool {
     text.contains(PORT_TAKEN)
 }
 
-/// The lines of `text` that matter.
+/// Returns the lines of `text` that matter.
 pub(super) fn matters(text: &str) -> Vec<String> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let unusual = lines.filter(|line| !USUAL.iter().any(|words| line.contains(words)));

@@ -30,8 +30,8 @@ pub(super) struct LinkedEngine {
 }
 
 impl LinkedEngine {
-    /// An engine on the link called `name`, over which TCP uses `congestion`, or what this machine
-    /// uses.
+    /// Returns an engine on the link called `name`, over which TCP uses `congestion`, or what this
+    /// machine uses.
     pub(super) fn new(
         name: &str,
         congestion: Option<&str>,
@@ -42,7 +42,7 @@ impl LinkedEngine {
         Ok(Self { link: link_called(name)?, congestion, in_use: Mutex::default(), options })
     }
 
-    /// A link with what TCP is to use at its ends.
+    /// Returns a link with what TCP is to use at its ends.
     fn links(&self) -> Result<Links, WireError> {
         let links = Links::new(self.link)?;
         if let Some(name) = &self.congestion {
@@ -55,7 +55,7 @@ impl LinkedEngine {
     }
 }
 
-/// The link called `name`.
+/// Returns the link called `name`.
 ///
 /// # Errors
 /// A name that is not in the table of links, with those that are.
@@ -66,7 +66,8 @@ pub fn link_called(name: &str) -> Result<&'static Link, StoreError> {
     })
 }
 
-/// The tunnels that suites and paths by these names amount to, in their order; `none` is no tunnel.
+/// Returns the tunnels that suites and paths by these names amount to, in their order; `none` is no
+/// tunnel.
 ///
 /// # Errors
 /// A suite or a path that is not in its table, with the nearest; a suite that a path does not have.

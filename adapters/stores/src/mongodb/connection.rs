@@ -213,9 +213,9 @@ impl MongoDb {
         }
     }
 
-    /// Version and suite of TLS in the server's words: that of every connection to it so far, where
-    /// it takes no others. None where it also takes those without TLS, had another version, or was
-    /// not told its suites.
+    /// Returns the version and suite of TLS in the server's words: that of every connection to it
+    /// so far, where it takes no others. None where it also takes those without TLS, had another
+    /// version, or was not told its suites.
     ///
     /// # Errors
     /// [`ServerError::Failed`].
@@ -250,7 +250,7 @@ impl MongoDb {
         &self.inner.route.place.shown
     }
 
-    /// The first of `tables` whose collection is not empty.
+    /// Returns the first of `tables` whose collection is not empty.
     ///
     /// # Errors
     /// [`ServerError::Failed`].
@@ -305,7 +305,7 @@ impl Inner {
     }
 }
 
-/// The driver's options.
+/// Returns the driver's options.
 fn settings(options: &MongoDbOptions, route: &Route) -> Result<ClientOptions, Error> {
     let wrong = |found: String| wrong_address(&options.uri, found);
     let Some((scheme, _)) = options.uri.split_once("://") else {

@@ -41,7 +41,7 @@ pub struct LabEngine {
 }
 
 impl LabEngine {
-    /// An engine that starts its sets as `options` say.
+    /// Returns an engine that starts its sets as `options` say.
     #[must_use]
     pub fn new(options: LabOptions) -> Self {
         Self { options, facts: Facts::default() }
@@ -117,7 +117,7 @@ impl Engine for LabEngine {
     }
 }
 
-/// `client`, with writes that wait for the journal if the store is to sync them.
+/// Returns `client`, with writes that wait for the journal if the store is to sync them.
 fn durable(client: &MongoDbOptions, options: &StoreOptions) -> Result<MongoDbOptions, Error> {
     match (options.sync_writes, client.journal) {
         (true, Some(false)) => Err(Error::NotSynced),
@@ -154,23 +154,23 @@ pub struct ClusterEngine {
 }
 
 impl ClusterEngine {
-    /// An engine on `clusters`: the label of each variant, such as `none` or `aria-256`, and how
-    /// its cluster is reached. Only collections that are empty or not there are used, and they are
-    /// removed with the store.
+    /// Returns an engine on `clusters`: the label of each variant, such as `none` or `aria-256`,
+    /// and how its cluster is reached. Only collections that are empty or not there are used, and
+    /// they are removed with the store.
     #[must_use]
     pub fn new(clusters: Vec<(String, MongoDbOptions)>) -> Self {
         Self { clusters, facts: Facts::default(), joins: false, compares_tls: false }
     }
 
-    /// The same for a client that uses what another one loads, and removes: whatever the
+    /// Returns the same for a client that uses what another one loads, and removes: whatever the
     /// collections hold, they are used, and they stay.
     #[must_use]
     pub fn joining(self) -> Self {
         Self { joins: true, ..self }
     }
 
-    /// The same for a comparison of what TLS costs: a cluster must be reached with TLS if its
-    /// variant has it, and without it otherwise.
+    /// Returns the same for a comparison of what TLS costs: a cluster must be reached with TLS if
+    /// its variant has it, and without it otherwise.
     #[must_use]
     pub fn comparing_tls(self) -> Self {
         Self { compares_tls: true, ..self }

@@ -159,8 +159,8 @@ impl Route {
         Self { place, is_clear: address.hosts().is_some(), secrets, find_limit_s: 0 }
     }
 
-    /// `text`, unless it quotes something that must not be shown; without the values that it may
-    /// quote.
+    /// Returns `text`, unless it quotes something that must not be shown; without the values that
+    /// it may quote.
     pub(super) fn hide(&self, text: &str) -> String {
         match !self.is_clear || self.secrets.iter().any(|secret| text.contains(secret.as_str())) {
             true => "the reason quotes what must not be shown and is left out".into(),

@@ -168,7 +168,8 @@ impl Engine for OneRun {
     }
 }
 
-/// A cluster as a setting names it: `CIPHER=URL`, or `CIPHER=@FILE` with the address in the file.
+/// Returns a cluster as a setting names it: `CIPHER=URL`, or `CIPHER=@FILE` with the address in the
+/// file.
 fn cluster(text: &str, client: &MongoDbOptions) -> Result<(String, MongoDbOptions), SetUpError> {
     // a label is named in messages, and what stands before the first = of an address can be
     // anything

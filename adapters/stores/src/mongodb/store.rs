@@ -138,13 +138,13 @@ impl MongoDbStore {
         store
     }
 
-    /// The connection.
+    /// Returns the connection.
     #[must_use]
     pub fn server(&self) -> &MongoDb {
         &self.server
     }
 
-    /// The same store, on its own servers: `pids` are their processes on this machine, and
+    /// Returns the same store, on its own servers: `pids` are their processes on this machine, and
     /// `servers` is dropped with it.
     pub(super) fn with_servers(self, pids: Vec<u32>, servers: Box<dyn Send + Sync>) -> Self {
         Self { pids, _servers: Servers(Some(servers)), ..self }
@@ -159,7 +159,7 @@ impl MongoDbStore {
         })
     }
 
-    /// The collection of the table with the number `table`.
+    /// Returns the collection of the table with the number `table`.
     pub(super) fn collection(&self, table: u8) -> Option<&Collection<RawDocumentBuf>> {
         self.places.get(&table).map(|place| &place.collection)
     }
@@ -335,7 +335,7 @@ fn has_duplicates(error: &DriverError) -> bool {
         && failed.clone().all(|one| one.code == DUPLICATE_KEY)
 }
 
-/// The code of a command or a write that failed.
+/// Returns the code of a command or a write that failed.
 pub(super) fn code(error: &DriverError) -> Option<i32> {
     match &*error.kind {
         ErrorKind::Command(error) => Some(error.code),
@@ -489,8 +489,8 @@ impl Upkeep for MongoDbStore {
         Counters { read_bytes, written_bytes, cache_hits, cache_misses, ..Counters::default() }
     }
 
-    /// The files in the data directories, where those are known: of all members together. Else what
-    /// the server says of this database: of one copy, after its last checkpoint.
+    /// Returns the files in the data directories, where those are known: of all members together.
+    /// Else what the server says of this database: of one copy, after its last checkpoint.
     fn disk_bytes(&self) -> Result<u64, StoreError> {
         let dirs = &self.server.inner.data_dirs;
         if dirs.is_empty() {

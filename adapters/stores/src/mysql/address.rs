@@ -121,14 +121,14 @@ impl Address {
         Ok(())
     }
 
-    /// The host, without what is secret.
+    /// Returns the host, without what is secret.
     pub(super) fn shown(&self) -> String {
         shown(&self.host, self.port)
     }
 }
 
-/// The password in `text`, a file of settings as MariaDB's own programs read them: `password=…`
-/// below `[client]`, quoted or not.
+/// Returns the password in `text`, a file of settings as MariaDB's own programs read them:
+/// `password=…` below `[client]`, quoted or not.
 pub(super) fn password_in(text: &str) -> Option<Password> {
     let mut section = "";
     for line in text.lines().map(str::trim) {

@@ -123,7 +123,7 @@ impl Mysql {
         SqlStore::open(self, options)
     }
 
-    /// A connection without a store.
+    /// Returns a connection without a store.
     ///
     /// # Errors
     /// [`ServerError::Failed`].
@@ -281,7 +281,8 @@ impl Server for Mysql {
         })
     }
 
-    /// The files of its tables; where their list is not to be had, what the server estimates.
+    /// Returns the files of its tables; where their list is not to be had, what the server
+    /// estimates.
     fn disk_bytes(&self, link: &mut MysqlLink, tables: &[&str]) -> Result<u64, Failure> {
         let names: Vec<String> = tables.iter().map(|name| literal(name)).collect();
         let estimate = format!(

@@ -58,7 +58,7 @@ fn is_silence(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::TimedOut | ErrorKind::WouldBlock)
 }
 
-/// The same of the attempt to connect.
+/// Returns the same of the attempt to connect.
 pub(super) fn unconnected(error: &Error) -> Failure {
     if let Error::MySqlError(told) = error {
         return Failure { is_broken: true, ..answered(told) };

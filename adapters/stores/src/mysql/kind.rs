@@ -70,7 +70,7 @@ pub static KIND: StoreKind = StoreKind {
     engine,
 };
 
-/// A server started on this machine for each store, or the user's own.
+/// Returns a server started on this machine for each store, or the user's own.
 fn engine(request: &Request) -> Result<Opened, StoreError> {
     let (keys, notes) = for_functions(request)?;
     if let Some(text) = request.setting(Mysql::FLAG) {

@@ -57,7 +57,7 @@ impl MysqlLink {
         Self { client, prepared: HashMap::new(), loading: HashMap::new(), record: Record::new() }
     }
 
-    /// The rows that the server answers to `text`, as text.
+    /// Returns the rows that the server answers to `text`, as text.
     ///
     /// # Errors
     /// What the server answered, or why it did not.

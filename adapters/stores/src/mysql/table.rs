@@ -95,7 +95,7 @@ impl MysqlTable {
         Ok(Self { client, place, checks, hides, named, catalogue: Catalogue::default() })
     }
 
-    /// The names of our triggers, of whatever phase.
+    /// Returns the names of our triggers, of whatever phase.
     fn our_triggers(&self, layout: &Layout) -> Vec<String> {
         let table = &self.named.table;
         keeping(table, layout)
@@ -122,7 +122,7 @@ impl MysqlTable {
         done.map_err(|failure| self.failed(attempt, failure))
     }
 
-    /// The rows that the server answers to `text`.
+    /// Returns the rows that the server answers to `text`.
     fn ask(&mut self, attempt: &str, text: &str) -> Result<Vec<Values>, ServerFailure> {
         let limit = if attempt.starts_with("read rows") { LONG_LIMIT } else { QUESTION_LIMIT };
         let rows =

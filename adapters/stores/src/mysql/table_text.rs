@@ -25,12 +25,12 @@ pub(super) struct Named {
     pub(super) key: Vec<(String, KeyKind)>,
 }
 
-/// `name` as SQL quotes it.
+/// Returns `name` as SQL quotes it.
 pub(super) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
-/// `text` as a value, whatever is in it and whatever the server's settings are.
+/// Returns `text` as a value, whatever is in it and whatever the server's settings are.
 pub(super) fn literal(text: &str) -> String {
     format!("_utf8mb4 {}", bytes_literal(text))
 }
@@ -44,8 +44,8 @@ fn optional(text: Option<&str>) -> String {
     text.map_or_else(|| "NULL".into(), literal)
 }
 
-/// The bytes of a column as UTF-8, which are equal only if the texts are: collations take more for
-/// equal.
+/// Returns the bytes of a column as UTF-8, which are equal only if the texts are: collations take
+/// more for equal.
 fn exact(column: &str) -> String {
     format!("CAST(CONVERT({} USING utf8mb4) AS BINARY)", quoted(column))
 }
@@ -179,8 +179,8 @@ impl Named {
     }
 }
 
-/// The digest of `value`, which is an expression: of its text, in whatever character set it is
-/// stored.
+/// Returns the digest of `value`, which is an expression: of its text, in whatever character set it
+/// is stored.
 fn digest(value: &str) -> String {
     format!("LEFT(SHA2(CONVERT({value} USING utf8mb4), 256), {DIGEST_CHARS})")
 }
@@ -230,9 +230,9 @@ fn trigger(table: &str, kind: &str, event: &str, each: impl Iterator<Item = Stri
     }
 }
 
-/// The triggers that keep marks true: a negative one, the claim of whoever writes a sealed value,
-/// is turned, and the digest is that of the value; a value that changes without one is in the
-/// clear. What a sealed value is bound to must not change.
+/// Returns the triggers that keep marks true: a negative one, the claim of whoever writes a sealed
+/// value, is turned, and the digest is that of the value; a value that changes without one is in
+/// the clear. What a sealed value is bound to must not change.
 pub(super) fn keeping(table: &str, layout: &Layout) -> [Trigger; 2] {
     let turn = |column: &ColumnLayout| {
         let (mark, kept) = (quoted(&column.mark), quoted(&column.digest));
@@ -262,7 +262,7 @@ pub(super) fn keeping(table: &str, layout: &Layout) -> [Trigger; 2] {
     [trigger(table, "insert", "INSERT", insert), trigger(table, "update", "UPDATE", update)]
 }
 
-/// The triggers that refuse sealed values, while a table is being opened.
+/// Returns the triggers that refuse sealed values, while a table is being opened.
 pub(super) fn refusing(table: &str, layout: &Layout) -> [Trigger; 2] {
     let about = "sealstone: the table is being opened; write values in the clear";
     let each = |condition: &dyn Fn(&ColumnLayout, &str) -> String| -> Vec<String> {

@@ -124,13 +124,14 @@ impl Address {
         Ok(())
     }
 
-    /// The host, without what is secret.
+    /// Returns the host, without what is secret.
     pub(super) fn shown(&self) -> String {
         shown(&self.host, self.port)
     }
 
-    /// The password for this address in `text`, a file of lines `HOST:PORT:DATABASE:USER:PASSWORD`,
-    /// in which a star is anything and a backslash takes the sense from what follows.
+    /// Returns the password for this address in `text`, a file of lines
+    /// `HOST:PORT:DATABASE:USER:PASSWORD`, in which a star is anything and a backslash takes the
+    /// sense from what follows.
     pub(super) fn password_in(&self, text: &str) -> Option<Password> {
         let port = self.port.to_string();
         let user = self.user.as_deref().unwrap_or_default();
@@ -146,7 +147,7 @@ impl Address {
     }
 }
 
-/// The five fields of a line of a password file; the last one has all that remains.
+/// Returns the five fields of a line of a password file; the last one has all that remains.
 fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut letters = line.chars();

@@ -160,7 +160,7 @@ impl Postgres {
         SqlStore::open(self, options)
     }
 
-    /// A connection without a store, and how long it waits: for answers to questions.
+    /// Returns a connection without a store, and how long it waits: for answers to questions.
     ///
     /// # Errors
     /// [`ServerError::Failed`].
@@ -222,7 +222,7 @@ fn passwords(file: &Path) -> Result<String, ServerError> {
         .map_err(ServerError::unread("the passwords in", file))
 }
 
-/// The numbers of the only row of `rows`; what is none counts as nothing.
+/// Returns the numbers of the only row of `rows`; what is none counts as nothing.
 fn numbers(rows: &[Vec<String>]) -> impl Iterator<Item = u64> {
     rows.first().into_iter().flatten().map(|text| text.parse().unwrap_or(0))
 }

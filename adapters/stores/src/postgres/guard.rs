@@ -152,7 +152,7 @@ impl TlsConnect<Socket> for Connecting {
     }
 }
 
-/// `socket` with TLS or without, as `mode` says and the server can.
+/// Returns `socket` with TLS or without, as `mode` says and the server can.
 async fn negotiated<C>(
     mut socket: Socket,
     mode: SslMode,
@@ -379,7 +379,7 @@ impl Messages {
         self.head[at..at + 4].iter().fold(0, |word, byte| word << 8 | u32::from(*byte))
     }
 
-    /// Length of the message as it says, its kind not counted.
+    /// Returns the length of the message as it says, its kind not counted.
     fn length(&self) -> u32 {
         self.word(1)
     }

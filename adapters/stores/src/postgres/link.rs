@@ -71,7 +71,7 @@ impl PostgresLink {
         answer
     }
 
-    /// The rows that the server answers to `text`, as text.
+    /// Returns the rows that the server answers to `text`, as text.
     ///
     /// # Errors
     /// What the server answered, or why it did not.

@@ -167,7 +167,7 @@ impl PostgresTable {
         self.client.batch_execute(text).map_err(|error| self.answered(attempt, &error))
     }
 
-    /// The rows that the server answers to `text`.
+    /// Returns the rows that the server answers to `text`.
     fn ask(&mut self, attempt: &str, text: &str) -> Result<Vec<Values>, ServerFailure> {
         let answers =
             self.client.simple_query(text).map_err(|error| self.answered(attempt, &error))?;

@@ -26,17 +26,17 @@ pub(super) struct Named {
     pub(super) key: Vec<(String, String)>,
 }
 
-/// `name` as SQL quotes it.
+/// Returns `name` as SQL quotes it.
 pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// `text` as a value.
+/// Returns `text` as a value.
 pub(super) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// A column as text that equals another only if the texts do.
+/// Returns a column as text that equals another only if the texts do.
 fn exact(column: &str) -> String {
     format!("{column}::text COLLATE \"C\"")
 }
@@ -47,12 +47,12 @@ impl Named {
         format!("{}.{}", quoted(&self.schema), quoted(&self.table))
     }
 
-    /// The table of states.
+    /// Returns the table of states.
     pub(super) fn states(&self) -> String {
         format!("{}.{}", quoted(&self.schema), quoted(STATE))
     }
 
-    /// The name of the trigger's function.
+    /// Returns the name of the trigger's function.
     pub(super) fn function_name(&self) -> String {
         format!("{FUNCTION}{}", self.table)
     }
@@ -235,10 +235,10 @@ impl Named {
         )
     }
 
-    /// The trigger's function, which keeps marks true: a negative one, the claim of whoever writes
-    /// a sealed value, is turned, and the digest is that of the value; a value that changes without
-    /// one is in the clear. What a sealed value is bound to must not change. `opening`: whether
-    /// sealed values are refused.
+    /// Returns the trigger's function, which keeps marks true: a negative one, the claim of whoever
+    /// writes a sealed value, is turned, and the digest is that of the value; a value that changes
+    /// without one is in the clear. What a sealed value is bound to must not change. `opening`:
+    /// whether sealed values are refused.
     fn keeping(&self, layout: &Layout, opening: bool) -> String {
         let mut body = String::from("BEGIN ");
         for column in &layout.columns {
@@ -314,7 +314,8 @@ impl Named {
     }
 }
 
-/// The digest of `value`, which is an expression: of its text, whatever the database's encoding is.
+/// Returns the digest of `value`, which is an expression: of its text, whatever the database's
+/// encoding is.
 fn digest(value: &str) -> String {
     let bytes = format!("pg_catalog.sha256(pg_catalog.convert_to(({value})::text, 'UTF8'))");
     format!("pg_catalog.left(pg_catalog.encode({bytes}, 'hex'), {DIGEST_CHARS})")

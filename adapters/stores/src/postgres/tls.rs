@@ -66,7 +66,7 @@ fn shown(file: Option<&Path>) -> String {
     file.map_or_else(|| "the authorities of this system".into(), |file| file.display().to_string())
 }
 
-/// The authorities in `file`, or those that this system trusts.
+/// Returns the authorities in `file`, or those that this system trusts.
 fn authorities(file: Option<&Path>) -> Result<RootCertStore, Error> {
     let mut roots = RootCertStore::empty();
     match file {

@@ -85,7 +85,7 @@ impl<'a> Received<'a> {
         Ok(found.map(|Raw(bytes)| Self { column: row.columns()[at].type_(), bytes }))
     }
 
-    /// The same as text or bytes, as it was written; `None` for a number that is none.
+    /// Returns the same as text or bytes, as it was written; `None` for a number that is none.
     pub(super) fn push(&self, scratch: &mut Vec<u8>, into: &mut Record) -> Option<()> {
         scratch.clear();
         let number = match *self.column {

@@ -86,7 +86,7 @@ impl Address {
         Ok(Self { hosts, tls, sentinel: name.map(String::from), user, password, database })
     }
 
-    /// The hosts, without what is secret.
+    /// Returns the hosts, without what is secret.
     pub(super) fn shown(&self) -> String {
         self.hosts.iter().map(|(host, port)| format!("{host}:{port}")).collect::<Vec<_>>().join(",")
     }

@@ -209,7 +209,7 @@ impl Redis {
         }
     }
 
-    /// The server's setting `name`; `None` if it may not be asked.
+    /// Returns the server's setting `name`; `None` if it may not be asked.
     pub(super) fn setting(&self, name: &str) -> Option<String> {
         let link = self.inner.dial.in_time(|dial| dial.first_link());
         let answer = link.and_then(|mut link| link.ask(redis::cmd("CONFIG").arg("GET").arg(name)));
@@ -281,7 +281,7 @@ impl Dial {
             .unwrap_or_else(|| Err(io::Error::from(io::ErrorKind::TimedOut).into()))
     }
 
-    /// A new connection, that of the cluster where it is one.
+    /// Returns a new connection, that of the cluster where it is one.
     fn link(&self) -> RedisResult<Link> {
         if !self.is_cluster {
             return self.first_link();
@@ -300,7 +300,7 @@ impl Dial {
         Ok(Link::Cluster(Box::new(client.build()?.get_connection()?)))
     }
 
-    /// A connection to the first host that answers, or to the primary that sentinels name.
+    /// Returns a connection to the first host that answers, or to the primary that sentinels name.
     fn first_link(&self) -> RedisResult<Link> {
         let infos = self.infos()?;
         let mut failed = None;
@@ -343,8 +343,8 @@ impl Dial {
         Ok(Link::Driver(Box::new(connection), Vec::new()))
     }
 
-    /// The hosts of the address: those of sentinels without user and password, which are the
-    /// server's.
+    /// Returns the hosts of the address: those of sentinels without user and password, which are
+    /// the server's.
     fn infos(&self) -> RedisResult<Vec<ConnectionInfo>> {
         let of = |(host, port): &(String, u16)| -> RedisResult<ConnectionInfo> {
             let (host, port) = (host.clone(), *port);
@@ -412,7 +412,7 @@ impl Dial {
 }
 
 impl Inner {
-    /// A new connection, that of the cluster where it is one.
+    /// Returns a new connection, that of the cluster where it is one.
     pub(super) fn link(&self) -> RedisResult<Link> {
         self.dial.in_time(Dial::link)
     }
@@ -510,7 +510,7 @@ fn tcp() -> TcpSettings {
     TcpSettings::default().set_nodelay(true)
 }
 
-/// A command with its first argument.
+/// Returns a command with its first argument.
 pub(super) fn command(name: &str, key: &[u8]) -> Cmd {
     let mut command = Cmd::with_capacity(4, 64);
     command.arg(name).arg(key);

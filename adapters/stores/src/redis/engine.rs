@@ -36,7 +36,7 @@ pub struct LabEngine {
 }
 
 impl LabEngine {
-    /// An engine that starts its servers as `options` say.
+    /// Returns an engine that starts its servers as `options` say.
     #[must_use]
     pub fn new(options: LabOptions) -> Self {
         Self { facts: Facts::new(options.client.dialect), options }
@@ -116,15 +116,15 @@ pub struct UserEngine {
 }
 
 impl UserEngine {
-    /// An engine on the servers that `client` reaches. They must be empty, and what is loaded is
-    /// removed with the store.
+    /// Returns an engine on the servers that `client` reaches. They must be empty, and what is
+    /// loaded is removed with the store.
     #[must_use]
     pub fn new(client: RedisOptions) -> Self {
         Self { facts: Facts::new(client.dialect), client, used: Arc::default(), joins: false }
     }
 
-    /// The same for a client that uses what another one loads, and removes: whatever the server
-    /// holds is used, and stays.
+    /// Returns the same for a client that uses what another one loads, and removes: whatever the
+    /// server holds is used, and stays.
     #[must_use]
     pub fn joining(self) -> Self {
         Self { joins: true, ..self }

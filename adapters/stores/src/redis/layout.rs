@@ -63,12 +63,12 @@ impl Layout {
         Self { prefix, index, order }
     }
 
-    /// The key in Redis of the record `key`.
+    /// Returns the key in Redis of the record `key`.
     pub(super) fn key(&self, key: &[u8]) -> Vec<u8> {
         [&self.prefix, key].concat()
     }
 
-    /// The key of the record whose key in Redis is `key`.
+    /// Returns the key of the record whose key in Redis is `key`.
     pub(super) fn record_key<'a>(&self, key: &'a [u8]) -> &'a [u8] {
         key.strip_prefix(self.prefix.as_slice()).unwrap_or(key)
     }

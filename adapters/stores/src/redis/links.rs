@@ -177,7 +177,8 @@ impl Links {
         Self { store: NEXT.fetch_add(1, Ordering::Relaxed), idle: Arc::default() }
     }
 
-    /// The connection of this thread, or one that another thread left; `None` if there is neither.
+    /// Returns the connection of this thread, or one that another thread left; `None` if there is
+    /// neither.
     pub(super) fn take(&self) -> Option<Link> {
         let held = HELD.with_borrow_mut(|held| {
             held.iter_mut().find(|held| held.store == self.store).and_then(|held| held.link.take())

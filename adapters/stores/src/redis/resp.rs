@@ -122,7 +122,7 @@ impl Resp {
         Ok(())
     }
 
-    /// The next answer, whole.
+    /// Returns the next answer, whole.
     fn answer(&mut self) -> RedisResult<&[u8]> {
         let mut extent = Extent { bytes: 0, missing: 1 };
         loop {
@@ -185,7 +185,7 @@ impl Resp {
 
 const NO_ANSWER: (ErrorKind, &str) = (ErrorKind::Parse, "what came is no answer of Redis");
 
-/// The error in `answer`, which is one.
+/// Returns the error in `answer`, which is one.
 fn refusal(answer: &[u8]) -> RedisResult<RedisError> {
     match value(answer) {
         Err(error) => Ok(error),
@@ -193,7 +193,7 @@ fn refusal(answer: &[u8]) -> RedisResult<RedisError> {
     }
 }
 
-/// `answer` as the crate has it.
+/// Returns `answer` as the crate has it.
 ///
 /// # Errors
 /// That of the answer, if it is one.
@@ -247,8 +247,8 @@ impl Extent {
     }
 }
 
-/// A length as it is written; nothing for that of a text or an array that does not exist; `None`
-/// for what is no number.
+/// Returns a length as it is written; nothing for that of a text or an array that does not exist;
+/// `None` for what is no number.
 #[expect(clippy::option_option, reason = "two different absences")]
 fn length(digits: &[u8]) -> Option<Option<usize>> {
     match digits {
@@ -264,7 +264,7 @@ fn length(digits: &[u8]) -> Option<Option<usize>> {
     }
 }
 
-/// The texts of a whole answer that is an array of texts; `None` for another answer.
+/// Returns the texts of a whole answer that is an array of texts; `None` for another answer.
 pub(super) fn texts(answer: &[u8]) -> Option<Texts<'_>> {
     let mut texts = Texts { rest: answer, left: 1 };
     texts.left = texts.header(b'*')?.unwrap_or(0);
@@ -279,7 +279,7 @@ pub(super) struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// The length that the next line names, if its kind is `kind`.
+    /// Returns the length that the next line names, if its kind is `kind`.
     #[expect(clippy::option_option, reason = "as of length")]
     fn header(&mut self, kind: u8) -> Option<Option<usize>> {
         let (line, rest) =

@@ -56,13 +56,13 @@ impl Redis {
 }
 
 impl RedisStore {
-    /// The servers.
+    /// Returns the servers.
     #[must_use]
     pub fn server(&self) -> &Redis {
         &self.server
     }
 
-    /// The same store, on its own servers: `pids` are their processes on this machine, and
+    /// Returns the same store, on its own servers: `pids` are their processes on this machine, and
     /// `servers` is dropped with it.
     pub(super) fn with_servers(self, pids: Vec<u32>, servers: Box<dyn Send + Sync>) -> Self {
         Self { pids, _servers: Some(servers), ..self }
@@ -230,7 +230,7 @@ impl RedisStore {
         }
     }
 
-    /// The change to a record of SSDB, whose HMSET does not say what was there.
+    /// Returns the change to a record of SSDB, whose HMSET does not say what was there.
     fn update_ssdb(&self, table: &Table, key: &[u8], change: Cmd) -> Result<bool, StoreError> {
         let answers =
             self.ask_all("change a record of", table, "HMSET", &[command("HLEN", key), change])?;

@@ -25,12 +25,13 @@ pub struct RocksDb {
 }
 
 impl RocksDb {
-    /// An engine whose sealed stores take their keys from `keys`.
+    /// Returns an engine whose sealed stores take their keys from `keys`.
     pub fn new(keys: Arc<dyn KeySource>) -> Self {
         Self { keys, page_bytes: PAGE_BYTES }
     }
 
-    /// The same with sealed pages of `page_bytes` bytes of data: a power of two from 4096 to 65536.
+    /// Returns the same with sealed pages of `page_bytes` bytes of data: a power of two from 4096
+    /// to 65536.
     #[must_use]
     pub fn with_page_bytes(self, page_bytes: u32) -> Self {
         Self { page_bytes, ..self }

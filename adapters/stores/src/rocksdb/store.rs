@@ -71,7 +71,7 @@ impl RocksStore {
         }
     }
 
-    /// The database itself.
+    /// Returns the database itself.
     pub fn db(&self) -> &Db {
         &self.db
     }

@@ -65,7 +65,7 @@ impl AddressForm {
         })
     }
 
-    /// The error that `found` is wrong with the address `text`.
+    /// Returns the error that `found` is wrong with the address `text`.
     pub(crate) fn wrong(&self, text: &str, found: String) -> ServerError {
         ServerError::Address {
             server: self.server,
@@ -76,7 +76,7 @@ impl AddressForm {
     }
 }
 
-/// `host` and `port` for messages.
+/// Returns `host` and `port` for messages.
 pub(crate) fn shown(host: &str, port: u16) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }

@@ -14,7 +14,7 @@ pub enum Param<'a> {
     Bytes(&'a [u8]),
 }
 
-/// `value` for a column of `kind`; `is_text`: one whose bytes are kept as text.
+/// Returns `value` for a column of `kind`; `is_text`: one whose bytes are kept as text.
 ///
 /// # Errors
 /// What is wrong with a value that the column would refuse, or not return unchanged.
@@ -32,7 +32,7 @@ pub(super) fn bind(value: &[u8], kind: Kind, is_text: bool) -> Result<Param<'_>,
     }
 }
 
-/// `value`, which a column of text can have.
+/// Returns `value`, which a column of text can have.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -43,7 +43,7 @@ pub(super) fn text(value: &[u8]) -> Result<&[u8], &'static str> {
     }
 }
 
-/// The number that `digits` are, and that is written so.
+/// Returns the number that `digits` are, and that is written so.
 fn whole(digits: &[u8]) -> Option<i64> {
     let number: i64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
     let shortest = match digits {

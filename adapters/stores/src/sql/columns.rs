@@ -61,7 +61,8 @@ impl Layout {
         }
     }
 
-    /// The same in a table of its own, for `variant`: its name stands behind that of the table.
+    /// Returns the same in a table of its own, for `variant`: its name stands behind that of the
+    /// table.
     #[must_use]
     pub fn apart(self, variant: Option<&str>) -> Self {
         let Some(variant) = variant else { return self };
@@ -77,7 +78,7 @@ impl Layout {
         Self { name, ..self }
     }
 
-    /// The same, with values that go through `function`.
+    /// Returns the same, with values that go through `function`.
     #[must_use]
     pub fn through(self, function: Option<&'static SqlFunction>) -> Self {
         Self { function, ..self }
@@ -93,7 +94,7 @@ impl Layout {
         }
     }
 
-    /// `key` as a statement takes it.
+    /// Returns `key` as a statement takes it.
     ///
     /// # Errors
     /// [`StoreError::Shape`] for a key that no column can have.
@@ -106,7 +107,7 @@ impl Layout {
         Err(StoreError::Shape { table: self.table.name.clone(), found })
     }
 
-    /// `value` of field number `field` as a statement takes it.
+    /// Returns `value` of field number `field` as a statement takes it.
     ///
     /// # Errors
     /// [`StoreError::Shape`] for a value that its column cannot have, or would not return
@@ -122,7 +123,7 @@ impl Layout {
         })
     }
 
-    /// Key and values of a whole row.
+    /// Returns the key and values of a whole row.
     ///
     /// # Errors
     /// [`StoreError::Shape`] for another number of values than there are fields, too.
@@ -144,7 +145,7 @@ impl Layout {
     }
 }
 
-/// `name` without what some server refuses in a name.
+/// Returns `name` without what some server refuses in a name.
 fn allowed(name: &str) -> String {
     let known = |letter: char| !letter.is_control() && u32::from(letter) <= 0xFFFF;
     let mut name: String =

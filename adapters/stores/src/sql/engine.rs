@@ -36,7 +36,7 @@ pub struct LabEngine<S: Server> {
 /// Source from which the functions of a server get their keys; absent if none is used.
 type Keys = Option<Arc<dyn KeySource>>;
 
-/// The function that `variant` has values go through, with its key.
+/// Returns the function that `variant` has values go through, with its key.
 fn function<S: Server>(variant: &Variant, keys: &Keys) -> Result<Option<Keyed>, StoreError> {
     let Some(function) = variant.server else { return Ok(None) };
     let row = S::DIALECT.functions.iter().find(|row| row.function == *function);
@@ -48,8 +48,8 @@ fn function<S: Server>(variant: &Variant, keys: &Keys) -> Result<Option<Keyed>, 
 }
 
 impl<S: Server> LabEngine<S> {
-    /// An engine for stores called `name`, whose servers `start` starts in a directory, with TLS
-    /// where it gets the directory of certificates.
+    /// Returns an engine for stores called `name`, whose servers `start` starts in a directory,
+    /// with TLS where it gets the directory of certificates.
     pub fn new(
         name: &'static str,
         start: impl Fn(&Path, &StoreOptions, Option<PathBuf>) -> Started<S> + Send + Sync + 'static,
@@ -57,7 +57,7 @@ impl<S: Server> LabEngine<S> {
         Self { start: Box::new(start), facts: Facts::new(name), keys: None }
     }
 
-    /// The same, with functions of the server that get their keys from `keys`.
+    /// Returns the same, with functions of the server that get their keys from `keys`.
     #[must_use]
     pub fn with_keys(self, keys: Keys) -> Self {
         Self { keys, ..self }
@@ -111,8 +111,8 @@ pub struct UserEngine<S: Server> {
 }
 
 impl<S: Server> UserEngine<S> {
-    /// An engine for stores called `name`, on the server that `connect` reaches. Its tables must
-    /// not be there, or be empty, and what is loaded is removed with the store. `joins`: for a
+    /// Returns an engine for stores called `name`, on the server that `connect` reaches. Its tables
+    /// must not be there, or be empty, and what is loaded is removed with the store. `joins`: for a
     /// client that uses what another one loads, and removes.
     pub fn new(
         name: &'static str,
@@ -129,7 +129,7 @@ impl<S: Server> UserEngine<S> {
         }
     }
 
-    /// The same, with functions of the server that get their keys from `keys`.
+    /// Returns the same, with functions of the server that get their keys from `keys`.
     #[must_use]
     pub fn with_keys(self, keys: Keys) -> Self {
         Self { keys, ..self }
@@ -213,9 +213,9 @@ impl<S: Server> Engine for UserEngine<S> {
     }
 }
 
-/// The variant whose tables have its name: one whose values are sealed before they reach the
-/// server, or go through a function of it, so that one server can hold several. The baseline has
-/// the tables that other programs know.
+/// Returns the variant whose tables have its name: one whose values are sealed before they reach
+/// the server, or go through a function of it, so that one server can hold several. The baseline
+/// has the tables that other programs know.
 fn apart(variant: &Variant) -> Option<&str> {
     let of_server = variant.wire.is_some() || variant.rest.is_some();
     let has_own = variant.field.is_some() || variant.server.is_some();

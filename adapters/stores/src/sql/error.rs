@@ -99,7 +99,7 @@ impl Failure {
         }
     }
 
-    /// The same, after which the connection is of no more use.
+    /// Returns the same, after which the connection is of no more use.
     #[must_use]
     pub fn broken(found: impl Into<String>, step: &'static str) -> Self {
         Self { is_broken: true, ..Self::new(found, step) }

@@ -22,7 +22,7 @@ pub(super) struct Keyed {
 }
 
 impl Keyed {
-    /// `row`, with a key of its own from the newest version of that of `keys`.
+    /// Returns `row`, with a key of its own from the newest version of that of `keys`.
     ///
     /// # Errors
     /// A key that is not to be had.

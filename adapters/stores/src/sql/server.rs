@@ -31,8 +31,8 @@ pub trait Server: Clone + Send + Sync + 'static {
     /// Returns a description of the server, with the settings that matter to a reader of a report.
     fn facts(&self) -> EngineFacts;
 
-    /// Version and cipher of TLS on the connection, in the server's words; none where it has no
-    /// TLS.
+    /// Returns the version and cipher of TLS on the connection, in the server's words; none where
+    /// it has no TLS.
     ///
     /// # Errors
     /// As [`Link::run`].

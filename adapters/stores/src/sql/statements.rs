@@ -37,7 +37,7 @@ pub struct Dialect {
 }
 
 impl Dialect {
-    /// `name` as a statement has it.
+    /// Returns `name` as a statement has it.
     #[must_use]
     pub fn quoted(&self, name: &str) -> String {
         let quote = self.quote;

@@ -78,8 +78,8 @@ impl<S: Server> SqlStore<S> {
         Self::open_through(server, options, None, None)
     }
 
-    /// The same with values that go through a function of the server; `variant`: whose own tables
-    /// they are, if they are not those that other programs know.
+    /// Returns the same with values that go through a function of the server; `variant`: whose own
+    /// tables they are, if they are not those that other programs know.
     pub(super) fn open_through(
         server: &S,
         options: &StoreOptions,
@@ -131,13 +131,13 @@ impl<S: Server> SqlStore<S> {
         Ok(())
     }
 
-    /// The server.
+    /// Returns the server.
     #[must_use]
     pub fn server(&self) -> &S {
         &self.server
     }
 
-    /// The same store, with what it keeps as long as it is open.
+    /// Returns the same store, with what it keeps as long as it is open.
     #[must_use]
     pub fn with(self, lent: Box<dyn Lent>) -> Self {
         Self { lent: Some(lent), ..self }
@@ -175,7 +175,7 @@ impl<S: Server> SqlStore<S> {
         })
     }
 
-    /// A connection that no other thread uses.
+    /// Returns a connection that no other thread uses.
     pub(super) fn link(&self) -> Result<S::Link, ServerError> {
         if let Some(link) = self.pool.take() {
             return Ok(link);

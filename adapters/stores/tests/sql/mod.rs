@@ -14,7 +14,7 @@ pub(crate) fn options(tables: &[Arc<Table>]) -> StoreOptions {
     StoreOptions { cache_bytes: 0, tables: tables.to_vec(), sync_writes: false }
 }
 
-/// A table with a field of every kind, one of them with a name that must be quoted.
+/// Returns a table with a field of every kind, one of them with a name that must be quoted.
 pub(crate) fn table(id: u8, name: &str) -> Arc<Table> {
     let field = |(name, kind): (&str, Kind)| Field { name: name.into(), kind };
     let fields = [

@@ -43,7 +43,7 @@ impl Cpu {
         Self { ids }
     }
 
-    /// The seconds used so far.
+    /// Returns the seconds used so far.
     pub(crate) fn seconds(&self) -> f64 {
         self.ids.iter().filter_map(|id| of_process(id)).sum()
     }

@@ -44,7 +44,7 @@ pub(crate) struct Datagrams {
 unsafe impl Send for Datagrams {}
 
 impl Datagrams {
-    /// Room for `count` messages a call.
+    /// Returns room for `count` messages a call.
     pub(crate) fn new(count: usize) -> Self {
         // SAFETY: plain numbers, of which zeros are a value.
         let address: sockaddr_storage = unsafe { zeroed() };

@@ -289,7 +289,8 @@ impl Session {
         }
     }
 
-    /// Size of the unit, and bytes of its sectors. Requests are counted in these from then on.
+    /// Returns the size of the unit, and bytes of its sectors. Requests are counted in these from
+    /// then on.
     pub(crate) fn capacity(&mut self) -> Result<(u64, u32), Fault> {
         // SAFETY: the context is that of this session, and no request is under way.
         let task = unsafe { (self.functions.readcapacity16_sync)(self.context.as_ptr(), self.lun) };
@@ -428,7 +429,7 @@ impl Session {
         let _ = unsafe { (self.functions.logout_sync)(self.context.as_ptr()) };
     }
 
-    /// The library's last message.
+    /// Returns the library's last message.
     fn said(&self) -> String {
         // SAFETY: the context is that of this session.
         unsafe { said(self.functions, self.context.as_ptr()) }
@@ -469,7 +470,7 @@ impl Drop for Task {
     }
 }
 
-/// The library's last message in `context`.
+/// Returns the library's last message in `context`.
 ///
 /// # Safety
 /// `context` is alive.
@@ -484,7 +485,7 @@ unsafe fn said(functions: &Functions, context: *mut RawContext) -> String {
     text.to_string_lossy().trim().to_owned()
 }
 
-/// Key and code of the sense data of `task`.
+/// Returns the key and code of the sense data of `task`.
 ///
 /// # Safety
 /// `task` is alive.

@@ -88,7 +88,7 @@ impl FromStr for Address {
     }
 }
 
-/// `text` with dots for what may be a password.
+/// Returns `text` with dots for what may be a password.
 fn without_password(text: &str) -> String {
     match text.rsplit_once('@') {
         Some((before, after)) => {

@@ -179,7 +179,7 @@ impl Queue {
         self.session.as_mut().ok_or_else(|| IscsiError::request("ask".into(), place, gone()))
     }
 
-    /// The error of a session, which is of no more use.
+    /// Returns the error of a session, which is of no more use.
     fn failed(&mut self, attempted: String, fault: Fault) -> StoreError {
         self.session = None;
         IscsiError::request(attempted, self.shared.place.clone(), fault).into()

@@ -20,8 +20,8 @@ fn names(file: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The congestion control called `name`, as the kernel calls it, if network namespaces can have it
-/// on this machine.
+/// Returns the congestion control called `name`, as the kernel calls it, if network namespaces can
+/// have it on this machine.
 ///
 /// # Errors
 /// [`WireError::UnknownCongestion`] with those that there are, [`WireError::CongestionNotAllowed`].

@@ -206,7 +206,7 @@ impl Associations {
         lock(&self.receiving).heard
     }
 
-    /// The suite by which packets are sealed, if they are.
+    /// Returns the suite by which packets are sealed, if they are.
     pub(crate) fn outbound_suite(&self) -> Option<&'static Suite> {
         lock(&self.sending).current.as_ref().map(|(outbound, _)| outbound.association().suite)
     }

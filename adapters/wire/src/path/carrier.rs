@@ -40,7 +40,7 @@ impl Carrier {
     /// All of them, in the order in which to show them.
     pub const ALL: [Self; 3] = [Self::Sealstone, Self::StrongSwan, Self::Kernel];
 
-    /// The name in flags, tables and reports.
+    /// Returns the name in flags, tables and reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -74,7 +74,7 @@ pub struct Carried {
 }
 
 impl Carried {
-    /// The link itself, with nothing in between.
+    /// Returns the link itself, with nothing in between.
     #[must_use]
     pub fn plain(links: &Links) -> Self {
         let addresses = [0, 1].map(|end| links.address(end, false));
@@ -87,8 +87,8 @@ impl Carried {
         }
     }
 
-    /// A tunnel over `links` sealed by `suite`, carried by `carrier`. Packets of ours leave with
-    /// keys that are drawn here, and drawn anew before they are used up.
+    /// Returns a tunnel over `links` sealed by `suite`, carried by `carrier`. Packets of ours leave
+    /// with keys that are drawn here, and drawn anew before they are used up.
     ///
     /// # Errors
     /// [`WireError`]: no devices for packets, no strongSwan, a suite that it lacks.
@@ -129,7 +129,7 @@ impl Carried {
     }
 }
 
-/// A key and an integrity key for `suite`, drawn anew.
+/// Returns a key and an integrity key for `suite`, drawn anew.
 fn keys(suite: &Suite) -> Result<kernel::Keys, WireError> {
     let draw = |bytes: usize| {
         let mut drawn = Zeroizing::new(Vec::with_capacity(bytes + Secret::BYTES));

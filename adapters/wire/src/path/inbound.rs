@@ -71,7 +71,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// The number of a sealed packet, or the lower half of it.
+/// Returns the number of a sealed packet, or the lower half of it.
 fn number(packet: &[u8]) -> u32 {
     packet.get(4..8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_be_bytes)
 }
@@ -126,7 +126,7 @@ impl InboundLoop<'_> {
         self.write(&inner)
     }
 
-    /// The index of `datagram` if it is a sealed packet; anything else is dealt with.
+    /// Returns the index of `datagram` if it is a sealed packet; anything else is dealt with.
     fn sealed(&mut self, datagram: &[u8], from: SocketAddr) -> Option<u32> {
         let tally = &self.state.tally;
         match classify(datagram) {

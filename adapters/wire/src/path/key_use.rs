@@ -144,7 +144,7 @@ struct Record {
 }
 
 impl StateDir {
-    /// The one that is named, or that of this user, which is made if it is missing.
+    /// Returns the one that is named, or that of this user, which is made if it is missing.
     ///
     /// # Errors
     /// [`KeyUseError::NoDirectory`], [`KeyUseError::Directory`].
@@ -185,8 +185,8 @@ impl StateDir {
         (is_running || is_there).then_some(Known { record, is_running })
     }
 
-    /// The record of the key with `fingerprint` at `end`; none of its packets is known where there
-    /// is no record yet.
+    /// Returns the record of the key with `fingerprint` at `end`; none of its packets is known
+    /// where there is no record yet.
     ///
     /// # Errors
     /// All but the first of [`KeyUseError`].

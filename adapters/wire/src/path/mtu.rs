@@ -15,7 +15,7 @@ const ESP_BYTES: usize = 8;
 /// Pad length and next header, which end what is encrypted, in bytes.
 const TRAILER_BYTES: usize = 2;
 
-/// Length of the longest packet that fits a link once `suite` has sealed it, in bytes.
+/// Returns the length of the longest packet that fits a link once `suite` has sealed it, in bytes.
 ///
 /// - `link_mtu`: the longest packet of the link, in bytes
 /// - `peer`: where sealed packets go: IPv6 has longer headers
@@ -28,8 +28,8 @@ pub fn inner_mtu(link_mtu: u32, suite: &Suite, peer: IpAddr) -> u32 {
     encrypted.saturating_sub(TRAILER_BYTES) as u32
 }
 
-/// Length of the longest packet on the way to `peer` as far as the system knows, in bytes: what its
-/// device carries, or what a router said. Call it in the namespace of the way.
+/// Returns the length of the longest packet on the way to `peer` as far as the system knows, in
+/// bytes: what its device carries, or what a router said. Call it in the namespace of the way.
 ///
 /// # Errors
 /// The system's, among them that there is no way.

@@ -18,8 +18,8 @@ use crate::program;
 /// Device that creates them.
 const CLONE_DEVICE: &str = "/dev/net/tun";
 
-/// The metric of the device's own routes to networks of a family: the best one. That of a guard of
-/// its tunnel is one more, so that no other route to the same network comes between them.
+/// Returns the metric of the device's own routes to networks of a family: the best one. That of a
+/// guard of its tunnel is one more, so that no other route to the same network comes between them.
 pub(crate) fn tunnel_metric(address: IpAddr) -> u32 {
     // 0 is none in IPv6, and becomes 1024
     u32::from(address.is_ipv6())
@@ -65,7 +65,7 @@ impl Tun {
         move |found| WireError::Device { attempted, name, found }
     }
 
-    /// Length of the longest packet that it hands over, in bytes.
+    /// Returns the length of the longest packet that it hands over, in bytes.
     ///
     /// # Errors
     /// [`WireError::Device`].

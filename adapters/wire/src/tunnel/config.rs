@@ -245,7 +245,7 @@ impl Config {
         Ok((name, guard))
     }
 
-    /// Name, addresses and routes.
+    /// Returns the name, addresses and routes.
     fn inside(&self) -> Result<(String, Vec<Net>, Vec<Net>), ConfigError> {
         let name = self.name.clone().unwrap_or_else(|| DEFAULT_NAME.to_owned());
         check_name(&name)?;
@@ -352,7 +352,7 @@ fn parse_port(setting: &'static str, value: &str, port: &str) -> Result<u16, Con
     })
 }
 
-/// Host and port; an IPv6 address with a port stands in brackets.
+/// Returns the host and port; an IPv6 address with a port stands in brackets.
 fn parse_peer(value: &str) -> Result<(String, u16), ConfigError> {
     let plain = |host: &str, port| Ok((host.trim_matches(['[', ']']).to_owned(), port));
     if value.parse::<IpAddr>().is_ok() || value.ends_with(']') {

@@ -142,7 +142,7 @@ impl Guard {
         })
     }
 
-    /// The rules for `address`, in their order.
+    /// Returns the rules for `address`, in their order.
     fn rules(&self, address: IpAddr) -> [Vec<String>; 3] {
         let address = address.to_string();
         [&format!("iif {} lookup local", self.device), "iif lo lookup local", "blackhole"].map(

@@ -70,7 +70,7 @@ impl Guards<'_> {
         Ok(self.record(name)?.filter(|record| record.namespace == here).map(|record| record.guard))
     }
 
-    /// All of this network namespace, with the names of their tunnels, in order.
+    /// Returns all of this network namespace, with the names of their tunnels, in order.
     ///
     /// # Errors
     /// [`RuntimeError::Directory`].
@@ -88,7 +88,7 @@ impl Guards<'_> {
         Ok(all)
     }
 
-    /// The network namespace in which the calling thread is, as the kernel numbers them.
+    /// Returns the network namespace in which the calling thread is, as the kernel numbers them.
     fn namespace(&self) -> Result<u64, RuntimeError> {
         fs::metadata("/proc/thread-self/ns/net")
             .map(|found| found.ino())

@@ -65,7 +65,7 @@ pub(crate) struct Psk {
 }
 
 impl Psk {
-    /// The secret for handshakes, of version `key` with the secret `secret`.
+    /// Returns the secret for handshakes, of version `key` with the secret `secret`.
     #[must_use]
     pub(crate) fn new(key: KeyRef, secret: &Secret) -> Self {
         let mut derived = Secret::zero();
@@ -351,7 +351,7 @@ impl Agreed {
         }
     }
 
-    /// The keys of the security association with index `spi`: `bytes` bytes for a suite.
+    /// Returns the keys of the security association with index `spi`: `bytes` bytes for a suite.
     pub(crate) fn packet_keys(
         &self,
         direction: Direction,
@@ -365,7 +365,7 @@ impl Agreed {
         keys
     }
 
-    /// The key for messages between both ends.
+    /// Returns the key for messages between both ends.
     pub(crate) fn control_key(&self, direction: Direction) -> Secret {
         let mut key = Secret::zero();
         subkey(self.secret(direction), PURPOSE_CONTROL, &[&self.hash], key.as_bytes_mut());

@@ -91,7 +91,7 @@ pub struct Claim {
 }
 
 impl RuntimeDir {
-    /// The one that is named, or that of this user, which is made if it is missing.
+    /// Returns the one that is named, or that of this user, which is made if it is missing.
     ///
     /// # Errors
     /// [`RuntimeError::NoDirectory`], [`RuntimeError::Directory`].

@@ -258,7 +258,7 @@ impl Status {
     }
 }
 
-/// The word for `state`.
+/// Returns the word for `state`.
 fn word(state: State) -> &'static str {
     match state {
         State::Waiting => "waiting",

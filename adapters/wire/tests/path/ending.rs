@@ -101,7 +101,7 @@ fn wait_to_be_killed() {
     std::thread::sleep(Duration::from_secs(1_000));
 }
 
-/// The network namespaces in which there is a process.
+/// Returns the network namespaces in which there is a process.
 fn namespaces() -> Vec<PathBuf> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     entries.filter_map(|entry| std::fs::read_link(entry.path().join("ns/net")).ok()).collect()

@@ -22,8 +22,8 @@ const SUITES: [&str; 4] = ["aes-256-gcm", "aes-128-sha1", "3des-md5", "blowfish-
 /// Blocks with the marker that are sent.
 const BLOCKS: usize = 40;
 
-/// The sealed packet of a frame of Ethernet, if it holds one of the association with the index
-/// `spi`: after the headers of IPv4 and UDP.
+/// Returns the sealed packet of a frame of Ethernet, if it holds one of the association with the
+/// index `spi`: after the headers of IPv4 and UDP.
 fn sealed_packet(frame: &[u8], spi: u32) -> Option<&[u8]> {
     let (header, datagram) = (frame.get(14..34)?, frame.get(34..)?);
     let is_udp = frame[12..14] == [8, 0] && header[0] == 0x45 && header[9] == 17;
@@ -37,8 +37,8 @@ fn markers(bytes: &[u8]) -> usize {
     bytes.windows(MARKER.len()).filter(|window| *window == MARKER).count()
 }
 
-/// The TCP stream that came from end 0, out of the packets that `answer` has opened, whatever was
-/// sent again left out.
+/// Returns the TCP stream that came from end 0, out of the packets that `answer` has opened,
+/// whatever was sent again left out.
 fn stream(answer: &Answer) -> Vec<u8> {
     let mut stream = Vec::new();
     let mut next = None;

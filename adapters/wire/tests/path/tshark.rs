@@ -32,8 +32,8 @@ fn theirs(suite: &Suite) -> Option<(&'static str, &'static str)> {
     Some((encryption, integrity))
 }
 
-/// The association by which end `from` seals once [`agree`] was called: tshark has no sequence
-/// numbers of 64 bits.
+/// Returns the association by which end `from` seals once [`agree`] was called: tshark has no
+/// sequence numbers of 64 bits.
 pub(crate) fn narrow(suite: &'static Suite, from: usize) -> Association {
     Association { spi: 0x2000 + from as u32, suite, extended: false, backend: Backend::auto() }
 }

@@ -47,7 +47,8 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// `packets`, each from its index on, sealed under `keys` (of encryption, of integrity).
+    /// Returns `packets`, each from its index on, sealed under `keys` (of encryption, of
+    /// integrity).
     pub(crate) fn new<'a>(
         association: &Association,
         keys: &(Vec<u8>, Vec<u8>),

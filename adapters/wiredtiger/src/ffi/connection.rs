@@ -113,8 +113,8 @@ impl Table {
     }
 }
 
-/// The version that WiredTiger's own function returns, where the program exports that function to
-/// libraries.
+/// Returns the version that WiredTiger's own function returns, where the program exports that
+/// function to libraries.
 fn running_version() -> Option<Version> {
     type Report = unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int) -> *const c_char;
     let (mut major, mut minor, mut patch) = (0, 0, 0);

@@ -143,7 +143,7 @@ unsafe extern "C" fn encrypt(
     })
 }
 
-/// The header before what is to be sealed.
+/// Returns the header before what is to be sealed.
 ///
 /// # Safety
 /// As WiredTiger calls `encrypt`; `src_len` was checked.
@@ -207,7 +207,7 @@ unsafe extern "C" fn decrypt(
     })
 }
 
-/// The header before a block, with what WiredTiger sets later checked.
+/// Returns the header before a block, with what WiredTiger sets later checked.
 ///
 /// # Safety
 /// As WiredTiger calls `decrypt`; `src_len` was checked.

@@ -67,12 +67,13 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// The account of a directory that has none; it is made with the first [`Account::write`].
+    /// Returns the account of a directory that has none; it is made with the first
+    /// [`Account::write`].
     pub(crate) fn new(dir: &Path) -> Self {
         Self { path: dir.join(NAME), file: None, sequence: 0, highest: 0, entries: BTreeMap::new() }
     }
 
-    /// The one in `dir`, if there is one: the newer genuine one of its two copies.
+    /// Returns the one in `dir`, if there is one: the newer genuine one of its two copies.
     ///
     /// # Errors
     /// [`JournalError::File`]; [`JournalError::Account`] if neither is genuine.

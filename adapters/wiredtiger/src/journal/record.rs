@@ -68,8 +68,8 @@ impl FileKey {
             .expect("a hash is longer than a tag")
     }
 
-    /// The tag of `record` at the byte `at` of file `number`, if it is one of those that have one;
-    /// and where it is in it.
+    /// Returns the tag of `record` at the byte `at` of file `number`, if it is one of those that
+    /// have one; and where it is in it.
     fn tag_of(&self, number: u32, at: u64, record: &[u8]) -> Result<(Tag, usize), String> {
         let place = [number.to_be_bytes().as_slice(), &at.to_be_bytes()].concat();
         if record[FLAGS_AT] & ENCRYPTED == 0 {
@@ -152,14 +152,14 @@ impl FileKey {
     }
 }
 
-/// Length of the record that `bytes` begin with, if it is one that a record can have and they hold
-/// all of it.
+/// Returns the length of the record that `bytes` begin with, if it is one that a record can have
+/// and they hold all of it.
 pub(crate) fn length_of(bytes: &[u8]) -> Option<usize> {
     let length = possible_length(bytes)?;
     (length <= bytes.len()).then_some(length)
 }
 
-/// Length that the header at the beginning of `bytes` states, if a record can have it.
+/// Returns the length that the header at the beginning of `bytes` states, if a record can have it.
 pub(crate) fn possible_length(bytes: &[u8]) -> Option<usize> {
     let length = if bytes.len() < HEAD_BYTES { 0 } else { number_at(bytes, 0) as usize };
     (length > 0 && length.is_multiple_of(STEP_BYTES)).then_some(length)
@@ -170,7 +170,7 @@ pub(crate) fn is_whole(record: &[u8]) -> bool {
     checksum(record) == number_at(record, CHECKSUM_AT)
 }
 
-/// CRC-32C of a record with zeros in place of the checksum itself.
+/// Returns CRC-32C of a record with zeros in place of the checksum itself.
 fn checksum(record: &[u8]) -> u32 {
     let sum = crc32c::crc32c_append(crc32c::crc32c(&record[..CHECKSUM_AT]), &[0; 4]);
     crc32c::crc32c_append(sum, &record[FLAGS_AT..])
@@ -216,15 +216,15 @@ pub(crate) fn stamp(
     Ok(())
 }
 
-/// Length of the first record of a file, if it is one: neither encrypted nor compressed, and not
-/// too short for a key.
+/// Returns the length of the first record of a file, if it is one: neither encrypted nor
+/// compressed, and not too short for a key.
 pub(crate) fn first_length(bytes: &[u8]) -> Option<usize> {
     let length = possible_length(bytes).filter(|length| *length <= FIRST_BYTES_MAX)?;
     let plain = bytes[FLAGS_AT..HEAD_BYTES].iter().all(|byte| *byte == 0);
     (plain && bytes.len() >= STAMP_AT + STAMP_BYTES).then_some(length)
 }
 
-/// The key in the first record of a file.
+/// Returns the key in the first record of a file.
 ///
 /// # Errors
 /// Those of opening a block.

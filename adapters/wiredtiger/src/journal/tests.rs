@@ -67,7 +67,8 @@ fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
     fs::write(path, bytes).unwrap();
 }
 
-/// A store with three synced records of 128, 256 and 128 bytes in journal file 1, from byte 256 on.
+/// Returns a store with three synced records of 128, 256 and 128 bytes in journal file 1, from byte
+/// 256 on.
 fn written() -> Store {
     let store = Store::new();
     let opening = store.open();

@@ -143,7 +143,7 @@ impl<'a> Window<'a> {
         Ok(Self { file, path, bytes, start: 0, held: Vec::new() })
     }
 
-    /// `length` bytes from `at` on; `None` if the file ends earlier.
+    /// Returns `length` bytes from `at` on; `None` if the file ends earlier.
     fn at(&mut self, at: u64, length: usize) -> Result<Option<&[u8]>, JournalError> {
         if at + length as u64 > self.bytes {
             return Ok(None);

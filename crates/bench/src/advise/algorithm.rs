@@ -46,7 +46,7 @@ impl Algorithm {
         !matches!(self, Self::Cipher(_))
     }
 
-    /// The mode in which it encrypts; none if nothing is encrypted.
+    /// Returns the mode in which it encrypts; none if nothing is encrypted.
     fn mode(self) -> Option<Mode> {
         match self {
             Self::Cipher(cipher) => Some(cipher.mode),
@@ -70,7 +70,7 @@ impl Algorithm {
         variant.means().and_then(Self::by)
     }
 
-    /// The cipher in it.
+    /// Returns the cipher in it.
     pub(crate) fn cipher(self) -> Option<&'static Cipher> {
         match self {
             Self::Cipher(cipher) => Some(cipher),
@@ -88,7 +88,7 @@ impl Algorithm {
         }
     }
 
-    /// The lists that all of it is on; algorithms, not implementations.
+    /// Returns the lists that all of it is on; algorithms, not implementations.
     pub(crate) fn approval(self) -> Approval {
         match self {
             Self::Cipher(cipher) => cipher.approval(),
@@ -168,7 +168,7 @@ impl Part {
         parts
     }
 
-    /// The lists that all parts of `variant` are on.
+    /// Returns the lists that all parts of `variant` are on.
     pub(crate) fn approval(variant: &Variant) -> Approval {
         let parts = Self::all(variant).into_iter().map(|part| part.approval);
         parts.reduce(Approval::and).unwrap_or(Approval::NONE)

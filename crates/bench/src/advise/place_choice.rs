@@ -42,13 +42,13 @@ fn protection(
     best
 }
 
-/// The least that `layers` do about any of `threats`.
+/// Returns the least that `layers` do about any of `threats`.
 fn least(question: Question<'_>, layers: &[Layer], threats: &[Threat]) -> Protection {
     let each = threats.iter().map(|threat| protection(question, layers, *threat).0);
     each.min().unwrap_or(Protection::NobodyThere)
 }
 
-/// The layers in which `variant` encrypts, from the caller down.
+/// Returns the layers in which `variant` encrypts, from the caller down.
 fn layers_of(variant: &Variant) -> Vec<Layer> {
     variant.layers.keys().copied().collect()
 }
@@ -58,8 +58,8 @@ fn asked(question: Question<'_>) -> Vec<Threat> {
     question.plan.threats().unwrap_or_default()
 }
 
-/// `Partly` where that is the most that anything of what may be recommended does about all of
-/// `threats`.
+/// Returns `Partly` where that is the most that anything of what may be recommended does about all
+/// of `threats`.
 fn needed(question: Question<'_>, variants: &[Variant], threats: &[Threat]) -> Option<Protection> {
     let of = |variant: &Variant| {
         let is_allowed =
@@ -194,8 +194,8 @@ fn what_would(question: Question<'_>, threats: &[Threat]) -> String {
     format!("{name} {verb}; --layer {} measures it", list.join(","))
 }
 
-/// The fewest of the layers that are advised that protect from all of `threats`; of several as few
-/// those that can be measured.
+/// Returns the fewest of the layers that are advised that protect from all of `threats`; of several
+/// as few those that can be measured.
 fn fewest(question: Question<'_>, threats: &[Threat]) -> Option<Vec<Layer>> {
     let sets = (1_u32..1 << ADVISED.len()).map(|bits| -> Vec<Layer> {
         ADVISED
@@ -433,8 +433,8 @@ impl Measured<'_> {
         })
     }
 
-    /// The cost of every variant that encrypts. Ciphers are one family, as in the answer; functions
-    /// of the server, which are never advised, another one.
+    /// Returns the cost of every variant that encrypts. Ciphers are one family, as in the answer;
+    /// functions of the server, which are never advised, another one.
     fn costs(&self) -> Vec<(usize, Option<Cost>)> {
         let is_ours = |number: &usize| Algorithm::of(&self.variants[*number]).is_some();
         let sealed =

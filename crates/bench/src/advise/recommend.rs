@@ -281,13 +281,14 @@ fn of_what(plan: &Plan, candidate: &Candidate, cells: &[Cell]) -> String {
     format!("by {quantity} against no encryption, {workloads}")
 }
 
-/// A cost in a sentence whose subject comes before it.
+/// Returns a cost in a sentence whose subject comes before it.
 fn verb(judgement: &Judgement) -> String {
     format!("{}{}", judgement.verdict.row().verb, judgement.words)
 }
 
-/// The answer in one sentence: what to take, what it costs, and how the others compare with it.
-/// Every figure of it is against no encryption, but for those between two candidates, which say so.
+/// Returns the answer in one sentence: what to take, what it costs, and how the others compare with
+/// it. Every figure of it is against no encryption, but for those between two candidates, which say
+/// so.
 fn answer(plan: &Plan, best: &Candidate, relations: &[Relation], cells: &[Cell]) -> String {
     let label = &best.variant.label;
     let mut answer =
@@ -299,7 +300,7 @@ fn answer(plan: &Plan, best: &Candidate, relations: &[Relation], cells: &[Cell])
     answer
 }
 
-/// The answer where it is not known what the candidate costs that would be taken.
+/// Returns the answer where it is not known what the candidate costs that would be taken.
 fn open(plan: &Plan, candidates: &[Candidate], cells: &[Cell]) -> String {
     let allowed = || candidates.iter().filter(|candidate| candidate.barred.is_none());
     let each = allowed()
@@ -376,7 +377,8 @@ fn meaning(
     meaning
 }
 
-/// The rates that `best` and the baseline sustain under each workload, if those were searched for.
+/// Returns the rates that `best` and the baseline sustain under each workload, if those were
+/// searched for.
 fn rates(best: &Candidate, cells: &[Cell]) -> Vec<String> {
     let words = |cell: &Cell| Some(cell.open_loop.as_ref()?.sustained.as_ref()?.words.clone());
     let both = |cell: &&Cell| {

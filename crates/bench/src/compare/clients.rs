@@ -31,7 +31,8 @@ struct Step {
 }
 
 impl<'a> Comparison<'a> {
-    /// The clients of `workload`: its own, those of the plan, or those that were found for it.
+    /// Returns the clients of `workload`: its own, those of the plan, or those that were found for
+    /// it.
     pub(super) fn clients(&self, workload: &dyn Workload) -> usize {
         self.fixed_clients(workload)
             .or_else(|| Some(self.found.get(workload.spec().name)?.count))
@@ -143,7 +144,7 @@ fn is_over(steps: &[Step]) -> bool {
     last.cpu_share >= CPU_FULL || before.split_last().is_some_and(ended)
 }
 
-/// The fewest clients that reach the best rate.
+/// Returns the fewest clients that reach the best rate.
 fn chosen(steps: &[Step]) -> Clients {
     let best = steps.iter().map(|step| step.rate).fold(0.0, f64::max);
     let enough = steps.iter().find(|step| step.rate >= ENOUGH * best).or(steps.last());

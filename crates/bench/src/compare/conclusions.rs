@@ -53,10 +53,11 @@ pub(crate) fn conclude(
     }
 }
 
-/// The ratio of every cell to the baseline by which it is judged, with the number of the cell:
-/// throughputs, the highest rates, or at a fixed rate the 99th percentiles, whose margins are wider
-/// and whose errors are scaled down by as much. Cells that no cipher had anything to do with have
-/// none, nor those that did not reach the rate. `None` for a cell with too little for an interval.
+/// Returns the ratio of every cell to the baseline by which it is judged, with the number of the
+/// cell: throughputs, the highest rates, or at a fixed rate the 99th percentiles, whose margins are
+/// wider and whose errors are scaled down by as much. Cells that no cipher had anything to do with
+/// have none, nor those that did not reach the rate. `None` for a cell with too little for an
+/// interval.
 pub(crate) fn compared(plan: &Plan, cells: &mut [Cell]) -> Vec<(usize, Option<Estimate>)> {
     let rate = plan.target.and_then(Target::rate);
     if let Some(rate) = rate {

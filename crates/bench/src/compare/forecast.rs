@@ -105,7 +105,7 @@ fn loads_until(estimate: &Estimate, until: f64) -> usize {
     loads_in_all(most)
 }
 
-/// `word` as a shell reads it back.
+/// Returns `word` as a shell reads it back.
 fn shell(word: &str) -> String {
     let is_plain = |one: char| one.is_ascii_alphanumeric() || "/._-+=:@%".contains(one);
     match !word.is_empty() && word.chars().all(is_plain) {
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use crate::conclude::testing::{cell, comparison};
 
-    /// A variant under `a` with `loads` loads of six pairs, whose means are `spread` apart.
+    /// Returns a variant under `a` with `loads` loads of six pairs, whose means are `spread` apart.
     fn run(loads: usize, spread: f64) -> Results {
         let slices = |ratio: f64, spread: f64| -> Vec<f64> {
             (0..6 * loads).map(|at| ratio * (1.0 + spread * (at / 6 % 2) as f64)).collect()

@@ -74,7 +74,8 @@ pub fn comparison(plan: &Plan, runs: Vec<Results>) -> Comparison {
     }
 }
 
-/// The variants of all `runs`, each once: a store that lacks a layer has fewer than the others.
+/// Returns the variants of all `runs`, each once: a store that lacks a layer has fewer than the
+/// others.
 fn union(runs: &[Results]) -> Vec<Variant> {
     let mut all: Vec<Variant> = Vec::new();
     for variant in runs.iter().flat_map(|run| &run.variants) {

@@ -76,7 +76,8 @@ fn join(numbers: &[usize]) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// `comparisons` with the clients of each common run joined, at the place of the first of them.
+/// Returns `comparisons` with the clients of each common run joined, at the place of the first of
+/// them.
 ///
 /// # Errors
 /// `JoinError`.
@@ -96,7 +97,7 @@ pub fn joined(comparisons: Vec<Comparison>) -> Result<Vec<Comparison>, JoinError
     runs.into_iter().map(one).collect()
 }
 
-/// The clients of one run, or a comparison that has none.
+/// Returns the clients of one run, or a comparison that has none.
 fn one(mut clients: Vec<Comparison>) -> Result<Comparison, JoinError> {
     let facts = |comparison: &Comparison| comparison.client.clone();
     let Some(ClientFacts { of, start_at, .. }) = facts(&clients[0]) else {

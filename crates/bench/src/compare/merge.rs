@@ -49,7 +49,7 @@ impl Merged {
         Ok(())
     }
 
-    /// Every group of every comparison by itself.
+    /// Returns every group of every comparison by itself.
     #[must_use]
     pub fn runs(&self) -> Vec<Results> {
         self.comparisons.iter().flat_map(Comparison::runs).collect()
@@ -196,8 +196,8 @@ pub(crate) fn is_one_machine<'a>(runs: impl IntoIterator<Item = &'a Results> + C
     runs.clone().into_iter().zip(runs.into_iter().skip(1)).all(|(one, other)| of(one) == of(other))
 }
 
-/// The machine of `run`: its label, and its host name if another machine of `runs` has the same
-/// label.
+/// Returns the machine of `run`: its label, and its host name if another machine of `runs` has the
+/// same label.
 fn machine(run: &Results, runs: &[Results]) -> String {
     let machine = &run.machine;
     let has_namesake = |other: &Results| {
@@ -210,7 +210,7 @@ fn machine(run: &Results, runs: &[Results]) -> String {
     }
 }
 
-/// A name for each run: the machine's label, if machines differ or nothing else does; their
+/// Returns a name for each run: the machine's label, if machines differ or nothing else does; their
 /// position on the axes on which they differ; with run number and start time if two names are still
 /// equal.
 pub fn labels(runs: &[Results]) -> Vec<String> {
@@ -297,7 +297,7 @@ pub fn differences(runs: &[Results]) -> Vec<String> {
     found
 }
 
-/// The first of `names`, and how many more there are.
+/// Returns the first of `names`, and how many more there are.
 fn listed(names: &[&str]) -> String {
     const SHOWN: usize = 3;
     let shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(" and ");
@@ -307,8 +307,8 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-/// Every setting that affects the figures, with its value in each run. Where results are put does
-/// not, nor which key seals, nor what they are compared with.
+/// Returns every setting that affects the figures, with its value in each run. Where results are
+/// put does not, nor which key seals, nor what they are compared with.
 fn plan_settings(runs: &[Results]) -> Vec<(String, Vec<String>)> {
     let points: Vec<_> = runs.iter().map(|run| run.plan.point()).collect();
     let tables: Vec<_> = runs.iter().map(|run| table(&run.plan)).collect();

@@ -670,7 +670,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// The cache of one store: as set, or large enough for the data as long as memory is.
+    /// Returns the cache of one store: as set, or large enough for the data as long as memory is.
     fn cache_bytes(&mut self, group: &Group, data_bytes: u64) -> u64 {
         const LEAST: u64 = 64 << 20;
         const COLD_LEAST: u64 = 256 << 10;

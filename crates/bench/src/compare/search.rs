@@ -68,7 +68,7 @@ impl Bracket {
         Self { met_per_s: None, missed_per_s: None, fell_behind: false, next_per_s, stride }
     }
 
-    /// The rate to try next; none if the search has ended.
+    /// Returns the rate to try next; none if the search has ended.
     fn next(&self) -> Option<f64> {
         match (self.met_per_s, self.missed_per_s) {
             (Some(met), Some(missed)) => (missed / met > RESOLUTION).then(|| (met * missed).sqrt()),

@@ -142,8 +142,8 @@ impl Comparison<'_> {
     }
 }
 
-/// The clients of one slice, each with its share of the operations. Where several machines have
-/// clients, each has as many operations as the time allows.
+/// Returns the clients of one slice, each with its share of the operations. Where several machines
+/// have clients, each has as many operations as the time allows.
 pub(super) fn work(
     workload: &dyn Workload,
     variant: usize,

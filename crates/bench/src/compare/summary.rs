@@ -88,7 +88,7 @@ impl Measured {
 }
 
 impl Measured {
-    /// The same after the rounds of `earlier`, whose figures are in it from the start.
+    /// Returns the same after the rounds of `earlier`, whose figures are in it from the start.
     pub(crate) fn after(mut self, earlier: &Cell) -> Self {
         self.samples.clone_from(&earlier.samples);
         self.slices = vec![BTreeMap::new(); earlier.samples.len()];
@@ -238,7 +238,7 @@ fn cell(plan: &Plan, measured: &Measured, cores: usize) -> Cell {
     }
 }
 
-/// Latency by operation over all slices, with what each percentile can be trusted to.
+/// Returns the latency by operation over all slices, with what each percentile can be trusted to.
 fn with_intervals(measured: &Measured) -> BTreeMap<String, Latency> {
     const SHARES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
     let mut latencies = measured.latencies.response();

@@ -255,8 +255,8 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    /// CPU seconds that the load generator itself takes for one operation, where that can be found
-    /// out.
+    /// Returns the CPU seconds that the load generator itself takes for one operation, where that
+    /// can be found out.
     pub(super) fn generator_cpu_s(&mut self, workload: &dyn Workload) -> Option<f64> {
         const OPERATIONS: u64 = 20_000;
         let spec = workload.spec();
@@ -277,7 +277,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// The shortest of `seconds`.
+/// Returns the shortest of `seconds`.
 fn fastest(seconds: &[f64]) -> f64 {
     seconds.iter().copied().fold(f64::INFINITY, f64::min)
 }

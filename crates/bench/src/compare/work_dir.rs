@@ -128,8 +128,8 @@ pub struct Left {
     pub users: Vec<(u32, String)>,
 }
 
-/// The stores that runs with results in `dir`, or in its subdirectories, left when they were
-/// killed.
+/// Returns the stores that runs with results in `dir`, or in its subdirectories, left when they
+/// were killed.
 #[must_use]
 pub fn left_in(dir: &Path) -> Vec<Left> {
     let below = entries(dir).into_iter().filter(|path| path.is_dir());
@@ -183,8 +183,8 @@ fn entries(dir: &Path) -> Vec<PathBuf> {
     entries
 }
 
-/// `out`, and the directories beside it whose names differ from its name in the number at their
-/// ends only, as those have that runs are given one after the other.
+/// Returns `out`, and the directories beside it whose names differ from its name in the number at
+/// their ends only, as those have that runs are given one after the other.
 fn alike(out: &Path) -> Vec<PathBuf> {
     let stem = |path: &Path| {
         let name = path.file_name()?.to_string_lossy().into_owned();
@@ -208,8 +208,8 @@ fn alike(out: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The locked mark of the directory `path`, if it is one of stores, of this user, whose run has
-/// ended.
+/// Returns the locked mark of the directory `path`, if it is one of stores, of this user, whose run
+/// has ended.
 fn left(path: &Path) -> Option<File> {
     let ours = |facts: &fs::Metadata| facts.uid() == geteuid().as_raw();
     let is_named = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
@@ -232,8 +232,8 @@ fn left(path: &Path) -> Option<File> {
     (text == MARK_TEXT).then_some(file)
 }
 
-/// The processes that work in `dir`, or whose command lines name a file below it, as those of
-/// servers do: number and name.
+/// Returns the processes that work in `dir`, or whose command lines name a file below it, as those
+/// of servers do: number and name.
 fn users(dir: &Path) -> Vec<(u32, String)> {
     let Ok(dir) = dir.canonicalize() else { return Vec::new() };
     let below = format!("{}/", dir.display());
@@ -260,7 +260,7 @@ fn users(dir: &Path) -> Vec<(u32, String)> {
     users
 }
 
-/// The label of a variant as a directory name: `none (2)` becomes `none-2`.
+/// Returns the label of a variant as a directory name: `none (2)` becomes `none-2`.
 pub(crate) fn directory_name(label: &str) -> String {
     label
         .split(|character: char| !character.is_ascii_alphanumeric())
@@ -298,7 +298,7 @@ mod tests {
         said.into_inner()
     }
 
-    /// A directory as a run leaves it that was killed.
+    /// Returns a directory as a run leaves it that was killed.
     fn killed(out: &Path) -> PathBuf {
         let mut left = WorkDir::create(&plan(out)).unwrap();
         fs::create_dir_all(left.path.join("ycsb/none")).unwrap();

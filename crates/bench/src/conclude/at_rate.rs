@@ -100,8 +100,8 @@ fn ratio(estimate: &Estimate, judgement: Judgement) -> Ratio {
     Ratio { ratio: estimate.ratio(), low, high, verdict: judgement.verdict, words: judgement.words }
 }
 
-/// The 99th percentile of `cell` as a multiple of that of `base`; none where one of the two did not
-/// keep up or has too few requests.
+/// Returns the 99th percentile of `cell` as a multiple of that of `base`; none where one of the two
+/// did not keep up or has too few requests.
 pub(crate) fn p99_ratio(base: &Cell, cell: &Cell) -> Option<Estimate> {
     let quantile = |cell: &Cell| Quantile::new(&slices(cell), &loads(cell), 0.99);
     let both_kept =
@@ -124,7 +124,7 @@ fn slices(cell: &Cell) -> Vec<&SliceLatency> {
     cell.open_loop.iter().flat_map(|open_loop| &open_loop.slices).collect()
 }
 
-/// The load on which each of the slices ran.
+/// Returns the load on which each of the slices ran.
 fn loads(cell: &Cell) -> Vec<usize> {
     cell.samples.iter().map(|sample| sample.load).collect()
 }

@@ -136,7 +136,7 @@ fn judge_one(
     }
 }
 
-/// A difference that is claimed, in words: `costs 4.0 % ± 1.5`, `12.0 % ± 4.0 longer`.
+/// Formats a difference that is claimed, in words: `costs 4.0 % ± 1.5`, `12.0 % ± 4.0 longer`.
 fn claim(quantity: Quantity, estimate: &Estimate, (low, high): (f64, f64)) -> String {
     let ratio = estimate.ratio();
     let half = (high - low) / 2.0;

@@ -41,10 +41,10 @@ pub struct Quantile {
 }
 
 impl Quantile {
-    /// The latency below which the share `share` of the requests of all `slices` lies, in the order
-    /// of time. `loads` are those of the stores that the slices ran on: what one load does to all
-    /// of its slices is one thing known, not many. None with fewer than a hundred requests on one
-    /// side of it, or fewer slices than an interval needs.
+    /// Returns the latency below which the share `share` of the requests of all `slices` lies, in
+    /// the order of time. `loads` are those of the stores that the slices ran on: what one load
+    /// does to all of its slices is one thing known, not many. None with fewer than a hundred
+    /// requests on one side of it, or fewer slices than an interval needs.
     #[must_use]
     pub fn new(slices: &[&SliceLatency], loads: &[usize], share: f64) -> Option<Self> {
         let all = SliceLatency::sum(slices.iter().copied());
@@ -80,7 +80,7 @@ impl Quantile {
         })
     }
 
-    /// The percentile, in microseconds.
+    /// Returns the percentile, in microseconds.
     #[must_use]
     pub fn us(&self) -> f64 {
         self.log_us.exp()

@@ -172,13 +172,13 @@ fn described(
     made.collect()
 }
 
-/// The geometric mean, over the workloads that met a cipher, of the throughput of `variant` to that
-/// of `other`.
+/// Returns the geometric mean, over the workloads that met a cipher, of the throughput of `variant`
+/// to that of `other`.
 pub(crate) fn overall_estimate(cells: &[Cell], variant: usize, other: usize) -> Option<Estimate> {
     over_headline(cells, variant, other, THROUGHPUT)
 }
 
-/// The same over the workloads called `names` alone, whether or not they met a cipher.
+/// Returns the same over the workloads called `names` alone, whether or not they met a cipher.
 pub(crate) fn overall_of(
     cells: &[Cell],
     variant: usize,
@@ -188,20 +188,20 @@ pub(crate) fn overall_of(
     over(cells, variant, other, names, THROUGHPUT)
 }
 
-/// The same for CPU seconds, background work after the slices included: above 1 is more CPU time
-/// for the same work.
+/// Returns the same for CPU seconds, background work after the slices included: above 1 is more CPU
+/// time for the same work.
 pub(crate) fn overall_cpu(cells: &[Cell], variant: usize, other: usize) -> Option<Estimate> {
     over_headline(cells, variant, other, CPU)
 }
 
-/// CPU seconds for the same work of `cell` to those of `base`, background work after the slices
-/// included.
+/// Returns the CPU seconds for the same work of `cell` to those of `base`, background work after
+/// the slices included.
 pub(crate) fn cpu_ratio(base: &Cell, cell: &Cell) -> Option<Estimate> {
     estimated(&paired(base, cell), |pair| pair.log_cpu)
 }
 
-/// The geometric mean of `figure` of the cells of `other` and `variant`, over the workloads that
-/// met a cipher.
+/// Returns the geometric mean of `figure` of the cells of `other` and `variant`, over the workloads
+/// that met a cipher.
 pub(crate) fn over_headline(
     cells: &[Cell],
     variant: usize,
@@ -211,9 +211,9 @@ pub(crate) fn over_headline(
     over(cells, variant, other, &headline(cells), figure)
 }
 
-/// The geometric mean of `figure` of the cells of `other` and `variant`, over the workloads called
-/// `names`. Workloads on the same loaded stores share the luck of these, so they are no separate
-/// evidence of it: of each load the mean over them is one value.
+/// Returns the geometric mean of `figure` of the cells of `other` and `variant`, over the workloads
+/// called `names`. Workloads on the same loaded stores share the luck of these, so they are no
+/// separate evidence of it: of each load the mean over them is one value.
 fn over(
     cells: &[Cell],
     variant: usize,
@@ -241,7 +241,7 @@ fn shares_loads(one: &Cell, other: &Cell) -> bool {
     one.samples.iter().any(|sample| other.samples.iter().any(|beside| beside.load == sample.load))
 }
 
-/// The geometric mean of the ratios of pairs of cells that were measured on the same loads.
+/// Returns the geometric mean of the ratios of pairs of cells that were measured on the same loads.
 fn together(cells: &[(&Cell, &Cell, Estimate)], figure: Figure) -> Option<Estimate> {
     let estimates: Vec<Estimate> = cells.iter().map(|(.., ratio)| *ratio).collect();
     if estimates.len() == 1 || estimates.iter().any(|one| one.loads == 1) {
@@ -261,8 +261,8 @@ fn together(cells: &[(&Cell, &Cell, Estimate)], figure: Figure) -> Option<Estima
     Estimate::from_load_means(&means, pairs).or_else(|| Estimate::mean_of_dependent(&estimates))
 }
 
-/// The throughput of `variant` to that of the baseline under `workload`; none if one of the two was
-/// not measured.
+/// Returns the throughput of `variant` to that of the baseline under `workload`; none if one of the
+/// two was not measured.
 pub(crate) fn to_baseline(cells: &[Cell], variant: usize, workload: &str) -> Option<Estimate> {
     if variant == 0 {
         return None;
@@ -273,8 +273,8 @@ pub(crate) fn to_baseline(cells: &[Cell], variant: usize, workload: &str) -> Opt
     estimate(of(0)?, of(variant)?)
 }
 
-/// The workloads under which a cipher had something to do, in their order. A store that cannot say
-/// how much passed its cipher counts as one where everything did.
+/// Returns the workloads under which a cipher had something to do, in their order. A store that
+/// cannot say how much passed its cipher counts as one where everything did.
 pub(crate) fn headline(cells: &[Cell]) -> Vec<&str> {
     let knows = cells.iter().any(|cell| cipher_bytes(cell) > 0);
     let mut workloads: Vec<&str> = Vec::new();
@@ -290,7 +290,7 @@ pub(crate) fn headline(cells: &[Cell]) -> Vec<&str> {
     workloads
 }
 
-/// The workloads that no cipher had anything to do under, in their order.
+/// Returns the workloads that no cipher had anything to do under, in their order.
 pub(crate) fn left_out(cells: &[Cell]) -> Vec<String> {
     let met = headline(cells);
     let mut workloads: Vec<String> = Vec::new();
@@ -309,8 +309,8 @@ pub(crate) fn cipher_bytes(cell: &Cell) -> u64 {
     cell.samples.iter().map(|sample| sample.encrypted_bytes + sample.decrypted_bytes).sum()
 }
 
-/// The throughput of `cell` to that of `base`, which ran in alternation with it; where the highest
-/// rate was searched for, the ratio of the rates found.
+/// Returns the throughput of `cell` to that of `base`, which ran in alternation with it; where the
+/// highest rate was searched for, the ratio of the rates found.
 fn estimate(base: &Cell, cell: &Cell) -> Option<Estimate> {
     if sustained_rate::is_searched(cell) {
         searched(base, cell)
@@ -319,7 +319,7 @@ fn estimate(base: &Cell, cell: &Cell) -> Option<Estimate> {
     }
 }
 
-/// The logarithms behind [`estimate`].
+/// Returns the logarithms behind [`estimate`].
 fn throughput_by_load(base: &Cell, cell: &Cell) -> BTreeMap<usize, Vec<f64>> {
     match sustained_rate::is_searched(cell) {
         true => searches_by_load(base, cell).unwrap_or_default(),
@@ -327,7 +327,7 @@ fn throughput_by_load(base: &Cell, cell: &Cell) -> BTreeMap<usize, Vec<f64>> {
     }
 }
 
-/// The rate that `cell` sustains to that of `base`, by searches that ran at the same time.
+/// Returns the rate that `cell` sustains to that of `base`, by searches that ran at the same time.
 fn searched(base: &Cell, cell: &Cell) -> Option<Estimate> {
     Estimate::from_loads(&searches_by_load(base, cell)?.into_values().collect::<Vec<_>>())
 }

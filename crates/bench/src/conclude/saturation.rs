@@ -340,8 +340,8 @@ mod tests {
         );
     }
 
-    /// A second of eight clients that were on a CPU, ready, and in files for so long, and slept for
-    /// the rest of it.
+    /// Returns a second of eight clients that were on a CPU, ready, and in files for so long, and
+    /// slept for the rest of it.
     fn clients(
         cpu_s: f64,
         queued_s: f64,

@@ -104,10 +104,10 @@ impl Estimate {
         }
     }
 
-    /// An estimate whose error is known by what each slice adds to it: `influences` sum to about
-    /// zero, in the order of time, and `loads` says on which load each slice ran. What slices of
-    /// one load add is one term, if there are several loads. Where few terms add most of it, those
-    /// few are all that is known about the error, so the degrees of freedom are those of
+    /// Returns an estimate whose error is known by what each slice adds to it: `influences` sum to
+    /// about zero, in the order of time, and `loads` says on which load each slice ran. What slices
+    /// of one load add is one term, if there are several loads. Where few terms add most of it,
+    /// those few are all that is known about the error, so the degrees of freedom are those of
     /// Satterthwaite (1946, Biometrics Bulletin 2) for terms of unequal variance, of which each is
     /// estimated by its own square; a third of the fourth power of a normal term is its variance
     /// squared. None as in [`Self::from_pairs`].
@@ -143,7 +143,7 @@ impl Estimate {
         Some(Self { log_ratio, standard_error, freedom, pairs, loads })
     }
 
-    /// The same the other way round: the ratio of the second to the first.
+    /// Returns the same the other way round: the ratio of the second to the first.
     #[must_use]
     pub fn inverse(self) -> Self {
         Self { log_ratio: -self.log_ratio, ..self }
@@ -167,9 +167,9 @@ impl Estimate {
         }
     }
 
-    /// The geometric mean of several ratios that were measured apart, each with its own error:
-    /// degrees of freedom after Welch and Satterthwaite (Satterthwaite 1946, Biometrics Bulletin
-    /// 2). None for none.
+    /// Returns the geometric mean of several ratios that were measured apart, each with its own
+    /// error: degrees of freedom after Welch and Satterthwaite (Satterthwaite 1946, Biometrics
+    /// Bulletin 2). None for none.
     #[must_use]
     pub fn mean_of(estimates: &[Self]) -> Option<Self> {
         let (first, n) = (estimates.first()?, estimates.len() as f64);
@@ -186,9 +186,9 @@ impl Estimate {
         })
     }
 
-    /// The geometric mean of several ratios that share their loads, so that what a load does to one
-    /// it does to the others: the error is at most the mean of theirs, which is it where they go up
-    /// and down together. None for none.
+    /// Returns the geometric mean of several ratios that share their loads, so that what a load
+    /// does to one it does to the others: the error is at most the mean of theirs, which is it
+    /// where they go up and down together. None for none.
     #[must_use]
     pub fn mean_of_dependent(estimates: &[Self]) -> Option<Self> {
         let (alone, n) = (Self::mean_of(estimates)?, estimates.len() as f64);
@@ -199,8 +199,8 @@ impl Estimate {
         })
     }
 
-    /// The geometric mean of ratios of which each is itself one of several, given with their
-    /// number: as [`Self::mean_of`], each counted as often. None for none.
+    /// Returns the geometric mean of ratios of which each is itself one of several, given with
+    /// their number: as [`Self::mean_of`], each counted as often. None for none.
     #[must_use]
     pub fn weighted_mean_of(estimates: &[(Self, usize)]) -> Option<Self> {
         let all: usize = estimates.iter().map(|(_, count)| count).sum();
@@ -215,24 +215,24 @@ impl Estimate {
         Self::mean_of(&scaled.collect::<Vec<_>>())
     }
 
-    /// The ratio.
+    /// Returns the ratio.
     pub fn ratio(&self) -> f64 {
         self.log_ratio.exp()
     }
 
-    /// The interval of the ratio at `confidence`, such as 0.95.
+    /// Returns the interval of the ratio at `confidence`, such as 0.95.
     pub fn interval(&self, confidence: f64) -> (f64, f64) {
         let half = self.half_width(confidence);
         ((self.log_ratio - half).exp(), (self.log_ratio + half).exp())
     }
 
-    /// Half the width of the interval of the logarithm at `confidence`.
+    /// Returns half the width of the interval of the logarithm at `confidence`.
     pub fn half_width(&self, confidence: f64) -> f64 {
         self.standard_error * self.student().inverse_cdf(0.5 + confidence / 2.0)
     }
 
-    /// Probability of an estimate at least this far from equality (in either direction) if the true
-    /// ratio were within `margin` of it.
+    /// Returns the probability of an estimate at least this far from equality (in either direction)
+    /// if the true ratio were within `margin` of it.
     pub fn p_beyond(&self, margin: f64) -> f64 {
         let beyond = self.log_ratio.abs() - margin.ln_1p();
         match self.standard_error {
@@ -242,7 +242,8 @@ impl Estimate {
         }
     }
 
-    /// Probability of an estimate at least this far below `ratio` if the true ratio were `ratio`.
+    /// Returns the probability of an estimate at least this far below `ratio` if the true ratio
+    /// were `ratio`.
     pub fn p_below(&self, ratio: f64) -> f64 {
         let below = ratio.ln() - self.log_ratio;
         match self.standard_error {
@@ -257,8 +258,8 @@ impl Estimate {
     }
 }
 
-/// Lag-one autocorrelation of `values` around `centre`, where `squares` is the sum of their squared
-/// deviations; corrected for bias, between 0 and `MOST_AUTOCORRELATION`.
+/// Returns the lag-one autocorrelation of `values` around `centre`, where `squares` is the sum of
+/// their squared deviations; corrected for bias, between 0 and `MOST_AUTOCORRELATION`.
 fn autocorrelation(values: &[f64], centre: f64, squares: f64) -> f64 {
     if squares <= 0.0 {
         return 0.0;
@@ -285,7 +286,7 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
     corrected
 }
 
-/// Median of `values`; 0 for none.
+/// Returns the median of `values`; 0 for none.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -296,7 +297,7 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// `values` by the load that each belongs to.
+/// Returns `values` by the load that each belongs to.
 pub fn by_load(values: impl IntoIterator<Item = (usize, f64)>) -> BTreeMap<usize, Vec<f64>> {
     let mut loads: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for (load, value) in values {
@@ -305,7 +306,7 @@ pub fn by_load(values: impl IntoIterator<Item = (usize, f64)>) -> BTreeMap<usize
     loads
 }
 
-/// `values` in ascending order, and how many are set aside at each end.
+/// Returns `values` in ascending order, and how many are set aside at each end.
 fn trimmed(values: &[f64]) -> (Vec<f64>, usize) {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -339,7 +340,7 @@ pub fn is_narrow(estimates: &[Estimate], until: f64) -> bool {
     !estimates.is_empty() && estimates.iter().all(is_one)
 }
 
-/// The 20 % trimmed mean of `values`, which are not none.
+/// Returns the 20 % trimmed mean of `values`, which are not none.
 pub fn trimmed_mean(values: &[f64]) -> f64 {
     let (sorted, aside) = trimmed(values);
     mean(&sorted[aside..sorted.len() - aside])
@@ -382,8 +383,8 @@ mod tests {
         (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
     }
 
-    /// The log ratios of `pairs` pairs, run in the order that comparisons use, where the truth is
-    /// `log_ratio`.
+    /// Returns the log ratios of `pairs` pairs, run in the order that comparisons use, where the
+    /// truth is `log_ratio`.
     fn simulate(random: &mut SmallRng, noise: Noise, pairs: usize, log_ratio: f64) -> Vec<f64> {
         let fresh = (1.0 - noise.correlation * noise.correlation).sqrt();
         let mut state = [normal(random), normal(random)];
@@ -498,8 +499,8 @@ mod tests {
     }
 
     impl Levels {
-        /// The log ratios of one comparison where the truth is `log_ratio`, by load: each side is
-        /// loaded anew each time, so a load's ratio has the luck of two.
+        /// Returns the log ratios of one comparison where the truth is `log_ratio`, by load: each
+        /// side is loaded anew each time, so a load's ratio has the luck of two.
         fn draw(self, random: &mut SmallRng, log_ratio: f64) -> Vec<Vec<f64>> {
             let load = |random: &mut SmallRng| {
                 let luck = self.between * (normal(random) - normal(random));

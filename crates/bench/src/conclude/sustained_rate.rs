@@ -25,8 +25,8 @@ pub(crate) fn judge_searches(cells: &mut [Cell], limit_us: f64) {
     }
 }
 
-/// The rate that each search found, as logarithms, each with the load on which it ran; none without
-/// searches, or if half of them or more found none.
+/// Returns the rate that each search found, as logarithms, each with the load on which it ran; none
+/// without searches, or if half of them or more found none.
 pub(crate) fn log_rates(cell: &Cell) -> Option<Vec<(usize, f64)>> {
     cell.open_loop.as_ref().and_then(|open_loop| found(&open_loop.searches))
 }

@@ -94,7 +94,7 @@ pub(crate) struct Watched<'a> {
 }
 
 impl<'a> Watched<'a> {
-    /// Name of the operation that was asked for last.
+    /// Returns the name of the operation that was asked for last.
     pub(crate) fn last(&self) -> &'static str {
         OPERATIONS[self.last.load(Ordering::Relaxed)]
     }

@@ -21,7 +21,7 @@ impl Default for NullStore {
 }
 
 impl NullStore {
-    /// An empty store.
+    /// Returns an empty store.
     pub fn new() -> Self {
         Self::default()
     }

@@ -23,8 +23,8 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The word for progress bars: `preparing`, `loading`, `warming up`, `searching`, `measuring`,
-    /// `checking`.
+    /// Returns the word for progress bars: `preparing`, `loading`, `warming up`, `searching`,
+    /// `measuring`, `checking`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Prepare => "preparing",
@@ -61,7 +61,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Before anything of `plan` has been done.
+    /// Called before anything of `plan` has been done.
     #[must_use]
     pub fn preparing(plan: &Plan) -> Self {
         Self {
@@ -127,7 +127,7 @@ impl Estimate {
         self.tasks[task].share_done = share.clamp(0.0, 1.0);
     }
 
-    /// Share of everything done, and seconds left.
+    /// Returns the share of everything done, and seconds left.
     pub(crate) fn now(&self) -> (f64, f64) {
         let left_s: f64 =
             self.tasks.iter().map(|task| task.expected_s * (1.0 - task.share_done)).sum();
@@ -148,7 +148,7 @@ pub(crate) struct SliceTimes {
 }
 
 impl SliceTimes {
-    /// `blocks` slices of each variant are to come, which take `expected_s` each.
+    /// Returns `blocks` slices of each variant are to come, which take `expected_s` each.
     pub(crate) fn new(expected_s: Vec<f64>, blocks: usize) -> Self {
         Self { measured: vec![(0.0, 0); expected_s.len()], expected_s, blocks }
     }

@@ -186,7 +186,7 @@ impl Runner {
     }
 }
 
-/// The result of `thread`; a panic in it continues in this one.
+/// Returns the result of `thread`; a panic in it continues in this one.
 fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

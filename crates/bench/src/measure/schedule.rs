@@ -4,7 +4,8 @@ use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
-/// The order of the variants in each of `blocks` blocks; a block has one slice of every variant.
+/// Returns the order of the variants in each of `blocks` blocks; a block has one slice of every
+/// variant.
 ///
 /// Blocks are rows of Latin squares: within `variants` blocks in a row each variant takes each
 /// position once, so that a machine that slows down or speeds up does so for all of them equally.

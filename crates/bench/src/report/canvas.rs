@@ -67,12 +67,12 @@ impl Ink {
         }]
     }
 
-    /// The class that sets this colour, such as `series-1`.
+    /// Returns the class that sets this colour, such as `series-1`.
     pub(super) fn name(self) -> &'static str {
         self.shade().0
     }
 
-    /// The dashes of a curve in this colour.
+    /// Returns the dashes of a curve in this colour.
     pub(super) fn dashes(self) -> &'static str {
         match self {
             Self::Series(number) => DASHES[(number + number / SERIES) % DASHES.len()],
@@ -143,7 +143,7 @@ pub(super) fn text_px(text: &str) -> f64 {
     text.width() as f64 * 6.9
 }
 
-/// `text` cut to `columns` with an ellipsis, if it is longer.
+/// Returns `text` cut to `columns` with an ellipsis, if it is longer.
 pub(super) fn shorten(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
@@ -163,8 +163,8 @@ pub(super) struct Canvas {
     svg: String,
 }
 
-/// A chart of `width_px` by `height_px`, described to screen readers by `description`: an `svg`
-/// element with the class `chart`.
+/// Returns a chart of `width_px` by `height_px`, described to screen readers by `description`: an
+/// `svg` element with the class `chart`.
 pub(super) fn draw(
     width_px: f64,
     height_px: f64,
@@ -183,7 +183,7 @@ pub(super) fn draw(
     canvas.svg + "</svg>"
 }
 
-/// `svg`, drawn by [`draw`], as a file by itself that brings its colours along.
+/// Returns `svg`, drawn by [`draw`], as a file by itself that brings its colours along.
 pub(super) fn alone(svg: &str) -> String {
     let behind = "<rect class=\"fill surface\" width=\"100%\" height=\"100%\"/>";
     let style =
@@ -192,12 +192,12 @@ pub(super) fn alone(svg: &str) -> String {
     svg.replacen("\">", &format!("\">\n{style}\n"), 1).replace("/><", "/>\n<") + "\n"
 }
 
-/// A coordinate to a tenth of a pixel.
+/// Returns a coordinate to a tenth of a pixel.
 fn tenth(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
-/// The path through `points`.
+/// Returns the path through `points`.
 fn path(points: &[(f64, f64)]) -> String {
     let mut path = String::new();
     for (number, (x, y)) in points.iter().enumerate() {
@@ -379,8 +379,8 @@ mod tests {
         }
     }
 
-    /// A colour as people see it who lack one kind of cone (Machado, Oliveira and Fernandes 2009,
-    /// severity 1), in the coordinates of CIE L*a*b*.
+    /// Returns a colour as people see it who lack one kind of cone (Machado, Oliveira and Fernandes
+    /// 2009, severity 1), in the coordinates of CIE L*a*b*.
     fn seen(colour: u32, sight: [[f64; 3]; 3]) -> [f64; 3] {
         let [_, red, green, blue] = colour.to_be_bytes();
         let rgb = [red, green, blue].map(|byte| match f64::from(byte) / 255.0 {

@@ -119,7 +119,7 @@ fn variants(run: &Run) -> Table {
     }
 }
 
-/// The workloads and what they do.
+/// Returns the workloads and what they do.
 fn workloads(run: &Run) -> Table {
     let row = |name: &&str| {
         let cells = run.cells(name);

@@ -23,7 +23,7 @@ pub(super) struct Fact {
     pub(super) value: String,
 }
 
-/// A fact; nothing known is a dash.
+/// Returns a fact; nothing known is a dash.
 pub(super) fn fact(name: &str, value: impl Into<String>) -> Fact {
     let value: String = value.into();
     Fact { name: name.into(), value: if value.is_empty() { "–".into() } else { value } }
@@ -92,8 +92,8 @@ pub(super) fn amount(results: &Results) -> String {
     }
 }
 
-/// The caches of the workloads; those of the data sets in results of earlier versions, or of the
-/// servers.
+/// Returns the caches of the workloads; those of the data sets in results of earlier versions, or
+/// of the servers.
 fn cache_of_all(run: &Run) -> Option<String> {
     let of = |cell: &Cell| cache(run, cell);
     grouped(run, of).map(|groups| listed(&groups)).or_else(|| {
@@ -119,7 +119,7 @@ fn sync_of_all(run: &Run) -> Option<String> {
     (!words.is_empty()).then(|| words.join("; "))
 }
 
-/// The first of the engine's settings called `names` that is there.
+/// Returns the first of the engine's settings called `names` that is there.
 fn setting_of(run: &Run, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| run.results.engine.settings.get(*name).cloned())
 }
@@ -128,8 +128,8 @@ fn setting_of(run: &Run, names: &[&str]) -> Option<String> {
 /// measured.
 const CONGESTION: &str = "congestion control";
 
-/// The settings of the workloads, what TCP does on the link, and what held each workload back
-/// without encryption; nothing that results do not say.
+/// Returns the settings of the workloads, what TCP does on the link, and what held each workload
+/// back without encryption; nothing that results do not say.
 pub(super) fn sentences(run: &Run) -> Vec<String> {
     let limits = bottlenecks(run).map(|causes| format!("bottleneck without encryption: {causes}"));
     let congestion =
@@ -214,8 +214,8 @@ fn has_cache_of_its_own(run: &Run) -> bool {
     run.results.engine.settings.contains_key(CACHE)
 }
 
-/// The cache of a cell in words; none on a block device, which has none of ours, and where results
-/// do not say.
+/// Returns the cache of a cell in words; none on a block device, which has none of ours, and where
+/// results do not say.
 pub(super) fn cache(run: &Run, cell: &Cell) -> Option<String> {
     let conditions = cell.conditions.as_ref()?;
     if run.results.plan.workload(&cell.workload).is_ok_and(|spec| spec.device) {
@@ -242,7 +242,7 @@ pub(super) fn cache(run: &Run, cell: &Cell) -> Option<String> {
     })
 }
 
-/// The durability of a cell in words.
+/// Returns the durability of a cell in words.
 pub(super) fn writes(conditions: &Conditions) -> &'static str {
     if conditions.synced {
         "every write synced"

@@ -36,8 +36,8 @@ pub(super) struct Below {
     pub(super) words: String,
 }
 
-/// A panel of `curves` over `below`, with `scale` at its left; `about` describes it to those who
-/// cannot see it.
+/// Returns a panel of `curves` over `below`, with `scale` at its left; `about` describes it to
+/// those who cannot see it.
 pub(super) fn panel(
     title: &str,
     about: &str,

@@ -7,8 +7,8 @@ enum Word<'a> {
     Number(&'a str, u64, u64),
 }
 
-/// `sentences` without repetitions: those that differ in whole numbers only become one, in which
-/// `84 %` and `97 %` are `84–97 %`. In order of their first appearance.
+/// Returns `sentences` without repetitions: those that differ in whole numbers only become one, in
+/// which `84 %` and `97 %` are `84–97 %`. In order of their first appearance.
 pub(super) fn merged<'a>(sentences: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut found: Vec<Vec<Word>> = Vec::new();
     for sentence in sentences.into_iter().filter(|sentence| !sentence.is_empty()) {

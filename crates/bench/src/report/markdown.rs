@@ -12,8 +12,8 @@ use crate::conclude::figures;
 use crate::conclude::sustained_rate::sustained;
 use crate::results::{Ranked, Results};
 
-/// The answer, a table of every variant and workload, and what must be known to trust it. Ends with
-/// a newline.
+/// Returns the answer, a table of every variant and workload, and what must be known to trust it.
+/// Ends with a newline.
 ///
 /// - `title`: heading of the run; absent: none
 #[must_use]
@@ -97,7 +97,7 @@ pub fn markdown(results: &Results, title: Option<&str>) -> String {
     text
 }
 
-/// `text` without what Markdown or a table would take for its own, and on one line.
+/// Returns `text` without what Markdown or a table would take for its own, and on one line.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in printable(&text.replace(['\n', '\r', '\t'], " ")).chars() {

@@ -64,7 +64,7 @@ pub fn html_with(results: &[Results], options: &Options) -> Result<String, Repor
     Ok(printable_lines(&templates.get_template(TEMPLATE)?.render(page)?).into_owned())
 }
 
-/// The chart of what each variant costs under each workload, as an SVG file by itself.
+/// Returns the chart of what each variant costs under each workload, as an SVG file by itself.
 ///
 /// # Errors
 /// `ReportError`: results that contradict themselves.

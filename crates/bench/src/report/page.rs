@@ -175,7 +175,7 @@ impl Page {
     }
 }
 
-/// Every variant of `runs` with its colour.
+/// Returns every variant of `runs` with its colour.
 fn key(runs: &[Run]) -> Vec<Colour> {
     let mut key: Vec<Colour> = Vec::new();
     for run in runs {
@@ -235,7 +235,7 @@ fn said_once(sections: &mut [Section]) -> Vec<Reading> {
     readings
 }
 
-/// The facts that all runs share, and a table of the others.
+/// Returns the facts that all runs share, and a table of the others.
 fn setting(title: &'static str, runs: &[Run], facts_of: fn(&Results) -> Vec<Fact>) -> Setting {
     let each: Vec<Vec<Fact>> = runs.iter().map(|run| facts_of(run.results)).collect();
     let mut names: Vec<&str> = Vec::new();
@@ -458,8 +458,8 @@ pub(super) fn interrupted(run: &Run) -> String {
     text
 }
 
-/// The warnings of the run; an engine with assertions is always among them, and nothing that the
-/// advice says already.
+/// Returns the warnings of the run; an engine with assertions is always among them, and nothing
+/// that the advice says already.
 pub(super) fn warnings(results: &Results) -> Vec<String> {
     let is_said = |warning: &String| results.recommendation.warnings.contains(warning);
     let mut warnings: Vec<String> =
@@ -641,7 +641,7 @@ fn engine(results: &Results) -> Vec<Fact> {
     facts
 }
 
-/// All settings as the TOML that a comparison reads.
+/// Returns all settings as the TOML that a comparison reads.
 fn settings(plan: &Plan) -> String {
     // TOML has no integers above 2^63 - 1; such a seed is rare, and JSON says the same
     toml::to_string(plan)
@@ -649,7 +649,7 @@ fn settings(plan: &Plan) -> String {
         .unwrap_or_else(|error| format!("cannot be written down: {error}"))
 }
 
-/// The command line as a shell would read it.
+/// Returns the command line as a shell would read it.
 ///
 /// `found`: the clients that were looked for; named, so that the same ones run again.
 fn command(words: &[String], found: &BTreeMap<String, usize>) -> String {

@@ -7,7 +7,7 @@ use super::curves::{Below, Curve, Point, panel};
 use super::index::Run;
 use crate::results::Latency;
 
-/// A curve for each variant, for every operation whose distribution was kept.
+/// Returns a curve for each variant, for every operation whose distribution was kept.
 pub(super) fn curves(run: &Run) -> Vec<Chart> {
     let mut charts = Vec::new();
     for workload in &run.workloads {

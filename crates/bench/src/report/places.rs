@@ -37,7 +37,7 @@ pub(super) fn words_of<'a>(run: &Run<'a>, label: &str) -> impl Iterator<Item = &
     })
 }
 
-/// The cost of a row in the form of the other charts.
+/// Returns the cost of a row in the form of the other charts.
 pub(super) fn overhead(cost: &Cost) -> Overhead {
     let Cost { ratio, low, high, verdict, ref words } = *cost;
     let interval = Some(Interval { low, high });
@@ -57,12 +57,12 @@ pub(super) fn label(row: &CoverageRow) -> &str {
     row.variant.as_deref().unwrap_or(&row.place)
 }
 
-/// The variant number of a row.
+/// Returns the variant number of a row.
 fn number(run: &Run, row: &CoverageRow) -> Option<usize> {
     run.results.variants.iter().position(|variant| Some(&variant.label) == row.variant.as_ref())
 }
 
-/// The drawing, if anybody was asked about.
+/// Returns the drawing, if anybody was asked about.
 pub(super) fn chart(run: &Run) -> Vec<Chart> {
     match coverage(run) {
         Some(coverage) if !coverage.rows.is_empty() => {
@@ -106,7 +106,7 @@ impl Layout {
         self.people.0 + self.people.1 * at as f64
     }
 
-    /// The height of the marks of row `at`.
+    /// Returns the height of the marks of row `at`.
     fn middle(&self, at: usize) -> f64 {
         self.rows.0 + self.rows.1 * (at as f64 + 1.0) - 13.0
     }
@@ -220,7 +220,7 @@ fn shown(canvas: &mut Canvas, protection: Protection, (left, y): (f64, f64)) {
     }
 }
 
-/// The drawing in words, for those who cannot see it.
+/// Returns the drawing in words, for those who cannot see it.
 fn description(coverage: &Coverage) -> String {
     let row = |row: &CoverageRow| {
         let entries =
@@ -231,7 +231,7 @@ fn description(coverage: &Coverage) -> String {
     format!("Which variant protects from whom, and its cost; {}", rows.join("; "))
 }
 
-/// The marks of the drawing.
+/// Returns the marks of the drawing.
 pub(super) fn legend() -> Vec<(&'static str, &'static str)> {
     vec![
         ("█", Protection::Protects.word()),
@@ -247,7 +247,7 @@ pub(super) fn who() -> String {
     format!("{}.", each.join("; "))
 }
 
-/// The figures of the drawing, and why each place protects from whom, with sources.
+/// Returns the figures of the drawing, and why each place protects from whom, with sources.
 pub(super) fn tables(run: &Run) -> Vec<Table> {
     let Some(coverage) = coverage(run) else { return Vec::new() };
     let names = Threat::ALL.map(Threat::name);

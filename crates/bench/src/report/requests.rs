@@ -9,7 +9,7 @@ use crate::conclude::statistics;
 use crate::results::{Cell, Latency, Sample};
 use crate::workload::Unit;
 
-/// The table; none where no workload is one of a block device.
+/// Returns the table; none where no workload is one of a block device.
 pub(super) fn requests(run: &Run) -> Option<Table> {
     let on_device =
         |workload: &&str| run.results.plan.workload(workload).is_ok_and(|spec| spec.device);
@@ -55,7 +55,7 @@ pub(super) fn requests(run: &Run) -> Option<Table> {
     }))
 }
 
-/// A percentile of every operation, one after the other.
+/// Returns a percentile of every operation, one after the other.
 fn times(cell: &Cell, of: fn(&Latency) -> f64) -> Datum {
     let several = cell.latency.len() > 1;
     let time = |(name, latency): (&String, &Latency)| match several {

@@ -100,7 +100,7 @@ pub(super) fn against(ratios: &[Against]) -> Table {
     }
 }
 
-/// Every workload of the runs with every label measured under it, in order of appearance.
+/// Returns every workload of the runs with every label measured under it, in order of appearance.
 pub(super) fn pairs<'a>(runs: &[Run<'a>]) -> Vec<(&'a str, Vec<&'a str>)> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for run in runs {
@@ -130,7 +130,7 @@ pub(super) fn measured<'a>(
     Some((cell, cell.overhead.as_ref()))
 }
 
-/// A table of words: named rows under `heads`.
+/// Returns a table of words: named rows under `heads`.
 pub(super) fn of_words(
     title: &str,
     heads: &[&str],

@@ -28,7 +28,7 @@ pub struct SpeedLine {
     pub points: Vec<[f64; 3]>,
 }
 
-/// A page of `panels` under `title`, with `notes` above them; it needs nothing else.
+/// Returns a page of `panels` under `title`, with `notes` above them; it needs nothing else.
 #[must_use]
 pub fn speeds(title: &str, notes: &[String], panels: &[SpeedPanel]) -> String {
     let paragraphs: String =
@@ -69,7 +69,7 @@ fn escaped(text: &str) -> String {
     minijinja::HtmlEscape(text).to_string()
 }
 
-/// The medians that a panel shows, to be unfolded.
+/// Returns the medians that a panel shows, to be unfolded.
 fn figures_of(given: &SpeedPanel) -> String {
     let heads: String =
         given.lines.iter().map(|line| format!("<th>{}</th>", escaped(&line.label))).collect();

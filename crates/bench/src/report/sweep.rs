@@ -22,7 +22,7 @@ pub(super) struct Sweep {
     pub(super) cost: Vec<Chart>,
 }
 
-/// The sweeps of `runs`: one for each numeric axis along which otherwise equal runs differ.
+/// Returns the sweeps of `runs`: one for each numeric axis along which otherwise equal runs differ.
 pub(super) fn sweeps(runs: &[Run]) -> Vec<Sweep> {
     let points: Vec<_> = runs.iter().map(|run| run.results.plan.point()).collect();
     let axes = varied(&points);
@@ -134,7 +134,7 @@ fn ends(curves: &[Curve]) -> impl Iterator<Item = (f64, f64)> {
         .filter_map(|point| point.mark.map(|(_, low, high)| (low, high)))
 }
 
-/// A curve for each variant of `workload`, of what `point` finds in its cells.
+/// Returns a curve for each variant of `workload`, of what `point` finds in its cells.
 fn curves(
     runs: &[&Run],
     workload: &str,

@@ -80,7 +80,7 @@ pub(super) fn words(text: impl Into<String>) -> Datum {
     Datum { text: text.into(), class: "words", ..Datum::default() }
 }
 
-/// `text`, which stands for `value`.
+/// Returns `text`, which stands for `value`.
 pub(super) fn figure(text: impl Into<String>, value: f64) -> Datum {
     Datum { class: "figure", sort: value.is_finite().then_some(value), ..words(text) }
 }
@@ -126,17 +126,17 @@ pub(super) fn dagger(runs: &[&Run]) -> &'static str {
     }
 }
 
-/// The mark of a verdict in text, as `charts::mark_of` draws it.
+/// Returns the mark of a verdict in text, as `charts::mark_of` draws it.
 pub(super) fn sign_of(verdict: Verdict) -> &'static str {
     verdict.row().mark.map_or("", Mark::sign)
 }
 
-/// `text`, which stands for `value`, with the mark of its verdict.
+/// Returns `text`, which stands for `value`, with the mark of its verdict.
 pub(super) fn judged(verdict: Verdict, text: String, value: f64) -> Datum {
     Datum { class: verdict.row().class, mark: sign_of(verdict), ..figure(text, value) }
 }
 
-/// An overhead with its verdict beneath.
+/// Returns an overhead with its verdict beneath.
 pub(super) fn verdict(overhead: &Overhead, unsaturated: bool) -> Datum {
     let row = overhead.verdict.row();
     let word = match row.cell {
@@ -172,8 +172,8 @@ pub(super) fn ranked<'a>(run: &Run<'a>) -> Vec<(usize, Option<&'a Ranked>)> {
     order
 }
 
-/// The answer in figures: what each variant costs under each workload, beside what the workload
-/// asks of cipher and cache; in the order of the recommendation.
+/// Returns the answer in figures: what each variant costs under each workload, beside what the
+/// workload asks of cipher and cache; in the order of the recommendation.
 pub(super) fn cost(run: &Run) -> Table {
     let order = ranked(run);
     let mut columns = columns(["Workload", "#Through the cipher", "#Cache hits"]);
@@ -317,7 +317,7 @@ pub(super) fn by_workload(
     Table { title: title.into(), note: note.into(), columns, rows, ..Table::default() }
 }
 
-/// Throughput and overhead.
+/// Returns the throughput and overhead.
 pub(super) fn throughput(run: &Run) -> Table {
     let heads = [
         "#Median",
@@ -420,8 +420,8 @@ fn through_the_cipher(cell: &Cell) -> Datum {
     }
 }
 
-/// Latency percentiles of every operation; with a target rate, once from when it was due and once
-/// from its start.
+/// Returns the latency percentiles of every operation; with a target rate, once from when it was
+/// due and once from its start.
 pub(super) fn latency(run: &Run) -> Vec<Table> {
     let began = "Counted from the moment an operation began.";
     let due = "Counted from the moment an operation was due.";
@@ -511,7 +511,7 @@ fn sum_bytes(cell: &Cell, of: impl Fn(&Sample) -> u64) -> Datum {
     figure(figures::bytes(bytes), bytes as f64)
 }
 
-/// CPU use, cache and saturation.
+/// Returns the CPU use, cache and saturation.
 pub(super) fn cpu(run: &Run) -> Table {
     let heads = [
         "#Clients",
@@ -587,7 +587,7 @@ pub(super) fn time_split(run: &Run) -> Vec<Table> {
     vec![table]
 }
 
-/// Size on disk.
+/// Returns the size on disk.
 pub(super) fn size(run: &Run) -> Table {
     let note = "Bytes on disk after the last slice.";
     by_workload(

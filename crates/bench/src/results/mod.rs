@@ -149,8 +149,8 @@ impl Group {
 }
 
 impl Comparison {
-    /// The same, with what is missing of it. It was ended early if any of that could have been
-    /// measured.
+    /// Returns the same, with what is missing of it. It was ended early if any of that could have
+    /// been measured.
     #[must_use]
     pub fn with_missing(mut self, missing: Vec<Missing>) -> Self {
         self.interrupted |= missing.iter().any(|missing| !missing.left_out);
@@ -158,7 +158,7 @@ impl Comparison {
         self
     }
 
-    /// Each group by itself, with what it shares with the others.
+    /// Returns each group by itself, with what it shares with the others.
     #[must_use]
     pub fn runs(&self) -> Vec<Results> {
         let run = |mut group: Group| {
@@ -424,7 +424,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// CPU seconds for one `unit`, background work after the slice included.
+    /// Returns the CPU seconds for one `unit`, background work after the slice included.
     #[must_use]
     pub fn cpu_s_a_unit(&self, unit: Unit) -> f64 {
         (self.cpu_user_s + self.cpu_system_s + self.settle_cpu_s)
@@ -438,7 +438,7 @@ impl Sample {
         }
     }
 
-    /// Throughput of the slice, in `unit` a second.
+    /// Returns the throughput of the slice, in `unit` a second.
     #[must_use]
     pub fn throughput(&self, unit: Unit) -> f64 {
         if self.elapsed_s > 0.0 { self.amount(unit) as f64 / self.elapsed_s } else { 0.0 }
@@ -560,7 +560,7 @@ pub struct Between {
 }
 
 impl Between {
-    /// The same in the form of a cost, for what shows costs; its CPU time is not known.
+    /// Returns the same in the form of a cost, for what shows costs; its CPU time is not known.
     pub(crate) fn as_overhead(&self) -> Overhead {
         let Self { ratio, low, high, verdict, ref words, .. } = *self;
         let interval = Some(Interval { low, high });

@@ -126,8 +126,8 @@ impl From<Variant> for Recorded {
 }
 
 impl Variant {
-    /// The same with the names of the modes in which its layer `field`, if it has one, seals
-    /// columns.
+    /// Returns the same with the names of the modes in which its layer `field`, if it has one,
+    /// seals columns.
     #[must_use]
     pub fn with_field_modes(mut self, modes: &[String]) -> Self {
         if let Some(choice) = self.layers.get_mut(&Layer::Field) {
@@ -157,13 +157,13 @@ impl Variant {
         self.choice().map(|choice| &choice.means)
     }
 
-    /// Name of it.
+    /// Returns the name of it.
     #[must_use]
     pub fn cipher(&self) -> Option<&str> {
         self.means().map(Means::name)
     }
 
-    /// Name of the backend in use.
+    /// Returns the name of the backend in use.
     #[must_use]
     pub fn backend(&self) -> Option<&str> {
         self.choice().map(|choice| choice.backend.as_str())

@@ -35,8 +35,8 @@ pub struct Machine {
     pub virtualised: bool,
 }
 
-/// The facts of this machine, for data kept in `dir` (which need not exist yet). What cannot be
-/// found out is empty.
+/// Returns the facts of this machine, for data kept in `dir` (which need not exist yet). What
+/// cannot be found out is empty.
 pub fn facts(dir: &Path) -> Machine {
     let cpuinfo = read("/proc/cpuinfo");
     let cpu = cpuinfo_field(&cpuinfo, "model name")
@@ -153,8 +153,8 @@ impl Busy {
         }
     }
 
-    /// Share of the CPUs that was not idle, the host's part of a virtual machine included; 0 if
-    /// unknown.
+    /// Returns the share of the CPUs that was not idle, the host's part of a virtual machine
+    /// included; 0 if unknown.
     pub fn share(self) -> f64 {
         if self.all == 0 { 0.0 } else { (self.busy + self.stolen) as f64 / self.all as f64 }
     }
@@ -191,7 +191,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
-/// The nearest ancestor of `dir` that exists, as an absolute path without links.
+/// Returns the nearest ancestor of `dir` that exists, as an absolute path without links.
 fn existing(dir: &Path) -> PathBuf {
     let absolute = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
     absolute.ancestors().find_map(|path| path.canonicalize().ok()).unwrap_or_else(|| "/".into())

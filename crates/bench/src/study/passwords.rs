@@ -9,8 +9,8 @@ use crate::study::plan::Plan;
 /// Text that replaces the whole of an address that was left out.
 pub const HIDDEN: &str = shown_address::LEFT_OUT;
 
-/// The plan as it may be shown to others: addresses among the settings of a store may contain
-/// passwords, and so may the name of a key.
+/// Returns the plan as it may be shown to others: addresses among the settings of a store may
+/// contain passwords, and so may the name of a key.
 #[must_use]
 pub fn shown(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
@@ -31,7 +31,7 @@ impl std::fmt::Debug for Plan {
     }
 }
 
-/// A word of a command line, without the password of an address in it.
+/// Returns a word of a command line, without the password of an address in it.
 pub(crate) fn without_password(word: &str) -> String {
     shown_address::recorded(word)
 }

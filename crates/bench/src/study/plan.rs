@@ -43,7 +43,7 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// The word for flags and reports: `any`, `fips`, `kcmvp`.
+    /// Returns the word for flags and reports: `any`, `fips`, `kcmvp`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Any => "any",
@@ -346,7 +346,7 @@ pub enum PlanError {
 }
 
 impl Plan {
-    /// The plan as TOML, all settings included.
+    /// Returns the plan as TOML, all settings included.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a plan is a flat table of plain values")
     }
@@ -487,7 +487,7 @@ impl Plan {
         self.check_sources()
     }
 
-    /// The settings that name files, and those that make sense only with them.
+    /// Returns the settings that name files, and those that make sense only with them.
     fn check_sources(&self) -> Result<(), PlanError> {
         if let Some(path) = &self.records_from {
             let shown = path.display();
@@ -605,7 +605,7 @@ impl Plan {
         self.max_time.map(|time| time.seconds).or(self.until.map(|_| LONGEST_S))
     }
 
-    /// Directory whose file system will hold the stores: `keep`, or else `out`.
+    /// Returns the directory whose file system will hold the stores: `keep`, or else `out`.
     pub fn stores_dir(&self) -> &Path {
         self.keep.as_deref().unwrap_or(&self.out)
     }
@@ -624,12 +624,12 @@ pub fn check_memory(cache_bytes: u64, stores: usize) -> Result<(), PlanError> {
     }
 }
 
-/// The names of all settings, as in the TOML table.
+/// Returns the names of all settings, as in the TOML table.
 pub fn settings() -> Vec<String> {
     full_table().keys().cloned().collect()
 }
 
-/// A table with every setting.
+/// Returns a table with every setting.
 fn full_table() -> toml::Table {
     // every optional one filled in, so that none is left out of the table
     let full = Plan {

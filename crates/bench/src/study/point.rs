@@ -48,7 +48,7 @@ pub struct StudyPoint {
 }
 
 impl StudyPoint {
-    /// The point of `plan`, which has one alone, on `store`.
+    /// Returns the point of `plan`, which has one alone, on `store`.
     ///
     /// - `tunnels`: those that its suites of the layer `wire` amount to
     ///

@@ -37,7 +37,7 @@ impl Preset {
     /// The words for it, in the order of help.
     pub const WORDS: [&str; 4] = ["warm", "cold", "sync", "all"];
 
-    /// The preset called `word`.
+    /// Returns the preset called `word`.
     #[must_use]
     pub fn by_word(word: &str) -> Option<Self> {
         let setting = Setting::ALL.into_iter().find(|setting| setting.word() == word);
@@ -100,7 +100,7 @@ impl Preset {
         Ok(())
     }
 
-    /// The names of the workload `base` under the settings of this preset that it can have.
+    /// Returns the names of the workload `base` under the settings of this preset that it can have.
     fn of(self, plan: &Plan, base: &str) -> Result<Vec<String>, PlanError> {
         let spec = plan.workload(base)?;
         let settings =

@@ -78,7 +78,7 @@ pub static AXES: [Axis; 5] = [
 /// Position on the axis of a link without a limit: beyond all links that have one.
 const UNLIMITED_MBIT_S: u64 = 10_000;
 
-/// The axes on which `points` differ, in the order of [`AXES`].
+/// Returns the axes on which `points` differ, in the order of [`AXES`].
 #[must_use]
 pub fn varied<'a>(points: impl IntoIterator<Item = &'a Point> + Clone) -> Vec<&'static Axis> {
     let differ = |axis: &&Axis| {

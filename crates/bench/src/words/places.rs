@@ -28,7 +28,7 @@ impl Protection {
     /// Every one, in the order in which a legend shows them.
     pub const ALL: [Self; 4] = [Self::Protects, Self::Partly, Self::LeavesOpen, Self::NobodyThere];
 
-    /// The word for it, wherever it is said.
+    /// Returns the word for it, wherever it is said.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -39,7 +39,7 @@ impl Protection {
         }
     }
 
-    /// The same as a mark.
+    /// Returns the same as a mark.
     #[must_use]
     pub const fn sign(self) -> &'static str {
         match self {
@@ -138,7 +138,7 @@ impl Entry {
     }
 }
 
-/// The entry of `place` and `threat`.
+/// Returns the entry of `place` and `threat`.
 ///
 /// # Panics
 /// Never: the table has every pair, which a test checks.

@@ -13,7 +13,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     Ok(size.as_u64())
 }
 
-/// A number of bytes for people, such as `2.0 GB` (powers of ten).
+/// Formats a number of bytes for people, such as `2.0 GB` (powers of ten).
 pub fn human_bytes(bytes: u64) -> String {
     bytesize::ByteSize(bytes).display().si().to_string()
 }

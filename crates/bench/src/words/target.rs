@@ -18,7 +18,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// The rate, if it is a fixed one.
+    /// Returns the rate, if it is a fixed one.
     #[must_use]
     pub fn rate(self) -> Option<f64> {
         match self {

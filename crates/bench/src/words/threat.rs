@@ -51,7 +51,7 @@ impl Threat {
         }
     }
 
-    /// The one called `name`.
+    /// Returns the one called `name`.
     ///
     /// # Errors
     /// A name that is none; the one most like it.

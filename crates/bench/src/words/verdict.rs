@@ -61,7 +61,7 @@ impl Quantity {
         high * layout < 1.0 || low > layout
     }
 
-    /// An interval of ratios in words, such as `between 3.0 % slower and 8.1 % faster`.
+    /// Formats an interval of ratios in words, such as `between 3.0 % slower and 8.1 % faster`.
     #[must_use]
     pub fn between(self, low: f64, high: f64) -> String {
         let (below, above) = match self {
@@ -275,13 +275,14 @@ pub const TABLE: [Row; 6] = [
     },
 ];
 
-/// An interval of ratios of throughputs in words, such as `between 3.0 % slower and 8.1 % faster`.
+/// Formats an interval of ratios of throughputs in words, such as `between 3.0 % slower and 8.1 %
+/// faster`.
 #[must_use]
 pub fn between(low: f64, high: f64) -> String {
     Quantity::Throughput.between(low, high)
 }
 
-/// A share in percent with one place, without its sign.
+/// Formats a share in percent with one place, without its sign.
 pub(crate) fn one_place(share: f64) -> String {
     format!("{:.1}", share.abs() * 100.0)
 }

@@ -63,7 +63,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// The same under `setting`, with stores and a state of its own.
+    /// Returns the same under `setting`, with stores and a state of its own.
     pub(super) fn under(&'static self, setting: Setting) -> Self {
         let cache_hits_min = if setting == Setting::Cold { 0.0 } else { self.cache_hits_min };
         Self {
@@ -139,10 +139,10 @@ pub trait Workload: Send + Sync {
     /// Returns how it has to be run.
     fn spec(&self) -> &Spec;
 
-    /// The tables it uses.
+    /// Returns the tables it uses.
     fn tables(&self) -> &[Arc<Table>];
 
-    /// Number of rows that loading writes, for progress.
+    /// Returns the number of rows that loading writes, for progress.
     fn load_rows(&self) -> u64;
 
     /// Loads part `part` of `parts` of the data set into an empty store; parts may be loaded side
@@ -158,14 +158,14 @@ pub trait Workload: Send + Sync {
         progress: &dyn Fn(u64),
     ) -> Result<(), StoreError>;
 
-    /// Approximate bytes of record values that loading stores, by which a cache is sized; 0 where
-    /// that is unknown.
+    /// Returns the approximate bytes of record values that loading stores, by which a cache is
+    /// sized; 0 where that is unknown.
     fn data_bytes(&self) -> u64 {
         0
     }
 
-    /// Number of operations that one round runs, all slices and clients together. A client runs
-    /// those of [`Position::share`].
+    /// Returns the number of operations that one round runs, all slices and clients together. A
+    /// client runs those of [`Position::share`].
     fn operations(&self) -> u64;
 
     /// Returns whether clients pause between operations, so that their time is no measure of the
@@ -212,8 +212,8 @@ pub struct Position {
 }
 
 impl Position {
-    /// The operations this client runs, out of `total` in a round: slices divide the round, clients
-    /// divide the slice.
+    /// Returns the operations this client runs, out of `total` in a round: slices divide the round,
+    /// clients divide the slice.
     pub fn share(&self, total: u64) -> Range<u64> {
         let slice = split(total, self.slice, self.slices);
         let share = split(slice.end - slice.start, self.client, self.clients);

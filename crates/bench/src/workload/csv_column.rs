@@ -35,12 +35,12 @@ impl Column {
         Ok(Self { csv, field })
     }
 
-    /// Number of values, at least one.
+    /// Returns the number of values, at least one.
     pub(super) fn rows(&self) -> u64 {
         self.csv.rows()
     }
 
-    /// The value of record `row`.
+    /// Returns the value of record `row`.
     pub(super) fn value(&self, row: u64) -> &[u8] {
         self.csv.value(row, self.field)
     }

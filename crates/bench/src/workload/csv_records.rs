@@ -270,7 +270,7 @@ impl CsvRecords {
         Ok(csv)
     }
 
-    /// Name and kind of each column.
+    /// Returns the name and kind of each column.
     pub(super) fn fields(&self) -> Vec<Field> {
         self.fields.clone()
     }
@@ -280,26 +280,26 @@ impl CsvRecords {
         self.delimiter
     }
 
-    /// Number of records, at least one.
+    /// Returns the number of records, at least one.
     pub(super) fn rows(&self) -> u64 {
         self.starts.len() as u64 - 1
     }
 
-    /// The value of column `field` in record `row`.
+    /// Returns the value of column `field` in record `row`.
     pub(super) fn value(&self, row: u64, field: usize) -> &[u8] {
         let ends = &self.ends[row as usize * self.fields.len()..][..self.fields.len()];
         let start = if field == 0 { 0 } else { ends[field - 1] as usize };
         &self.bytes[self.starts[row as usize] as usize..][start..ends[field] as usize]
     }
 
-    /// Mean bytes of the values of a record.
+    /// Returns the mean bytes of the values of a record.
     pub(super) fn mean_bytes(&self) -> f64 {
         self.bytes.len() as f64 / self.rows() as f64
     }
 }
 
-/// The text of a file: UTF-8 with or without a byte order mark, otherwise CP949, as Korean public
-/// data comes.
+/// Returns the text of a file: UTF-8 with or without a byte order mark, otherwise CP949, as Korean
+/// public data comes.
 fn decode(path: &Path, raw: Vec<u8>) -> Result<String, Error> {
     let raw = match String::from_utf8(raw) {
         Ok(text) if text.starts_with('\u{feff}') => {
@@ -330,7 +330,7 @@ fn decode(path: &Path, raw: Vec<u8>) -> Result<String, Error> {
     Err(Error::Encoding { path: path.into(), line, encoding })
 }
 
-/// The next record of `text` into `record`; whether there was one.
+/// Returns the next record of `text` into `record`; whether there was one.
 fn next(
     path: &Path,
     text: &str,
@@ -347,8 +347,8 @@ fn next(
     Ok(found)
 }
 
-/// Line of `text` on which `record` begins, from 1. The reader's own count does not include line
-/// ends that it skips.
+/// Returns the line of `text` on which `record` begins, from 1. The reader's own count does not
+/// include line ends that it skips.
 fn line_of(text: &str, record: &csv::ByteRecord) -> u64 {
     let from = record.position().map_or(0, |position| position.byte() as usize).min(text.len());
     let blank =
@@ -360,7 +360,7 @@ fn line_of(text: &str, record: &csv::ByteRecord) -> u64 {
         .count() as u64
 }
 
-/// The column names in `record`.
+/// Returns the column names in `record`.
 fn header(path: &Path, record: &csv::ByteRecord) -> Result<Vec<String>, Error> {
     let path = || path.to_owned();
     let numeric = |name| matches!(kind_of(name), Some(Kind::Integer | Kind::Decimal));
@@ -403,7 +403,7 @@ fn kind_of(value: &[u8]) -> Option<Kind> {
     })
 }
 
-/// The kind that holds what both hold.
+/// Returns the kind that holds what both hold.
 fn widest(one: Option<Kind>, other: Option<Kind>) -> Option<Kind> {
     match (one, other) {
         (None, kind) | (kind, None) => kind,
@@ -420,8 +420,8 @@ mod tests {
     use super::*;
     use crate::workload::testing::health_checks;
 
-    /// The result for a file that contains `bytes`: the records, or the error with the file called
-    /// `FILE`.
+    /// Returns the result for a file that contains `bytes`: the records, or the error with the file
+    /// called `FILE`.
     fn read(bytes: &[u8]) -> Result<CsvRecords, String> {
         read_by(None, bytes)
     }

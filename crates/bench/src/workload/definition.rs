@@ -90,7 +90,7 @@ fn plain<S: Serializer>(weight: &f64, into: S) -> Result<S::Ok, S::Error> {
 }
 
 impl Mix {
-    /// Each weight by its key, in words of the report.
+    /// Returns each weight by its key, in words of the report.
     pub(super) fn weights(&self) -> [(&'static str, &'static str, f64); 7] {
         [
             ("read", "reads", self.read),
@@ -103,7 +103,7 @@ impl Mix {
         ]
     }
 
-    /// The sum of the weights.
+    /// Returns the sum of the weights.
     pub(super) fn sum(&self) -> f64 {
         self.weights().iter().map(|(.., weight)| weight).sum()
     }
@@ -170,7 +170,7 @@ pub enum RequestDistribution {
 }
 
 impl RequestDistribution {
-    /// The word for files and reports.
+    /// Returns the word for files and reports.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Uniform => "uniform",
@@ -353,8 +353,8 @@ pub enum Pause {
 }
 
 impl Definition {
-    /// The name of the stores that its data is in: those of YCSB, if its records are the same and
-    /// stay; else its own.
+    /// Returns the name of the stores that its data is in: those of YCSB, if its records are the
+    /// same and stay; else its own.
     pub(super) fn dataset(&self) -> &str {
         let own_skew = self.requests.distribution == RequestDistribution::Latest
             && self.requests.theta.is_some();

@@ -141,7 +141,7 @@ impl Definition {
         Ok(())
     }
 
-    /// The part of the records that is asked for.
+    /// Returns the part of the records that is asked for.
     fn check_part(&self) -> Result<(), Fault> {
         use RequestDistribution::{Exponential, Latest};
         let requests = &self.requests;

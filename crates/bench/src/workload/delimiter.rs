@@ -36,7 +36,7 @@ impl Delimiter {
         }
     }
 
-    /// The octet itself.
+    /// Returns the octet itself.
     #[must_use]
     pub fn octet(self) -> u8 {
         match self {
@@ -77,8 +77,8 @@ impl TryFrom<String> for Delimiter {
     }
 }
 
-/// The delimiter of `text`: the one in its first line or, if several are, the one by which the
-/// records below have as many fields as the header. The comma if there is none, for a single
+/// Returns the delimiter of `text`: the one in its first line or, if several are, the one by which
+/// the records below have as many fields as the header. The comma if there is none, for a single
 /// column.
 ///
 /// # Errors

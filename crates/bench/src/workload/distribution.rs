@@ -21,7 +21,8 @@ pub fn fnv(number: u64) -> u64 {
     hash.cast_signed().unsigned_abs()
 }
 
-/// A stream of random numbers that depends on `seed`, `name` and `place` and on nothing else.
+/// Returns a stream of random numbers that depends on `seed`, `name` and `place` and on nothing
+/// else.
 pub fn stream(seed: u64, name: &str, place: &[u64]) -> SmallRng {
     let name = name.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, octet| {
         (hash ^ u64::from(octet)).wrapping_mul(1_099_511_628_211)
@@ -94,7 +95,7 @@ impl Zipfian {
         }
     }
 
-    /// The rank that belongs to `u`, uniform in [0, 1): below the number of items.
+    /// Returns the rank that belongs to `u`, uniform in [0, 1): below the number of items.
     #[inline]
     pub fn rank(&self, u: f64) -> u64 {
         let uz = u * self.zetan;
@@ -115,8 +116,8 @@ fn zeta(from: u64, to: u64, theta: f64, sum: f64) -> f64 {
     (from..to).fold(sum, |sum, i| sum + 1.0 / ((i + 1) as f64).powf(theta))
 }
 
-/// The sum of the terms `1` to `items^-theta`, of which those beyond the first are not added one by
-/// one.
+/// Returns the sum of the terms `1` to `items^-theta`, of which those beyond the first are not
+/// added one by one.
 ///
 /// Source: the formula of Euler and Maclaurin, whose next term is below 1e-19 here.
 fn zeta_of_many(items: u64, theta: f64) -> f64 {
@@ -262,7 +263,7 @@ impl AcknowledgedCounter {
         }
     }
 
-    /// A number that no other caller has.
+    /// Returns a number that no other caller has.
     pub fn take(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
@@ -297,8 +298,8 @@ mod tests {
         stream(7, "test", &[])
     }
 
-    /// The share of draws below `rank`, from the formula of the drawing solved for `u`. `items` are
-    /// drawn from; `first` were there at the beginning; `zetan` is summed over `items`.
+    /// Returns the share of draws below `rank`, from the formula of the drawing solved for `u`.
+    /// `items` are drawn from; `first` were there at the beginning; `zetan` is summed over `items`.
     fn share_below(rank: u64, items: u64, first: u64, zetan: f64) -> f64 {
         let (n, zeta2) = (items as f64, 1.0 + 0.5_f64.powf(0.99));
         let eta = (1.0 - (2.0 / first as f64).powf(0.01)) / (1.0 - zeta2 / zetan);

@@ -92,8 +92,8 @@ pub enum FileError {
     },
 }
 
-/// The name of a property, if it can be one: in a file that holds something else, the name is a
-/// line of that.
+/// Returns the name of a property, if it can be one: in a file that holds something else, the name
+/// is a line of that.
 fn shown_property(name: &str) -> String {
     let is_name =
         name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphabetic() || "._-".contains(c));

@@ -58,7 +58,7 @@ impl Lengths {
         }
     }
 
-    /// The longest there can be.
+    /// Returns the longest there can be.
     pub(super) fn most(&self) -> u64 {
         match self {
             Self::Constant(most)
@@ -68,7 +68,7 @@ impl Lengths {
         }
     }
 
-    /// The mean; of a zipfian that of many draws.
+    /// Returns the mean; of a zipfian that of many draws.
     pub(super) fn mean(&self) -> f64 {
         const DRAWS: u32 = 10_000;
         match self {

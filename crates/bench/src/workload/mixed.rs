@@ -105,7 +105,7 @@ pub(super) fn make(
     }))
 }
 
-/// The part of `loaded` records that `definition` asks for; none where that is all of them.
+/// Returns the part of `loaded` records that `definition` asks for; none where that is all of them.
 fn part(definition: &Definition, loaded: u64) -> Result<Option<Asked>, Error> {
     let (first, records) =
         (definition.requests.first_record.unwrap_or(0), definition.requests.records);

@@ -101,19 +101,19 @@ impl MixedClient {
         }
     }
 
-    /// The same, where records are deleted: each of `places` holds one, and so many are never
-    /// deleted.
+    /// Returns the same, where records are deleted: each of `places` holds one, and so many are
+    /// never deleted.
     pub(super) fn with_places(self, places: Option<u64>, never_deleted: u64) -> Self {
         Self { places, never_deleted, ..self }
     }
 
-    /// The same, which asks for a `part` of the records only.
+    /// Returns the same, which asks for a `part` of the records only.
     pub(super) fn within(self, part: Option<Asked>) -> Self {
         Self { part, ..self }
     }
 }
 
-/// The ends of the operations' shares, those that come at all.
+/// Returns the ends of the operations' shares, those that come at all.
 fn shares(definition: &Definition) -> Vec<(f64, Operation)> {
     let mix = &definition.mix;
     let sum = mix.sum();

@@ -55,14 +55,14 @@ pub(super) struct Growth {
 }
 
 impl Growth {
-    /// The number of the oldest record that is there.
+    /// Returns the number of the oldest record that is there.
     #[inline]
     pub(super) fn oldest(&self) -> u64 {
         self.deleted.load(Ordering::Acquire)
     }
 
-    /// The number of the oldest record, which from now on nobody asks for; none if only `left`
-    /// records would be left.
+    /// Returns the number of the oldest record, which from now on nobody asks for; none if only
+    /// `left` records would be left.
     pub(super) fn take_oldest(&self, left: u64) -> Option<u64> {
         let next =
             |oldest: u64| (oldest + left < self.counter.acknowledged()).then_some(oldest + 1);
@@ -118,7 +118,7 @@ impl DataSet {
         Ok(())
     }
 
-    /// The distribution of requests for the latest records of `growth` as it is now.
+    /// Returns the distribution of requests for the latest records of `growth` as it is now.
     pub(super) fn latest(&self, growth: &Growth) -> Latest {
         let mut latest = growth.latest.lock().expect("no code that holds this lock panics");
         let loaded = || self.latest.get().expect("made with the workload").clone();
@@ -146,8 +146,8 @@ impl DataSet {
         self.variants.lock().expect("no code that holds this lock panics").remove(&variant);
     }
 
-    /// The numbers of the records in the order of their keys; none of so many that sorting them
-    /// would take long.
+    /// Returns the numbers of the records in the order of their keys; none of so many that sorting
+    /// them would take long.
     fn sorted(&self) -> Option<&[u32]> {
         const MOST: u64 = 4_000_000;
         let make = || {
@@ -201,7 +201,7 @@ impl DataSet {
     }
 }
 
-/// The records of `definition`: fields of its own, or those of the comparison.
+/// Returns the records of `definition`: fields of its own, or those of the comparison.
 fn records(definition: &Definition, sources: &Sources) -> Result<Arc<Records>, Error> {
     let fields = &definition.fields;
     if fields.are_usual() {

@@ -91,18 +91,18 @@ static UNDER_SETTINGS: LazyLock<Vec<(Spec, Make)>> = LazyLock::new(|| {
     TABLE.iter().flat_map(under).collect()
 });
 
-/// The table of workloads, in the order of help and report, each under its usual setting.
+/// Returns the table of workloads, in the order of help and report, each under its usual setting.
 pub fn workloads() -> impl ExactSizeIterator<Item = &'static Spec> + Clone {
     TABLE.iter().map(|(spec, _)| spec)
 }
 
-/// Every workload under every setting that it can have: the table, then `a-cold`, `a-sync` and so
-/// on.
+/// Returns every workload under every setting that it can have: the table, then `a-cold`, `a-sync`
+/// and so on.
 pub fn under_every_setting() -> impl Iterator<Item = &'static Spec> + Clone {
     workloads().chain(UNDER_SETTINGS.iter().map(|(spec, _)| spec))
 }
 
-/// The names in the table, in its order.
+/// Returns the names in the table, in its order.
 pub fn names() -> Vec<&'static str> {
     workloads().map(|spec| spec.name).collect()
 }
@@ -126,7 +126,7 @@ pub fn find(name: &str, own: &[Definition]) -> Result<Spec, Error> {
     }
 }
 
-/// The one of `own` that `name` means, and the setting that it means it under.
+/// Returns the one of `own` that `name` means, and the setting that it means it under.
 fn of_own<'a>(name: &str, own: &'a [Definition]) -> Option<(&'a Definition, Setting)> {
     own.iter().find_map(|definition| {
         let setting =

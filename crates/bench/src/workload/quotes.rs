@@ -30,7 +30,7 @@ enum At {
     Closed { opened: u64 },
 }
 
-/// The first flaw of `text`, if it has one.
+/// Returns the first flaw of `text`, if it has one.
 ///
 /// # Errors
 /// [`Stopped`], soon after `stop` is set.

@@ -46,8 +46,8 @@ impl Records {
         Self { fields: (0..count).map(field).collect(), source: Source::Drawn { seed, lengths } }
     }
 
-    /// The rows of a CSV file in UTF-8 or CP949 with a header line, repeated without end. The kind
-    /// of each column is inferred from all its values. The whole file is kept in memory.
+    /// Returns the rows of a CSV file in UTF-8 or CP949 with a header line, repeated without end.
+    /// The kind of each column is inferred from all its values. The whole file is kept in memory.
     ///
     /// - `delimiter`: what separates the fields; without it, what the file shows
     /// - `stop`: ends the reading once it is set
@@ -73,7 +73,7 @@ impl Records {
         }
     }
 
-    /// Name and kind of each field.
+    /// Returns the name and kind of each field.
     pub fn fields(&self) -> &[Field] {
         &self.fields
     }
@@ -122,7 +122,7 @@ impl Records {
         }
     }
 
-    /// Mean bytes of the values of a record.
+    /// Returns the mean bytes of the values of a record.
     pub fn mean_bytes(&self) -> f64 {
         match &self.source {
             Source::Drawn { lengths, .. } => self.fields.len() as f64 * lengths.mean(),

@@ -27,7 +27,7 @@ impl Setting {
     /// Every setting, the usual one first.
     pub const ALL: [Self; 3] = [Self::Warm, Self::Cold, Self::Sync];
 
-    /// The word for flags and reports.
+    /// Returns the word for flags and reports.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -47,7 +47,7 @@ impl Setting {
         }
     }
 
-    /// `name` under this setting: `c-cold`.
+    /// Returns `name` under this setting: `c-cold`.
     #[must_use]
     pub fn named(self, name: &str) -> String {
         match self {

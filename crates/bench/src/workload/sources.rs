@@ -44,7 +44,8 @@ impl<'a> Sources<'a> {
         self.watch.stop
     }
 
-    /// The one `T` of the stores called `place` in this comparison, made by `make` the first time.
+    /// Returns the one `T` of the stores called `place` in this comparison, made by `make` the
+    /// first time.
     pub(super) fn shared<T: Any + Send + Sync>(
         &self,
         place: &'static str,
@@ -67,7 +68,7 @@ impl<'a> Sources<'a> {
         Column::read(path, column, self.stop())
     }
 
-    /// The source of records that is asked for.
+    /// Returns the source of records that is asked for.
     pub(super) fn records(&self) -> Result<Arc<Records>, Error> {
         // the same records, whatever store they go to
         self.shared("", |sources| {

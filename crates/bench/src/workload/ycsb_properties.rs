@@ -274,8 +274,8 @@ impl Properties {
         ["insertstart", "insertcount"].iter().any(|name| self.get(name).is_some())
     }
 
-    /// The first record that is asked for and how many there are, where that is not all that are
-    /// loaded.
+    /// Returns the first record that is asked for and how many there are, where that is not all
+    /// that are loaded.
     fn part(&self) -> Result<(Option<u64>, Option<u64>), FileError> {
         let first: u64 = self.number("insertstart", 0)?;
         let count: Option<u64> = self.optional("insertcount")?;
@@ -400,7 +400,7 @@ impl Properties {
         }
     }
 
-    /// A fault of a definition in the words of the properties that it was made of.
+    /// Returns a fault of a definition in the words of the properties that it was made of.
     fn fault(&self, path: &Path, fault: Fault) -> FileError {
         let property =
             KNOWN.iter().find(|(_, key)| *key == fault.key).map(|(property, _)| *property);

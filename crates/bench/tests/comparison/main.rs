@@ -21,7 +21,7 @@ use sealstone_bench::study::plan::Plan;
 use sealstone_bench::study::point::{StudyError, StudyPoint};
 use serde_json::Value;
 
-/// A plan that takes about a second.
+/// Returns a plan that takes about a second.
 fn plan(dir: &Path, ciphers: &[&str], workloads: &[&str]) -> Plan {
     let list = |names: &[&str]| names.iter().map(|name| String::from(*name)).collect();
     Plan {

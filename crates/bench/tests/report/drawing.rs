@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::{at, drawings, fixtures, html, select, shapes, text, whole_text};
 
-/// The variant that each class of colour means on `page`, by its key.
+/// Returns the variant that each class of colour means on `page`, by its key.
 fn key(page: &Html) -> BTreeMap<String, String> {
     let entries = select(page, ".key > span:has(svg)");
     let entry = |entry: &ElementRef| {
@@ -21,7 +21,7 @@ fn key(page: &Html) -> BTreeMap<String, String> {
     entries.iter().map(entry).collect()
 }
 
-/// The colour of a shape, if it is one of a variant.
+/// Returns the colour of a shape, if it is one of a variant.
 fn ink<'a>(node: &roxmltree::Node<'a, '_>) -> Option<&'a str> {
     let classes = node.attribute("class")?;
     classes.split(' ').find(|class| class.starts_with("series-") || *class == "baseline")

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::{fixtures, html, shapes, whole_text};
 
-/// `text` without colour.
+/// Returns `text` without colour.
 fn uncoloured(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;

@@ -16,7 +16,7 @@ use super::Lanes;
 /// own inverse. An affine map is a `MATRIX` over GF(2), whose row for bit i of the result is byte
 /// 7 - i, and a `CONSTANT` (0 to 255) that is added.
 pub(crate) trait ByteLanes: Lanes {
-    /// `block` in every group.
+    /// Returns `block` in every group.
     fn splat_block(self, block: &[u8; 16]) -> Self::Vector;
 
     /// Lane i of each group from `a` where bit i of `A` is set, else from `b`.
@@ -24,9 +24,9 @@ pub(crate) trait ByteLanes: Lanes {
     /// Lane i of each group takes lane `from[i]`, less than 16.
     fn shuffle(self, v: Self::Vector, from: &[u8; 16]) -> Self::Vector;
 
-    /// The affine map.
+    /// Applies the affine map.
     fn affine<const MATRIX: u64, const CONSTANT: i32>(self, v: Self::Vector) -> Self::Vector;
-    /// The affine map after inversion.
+    /// Applies the affine map after inversion.
     fn invert_affine<const MATRIX: u64, const CONSTANT: i32>(self, v: Self::Vector)
     -> Self::Vector;
     /// Inversion after the affine map.
@@ -107,7 +107,7 @@ impl Nibbles {
     const AES: (u64, u8) = (0xf1e3_c78f_1f3e_7cf8, 0x63);
     const AES_UNDONE: (u64, u8) = (0xa449_9225_4a94_2952, 0x05);
 
-    /// The map alone.
+    /// Applies the map alone.
     pub(super) const fn affine(matrix: u64, constant: i32) -> Self {
         Self::composed((matrix, constant as u8), (IDENTITY, 0))
     }

@@ -68,7 +68,7 @@ pub struct Generation {
 }
 
 impl Generation {
-    /// The one of this process.
+    /// Returns the one of this process.
     #[must_use]
     pub fn current() -> Self {
         let process = if arena::notices_forks() { 0 } else { std::process::id() };
@@ -141,7 +141,7 @@ impl<T> Protected<T> {
         Self { value: place, generation, owns: PhantomData }
     }
 
-    /// Room for a value, and the process that it is taken in.
+    /// Returns room for a value, and the process that it is taken in.
     #[inline]
     fn place() -> (NonNull<T>, u32) {
         const { assert!(size_of::<T>() <= arena::SLOT_BYTES_MAX && align_of::<T>() <= 4096) };
@@ -151,7 +151,8 @@ impl<T> Protected<T> {
 }
 
 impl<T: ?Sized> Protected<T> {
-    /// The same as a trait object: `key.unsize(|key| key)` where the result's type is known.
+    /// Returns the same as a trait object: `key.unsize(|key| key)` where the result's type is
+    /// known.
     ///
     /// # Panics
     /// If `coerce` returns another value than it is given.

@@ -12,7 +12,7 @@ use super::{Logic, Words};
 pub(crate) struct Portable;
 
 impl Portable {
-    /// The name of the backend.
+    /// Returns the name of the backend.
     pub(crate) fn name(self) -> &'static str {
         "portable"
     }

@@ -14,12 +14,12 @@ pub(crate) trait Products: AesLanes {
     /// True if the CPU has such products.
     const QUICK: bool = false;
 
-    /// `number` in the first half, zero in the second.
+    /// Returns `number` in the first half, zero in the second.
     #[inline(always)]
     fn number(self, number: u64) -> Self::Vector {
         self.first(&u128::from(number).to_le_bytes())
     }
-    /// The first half.
+    /// Returns the first half.
     #[inline(always)]
     fn to_number(self, v: Self::Vector) -> u64 {
         u128::from_le_bytes(self.to_block(v)) as u64
@@ -48,13 +48,13 @@ pub(crate) trait OneBlock: AesLanes {
     /// The lanes that hold one block.
     type Lanes: Products;
 
-    /// The instructions for a single block.
+    /// Returns the instructions for a single block.
     fn one_block(self) -> Self::Lanes;
 }
 
 const LOWER_52: u64 = (1 << 52) - 1;
 
-/// The product of the lower 52 bits.
+/// Returns the product of the lower 52 bits.
 #[inline(always)]
 fn product(a: u64, b: u64) -> u128 {
     u128::from(a & LOWER_52) * u128::from(b & LOWER_52)

@@ -3,7 +3,7 @@
 //!
 //! Not here: what is measured with it ([`crate::speed`]).
 
-/// The counter now.
+/// Returns the counter now.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) fn ticks() -> Option<u64> {
@@ -12,7 +12,7 @@ pub(crate) fn ticks() -> Option<u64> {
     Some(unsafe { core::arch::x86_64::_rdtsc() })
 }
 
-/// The counter now: none on this architecture.
+/// Returns the counter now: none on this architecture.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn ticks() -> Option<u64> {
     None

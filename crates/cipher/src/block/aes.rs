@@ -158,7 +158,7 @@ mod tests {
         (0..bytes).map(|i| (i * 167 + i / 256).to_le_bytes()[0] ^ seed.wrapping_mul(59)).collect()
     }
 
-    /// A counter block whose last 32 bits are `count`.
+    /// Returns a counter block whose last 32 bits are `count`.
     fn counter(count: u32) -> [u8; 16] {
         let mut counter = *pattern(3, 16).first_chunk().unwrap();
         *counter.last_chunk_mut().unwrap() = count.to_be_bytes();

@@ -134,7 +134,7 @@ pub(crate) fn aria_block(
     ))
 }
 
-/// The number of rounds under `key` (RFC 5794, 2.2).
+/// Returns the number of rounds under `key` (RFC 5794, 2.2).
 fn rounds(key: &[u8]) -> Result<usize, Error> {
     match key.len() {
         16 => Ok(12),
@@ -151,8 +151,8 @@ mod tests {
     use super::*;
     use crate::testing::bytes;
 
-    /// The `aria` crate, which shares no code with this one: one block at a time, S-boxes in
-    /// tables.
+    /// Returns the `aria` crate, which shares no code with this one: one block at a time, S-boxes
+    /// in tables.
     fn reference(key: &[u8]) -> impl Fn([u8; 16]) -> [u8; 16] {
         let short = aria::Aria128::new_from_slice(key).ok();
         let middle = aria::Aria192::new_from_slice(key).ok();

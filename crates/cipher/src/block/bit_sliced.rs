@@ -33,7 +33,7 @@ fn exchange<W: Words, const N: i32>(words: W, state: &mut State<W>, a: usize, b:
     state[a] = words.xor(state[a], words.shift_left::<N>(difference));
 }
 
-/// The linear map of each byte whose row i is byte i of `ROWS`.
+/// Returns the linear map of each byte whose row i is byte i of `ROWS`.
 #[inline(always)]
 pub(super) fn linear<W: Words, const ROWS: u64>(words: W, x: &State<W>) -> State<W> {
     macro_rules! each_row {

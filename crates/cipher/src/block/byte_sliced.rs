@@ -24,7 +24,8 @@ pub(super) struct ByteSliced<L, C> {
     pub(super) cipher: C,
 }
 
-/// Block numbers as the bytes of a set lie, such that [`to_memory`] gives blocks in order.
+/// Returns the block numbers as the bytes of a set lie, such that [`to_memory`] gives blocks in
+/// order.
 const fn block_numbers(groups: usize) -> [u8; 64] {
     let mut numbers = [0; 64];
     let mut byte = 0;

@@ -109,7 +109,7 @@ struct Hight {
     keys: [[u32; 4]; ROUNDS],
 }
 
-/// `byte` in each byte of a word.
+/// Returns `byte` in each byte of a word.
 fn four_times(byte: u8) -> u32 {
     u32::from_ne_bytes([byte; 4])
 }

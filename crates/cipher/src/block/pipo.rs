@@ -167,7 +167,7 @@ fn add<L: Lanes>(lanes: L, x: [L::Vector; 8], key: &[u32; 8]) -> [L::Vector; 8] 
     ]
 }
 
-/// The R-layer.
+/// Applies the R-layer.
 #[inline(always)]
 fn rotate<L: Lanes>(lanes: L, [x0, x1, x2, x3, x4, x5, x6, x7]: [L::Vector; 8]) -> [L::Vector; 8] {
     [
@@ -199,8 +199,8 @@ fn rotate_back<L: Lanes>(
     ]
 }
 
-/// The S-layer (paper, figure 3): S-boxes of five and of three bits, joined, and one of five bits
-/// again.
+/// Applies the S-layer (paper, figure 3): S-boxes of five and of three bits, joined, and one of
+/// five bits again.
 #[inline(always)]
 fn substitute<L: Lanes>(lanes: L, x: [L::Vector; 8]) -> [L::Vector; 8] {
     let [mut x0, mut x1, mut x2, mut x3, mut x4, mut x5, mut x6, mut x7] = x;

@@ -115,7 +115,7 @@ const BATCH_BYTES: usize = 4096;
 /// From how many bytes on a pass of the circuits takes no longer than look-ups.
 const CIRCUIT_BYTES_MIN: usize = 2048;
 
-/// The circuits, and look-ups in vectors for short messages.
+/// Returns the circuits, and look-ups in vectors for short messages.
 fn by_length<T: ?Sized>(short: Protected<T>, long: Protected<T>) -> Protected<ByLength<T>> {
     Protected::with(|| ByLength {
         short,

@@ -104,7 +104,7 @@ impl<L: Lanes> WordCipher<L> for Toy {
     }
 }
 
-/// The cipher once more, for one block.
+/// Returns the cipher once more, for one block.
 fn reference(key: &[u8]) -> EncryptBlock {
     let keys = round_keys(key.try_into().expect("16 bytes of key"));
     Box::new(move |block| {

@@ -30,7 +30,8 @@ pub(super) struct WordSliced<L, C> {
     pub(super) cipher: C,
 }
 
-/// Block numbers as the words of a set lie: word j of group g is that of block j * groups + g.
+/// Returns the block numbers as the words of a set lie: word j of group g is that of block j *
+/// groups + g.
 const fn block_numbers(groups: usize) -> [u8; 64] {
     let mut numbers = [0; 64];
     let mut word = 0;
@@ -131,7 +132,7 @@ impl<L: Lanes> Counter<L> {
         Self { prefix, next: u32::from_be_bytes(words[3]) }
     }
 
-    /// Key stream of the next `M` sets, in the order of memory.
+    /// Returns the key stream of the next `M` sets, in the order of memory.
     #[inline(always)]
     fn keystream<C: WordCipher<L>, const M: usize>(
         &mut self,

@@ -22,7 +22,7 @@ impl<'a> Message<'a> {
         (self.data.len() + self.tail.len() + LENGTH_BYTES) / HASH_BLOCK_BYTES + 1
     }
 
-    /// The blocks that lie whole in the first part.
+    /// Returns the blocks that lie whole in the first part.
     #[inline(always)]
     pub(super) fn whole(&self) -> &'a [[u8; HASH_BLOCK_BYTES]] {
         self.data.as_chunks().0

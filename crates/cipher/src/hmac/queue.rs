@@ -54,7 +54,7 @@ impl<'a> Queue<'a> {
         self.places.len()
     }
 
-    /// The first `count`, or all, and the others.
+    /// Returns the first `count`, or all, and the others.
     #[inline(always)]
     pub(super) fn split_at(self, count: usize) -> (Self, Self) {
         let (first, rest) = self.places.split_at(count.min(self.places.len()));

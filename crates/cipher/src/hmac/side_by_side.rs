@@ -125,7 +125,7 @@ fn load<W: HashWords, H: Hash>(
     }
 }
 
-/// All bits for those of the messages from number `first` on that have a block `at`.
+/// Returns all bits for those of the messages from number `first` on that have a block `at`.
 #[inline(always)]
 fn going_on<W: HashWords>(words: W, queue: Queue<'_>, first: usize, at: usize) -> W::Word {
     let mut bits = [0; HASH_LANES_MAX];

@@ -72,7 +72,7 @@ fn work_in<H: Hash>(state: &mut State<u32>, block: &[u8; HASH_BLOCK_BYTES]) {
 
 /// A keyed hash function.
 pub(super) trait Tagging: Send + Sync {
-    /// Name of the backend.
+    /// Returns the name of the backend.
     fn backend(&self) -> &'static str;
 
     /// Writes the first bytes of its output over each of `messages`.

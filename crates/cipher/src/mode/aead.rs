@@ -24,13 +24,13 @@ pub struct Context<'a> {
 /// blocks the nonce is 12 bytes (SP 800-38D, 8.2.1). For 64-bit blocks it is 8 bytes, big-endian:
 /// the first counter block, so a message of n bytes uses up ceil(n / 8) consecutive nonces.
 pub trait Aead: Send + Sync {
-    /// Nonce length in bytes: 12 or 8.
+    /// Returns the nonce length in bytes: 12 or 8.
     fn nonce_bytes(&self) -> usize;
 
     /// Returns the limits on what this key may protect. The caller counts.
     fn limits(&self) -> Limits;
 
-    /// Name of the backend that the block cipher uses, such as `avx512`.
+    /// Returns the name of the backend that the block cipher uses, such as `avx512`.
     fn backend(&self) -> &'static str;
 
     /// Encrypts `data` in place and returns the 16-byte tag over `associated` and the ciphertext.

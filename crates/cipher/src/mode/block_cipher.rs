@@ -42,7 +42,7 @@ pub(crate) enum SetKey {
 
 /// A keyed block cipher, both ways, that zeroes its key schedule on drop.
 pub(crate) trait BlockCipher<const BLOCK_BYTES: usize>: Send + Sync {
-    /// Name of the backend in use.
+    /// Returns the name of the backend in use.
     fn backend(&self) -> &'static str;
 
     /// Encrypts each of `blocks` in place. Independent blocks are handed over together, so that

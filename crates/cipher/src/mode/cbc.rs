@@ -40,12 +40,12 @@ impl Cbc {
         Self(blocks)
     }
 
-    /// Block length in bytes, and so the length of the iv: 8 or 16.
+    /// Returns the block length in bytes, and so the length of the iv: 8 or 16.
     pub fn block_bytes(&self) -> usize {
         self.0.block_bytes()
     }
 
-    /// Name of the backend that the block cipher uses, such as `avx512`.
+    /// Returns the name of the backend that the block cipher uses, such as `avx512`.
     pub fn backend(&self) -> &'static str {
         self.0.backend()
     }

@@ -48,18 +48,18 @@ impl Cmac {
         Ok(cmac)
     }
 
-    /// Length of a tag in bytes, that of a block: 8 or 16.
+    /// Returns the length of a tag in bytes, that of a block: 8 or 16.
     pub fn tag_bytes(&self) -> usize {
         self.blocks.block_bytes()
     }
 
-    /// Name of the backend that the block cipher uses, such as `avx512`.
+    /// Returns the name of the backend that the block cipher uses, such as `avx512`.
     pub fn backend(&self) -> &'static str {
         self.blocks.backend()
     }
 
-    /// The tag over `message` (any length): [`Cmac::tag_bytes`] bytes, of which a protocol may take
-    /// the first ones.
+    /// Returns the tag over `message` (any length): [`Cmac::tag_bytes`] bytes, of which a protocol
+    /// may take the first ones.
     ///
     /// Source: SP 800-38B, 6.2.
     pub fn mac(&self, message: &[u8]) -> Vec<u8> {

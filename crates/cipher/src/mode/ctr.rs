@@ -17,10 +17,10 @@ use crate::error::Error;
 /// blocks, 64 for 8-byte blocks. The caller owns uniqueness: under one key no counter block may
 /// encrypt two things.
 pub trait Ctr: Send + Sync {
-    /// Block length in bytes, and so the length of the initial counter block: 8 or 16.
+    /// Returns the block length in bytes, and so the length of the initial counter block: 8 or 16.
     fn block_bytes(&self) -> usize;
 
-    /// Name of the backend that the block cipher uses, such as `avx512`.
+    /// Returns the name of the backend that the block cipher uses, such as `avx512`.
     fn backend(&self) -> &'static str;
 
     /// XORs `data` (any length, in place) with the key stream, from byte `offset_bytes` of that
@@ -152,7 +152,8 @@ pub(crate) fn apply64(
     Ok(())
 }
 
-/// Length of the key stream from `counter` on until its last 32 bits are all used, in bytes.
+/// Returns the length of the key stream from `counter` on until its last 32 bits are all used, in
+/// bytes.
 fn bytes_until_carry(counter: &[u8; 16]) -> u64 {
     let low: &[u8; 4] = counter.last_chunk().expect("four of sixteen bytes");
     ((1 << 32) - u64::from(u32::from_be_bytes(*low))) * 16

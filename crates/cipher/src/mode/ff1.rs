@@ -92,7 +92,7 @@ struct Over<const N: usize> {
 }
 
 impl Ff1 {
-    /// The standard's mode, over a cipher of `standing`; `radix` is allowed.
+    /// Returns the standard's mode, over a cipher of `standing`; `radix` is allowed.
     pub(crate) fn over_128_bits(
         cipher: Protected<dyn BlockCipher<16>>,
         backend: Backend,
@@ -105,7 +105,7 @@ impl Ff1 {
         Self::new(Keyed::Block128(Over { cipher, steps, heads }), standing, radix, domain)
     }
 
-    /// The experimental construction; `radix` is allowed.
+    /// Returns the experimental construction; `radix` is allowed.
     pub(crate) fn over_64_bits(
         cipher: Protected<dyn BlockCipher<8>>,
         backend: Backend,
@@ -139,7 +139,7 @@ impl Ff1 {
         self.radix.value
     }
 
-    /// The lengths that values may have, in numerals.
+    /// Returns the lengths that values may have, in numerals.
     pub fn lengths(&self) -> RangeInclusive<usize> {
         self.length_min..=LENGTH_MAX
     }
@@ -150,7 +150,7 @@ impl Ff1 {
         self.standing
     }
 
-    /// Name of the backend that the block cipher uses, such as `avx512`.
+    /// Returns the name of the backend that the block cipher uses, such as `avx512`.
     pub fn backend(&self) -> &'static str {
         match &self.cipher {
             Keyed::Block128(over) => over.cipher.backend(),

@@ -70,7 +70,8 @@ impl Drop for Stream {
     }
 }
 
-/// The first counter block: it masks the tag, data starts with the next one (SP 800-38D, 7.1).
+/// Returns the first counter block: it masks the tag, data starts with the next one (SP 800-38D,
+/// 7.1).
 ///
 /// # Errors
 /// `Error::NonceLength`, `Error::MessageTooLong`.
@@ -120,7 +121,7 @@ impl Gcm {
         Self { cipher, ghash, limits }
     }
 
-    /// The same as an AEAD.
+    /// Returns the same as an AEAD.
     pub(crate) fn protected(
         limits: Limits,
         cipher: Protected<dyn Counter128>,

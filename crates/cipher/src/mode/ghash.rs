@@ -219,7 +219,7 @@ pub(crate) struct Products<L: AesLanes> {
 }
 
 impl<L: AesLanes> Products<L> {
-    /// The empty sum.
+    /// Returns the empty sum.
     #[inline(always)]
     pub(crate) fn zero(lanes: L) -> Self {
         Self { low: lanes.zero(), both: lanes.zero(), high: lanes.zero() }
@@ -259,7 +259,7 @@ impl<L: AesLanes> Products<L> {
         lanes.xor(high, twice)
     }
 
-    /// The hash: all lanes reduced and added, in the first lane.
+    /// Returns the hash: all lanes reduced and added, in the first lane.
     #[inline(always)]
     pub(crate) fn hash(self, lanes: L) -> L::Vector {
         lanes.fold(self.reduce(lanes))
@@ -491,7 +491,7 @@ pub(crate) mod reference {
 mod tests {
     use super::*;
 
-    /// A splitmix64 stream: repeatable, and good enough to fill buffers.
+    /// Returns a splitmix64 stream: repeatable, and good enough to fill buffers.
     fn bytes(seed: u64, n: usize) -> Vec<u8> {
         let mut state = seed;
         let mut out = Vec::with_capacity(n + 8);

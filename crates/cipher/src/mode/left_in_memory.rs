@@ -113,8 +113,8 @@ fn each_piece(memory: Memory, bytes: usize, step: usize, mut look: impl FnMut(&[
     buffer.zeroize();
 }
 
-/// The pieces of the memory for keys that are nothing else by accident: those of many different
-/// bytes.
+/// Returns the pieces of the memory for keys that are nothing else by accident: those of many
+/// different bytes.
 fn key_pieces() -> Vec<u64> {
     let mut pieces = Vec::new();
     each_piece(Memory::ForKeys, PIECE, 16, |piece| {
@@ -139,8 +139,8 @@ fn found(
     (pieces, names)
 }
 
-/// Digest and name of the secrets of every cipher with GCM, made in a child: their making leaves
-/// them in memory.
+/// Returns the digest and name of the secrets of every cipher with GCM, made in a child: their
+/// making leaves them in memory.
 fn known_secrets() -> HashMap<u64, String> {
     let path = std::env::temp_dir().join(format!("sealstone-secrets-{}", std::process::id()));
     in_child(WAYS[0], || {
@@ -211,7 +211,7 @@ fn key_schedules_lie_in_the_memory_for_keys_alone() {
     });
 }
 
-/// A copy of what is kept of a key.
+/// Returns a copy of what is kept of a key.
 fn keyed_bytes(keyed: &Protected<dyn Aead>) -> Vec<u8> {
     let (start, bytes) = ((&raw const **keyed).addr(), size_of_val(&**keyed));
     let mut copy = vec![0; bytes];

@@ -31,8 +31,8 @@ fn dot(a: u128, b: u128) -> u128 {
     })
 }
 
-/// The key itself, the key of the hash in every form it is used in, and its powers; of AES round
-/// keys and what masks the tags.
+/// Returns the key itself, the key of the hash in every form it is used in, and its powers; of AES
+/// round keys and what masks the tags.
 pub(super) fn secrets(cipher: &'static Cipher, key: &[u8]) -> Vec<Secret> {
     let portable = blocks(cipher, key, Backend::by_name("portable").unwrap()).unwrap();
     let encrypted = |mut block: [u8; 16]| {

@@ -110,7 +110,7 @@ struct Values<'a> {
 }
 
 impl Values<'_> {
-    /// `count` numerals, all kinds of them.
+    /// Returns `count` numerals, all kinds of them.
     fn numerals(&self, label: &str, count: usize) -> Vec<u16> {
         let random = bytes(label, 4 * count);
         let random = random

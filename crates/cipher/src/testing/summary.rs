@@ -20,7 +20,7 @@ pub struct Summary {
     pub not_offered: Vec<String>,
 }
 
-/// The key of `vector` at the length the row offers.
+/// Returns the key of `vector` at the length the row offers.
 pub(super) fn offered_key(
     cipher: &Cipher,
     vector: &Vector,

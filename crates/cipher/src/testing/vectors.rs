@@ -97,7 +97,7 @@ pub struct Vector {
     pub case: Case,
 }
 
-/// The vectors for `cipher` in the files that its row names, in their order.
+/// Returns the vectors for `cipher` in the files that its row names, in their order.
 ///
 /// # Panics
 /// If a file is malformed.
@@ -111,7 +111,7 @@ pub fn vectors_of(cipher: &Cipher) -> impl Iterator<Item = &'static Vector> {
         .filter(move |vector| vector.cipher == name)
 }
 
-/// The vectors for `mac` in the file that its row names, in their order.
+/// Returns the vectors for `mac` in the file that its row names, in their order.
 ///
 /// # Panics
 /// If the file is malformed.
@@ -120,7 +120,7 @@ pub fn vectors_of_mac(mac: &Mac) -> impl Iterator<Item = &'static Vector> {
     read(file, text).iter().filter(move |vector| vector.cipher == name)
 }
 
-/// The vectors of a file, parsed once.
+/// Returns the vectors of a file, parsed once.
 fn read(file: &'static str, text: &'static str) -> &'static [Vector] {
     static READ: Mutex<BTreeMap<&str, &[Vector]>> = Mutex::new(BTreeMap::new());
     // A malformed file panics here, and the test that asked first fails; others may go on.

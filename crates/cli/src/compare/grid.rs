@@ -54,8 +54,8 @@ pub(crate) struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    /// The `points` of a study whose settings are `plan`. One that a store cannot have is left out,
-    /// with a word, as long as there are others.
+    /// Returns the `points` of a study whose settings are `plan`. One that a store cannot have is
+    /// left out, with a word, as long as there are others.
     ///
     /// # Errors
     /// Why the first point cannot be had, if none can.

@@ -75,7 +75,7 @@ impl ResultsDir {
         Ok(Self { path: path.to_owned(), is_new, _lock: lock })
     }
 
-    /// The directory, if this run made it.
+    /// Returns the directory, if this run made it.
     pub(crate) fn made(&self) -> Option<&Path> {
         self.is_new.then_some(&self.path)
     }
@@ -90,7 +90,7 @@ impl Drop for ResultsDir {
     }
 }
 
-/// The first of the files of an earlier run that `dir` has.
+/// Returns the first of the files of an earlier run that `dir` has.
 fn kept(dir: &Path) -> Option<&'static str> {
     RESULTS.into_iter().find(|name| dir.join(name).symlink_metadata().is_ok())
 }

@@ -23,7 +23,7 @@ pub(crate) fn adds(flags: &CompareFlags, earlier: &Comparison) -> bool {
         || flags.rounds.is_some_and(|rounds| !is_said_again(rounds))
 }
 
-/// The plan of the run whose results are in `dir`, and these results.
+/// Returns the plan of the run whose results are in `dir`, and these results.
 ///
 /// # Errors
 /// No results there; a flag that differs from what the run had, another machine or version; a

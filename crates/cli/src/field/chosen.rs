@@ -23,7 +23,7 @@ use crate::flags::{ColumnFlags, FieldColumns, FieldLayout};
 /// Number of bytes of a file that are examined to see how it is written.
 const LOOK_BYTES: u64 = 64 << 10;
 
-/// The table of `file` that the flags describe; `keys` may know the cipher.
+/// Returns the table of `file` that the flags describe; `keys` may know the cipher.
 pub(crate) fn of_file(
     flags: &FieldColumns,
     file: &Path,
@@ -38,7 +38,7 @@ pub(crate) fn of_file(
     }
 }
 
-/// The table `name` that the flags describe; without a name the only one of the policy.
+/// Returns the table `name` that the flags describe; without a name the only one of the policy.
 pub(crate) fn table(
     flags: &ColumnFlags,
     name: Option<&str>,
@@ -70,7 +70,7 @@ fn described(
     Ok(Table::new(name.unwrap_or_default(), cipher(flags.cipher.as_deref(), keys)?, columns)?)
 }
 
-/// The cipher that is named, or the key's, or the usual one.
+/// Returns the cipher that is named, or the key's, or the usual one.
 fn cipher(named: Option<&str>, keys: Option<&dyn KeySource>) -> anyhow::Result<&'static Cipher> {
     let known = match keys {
         Some(keys) => source::cipher(named, keys)?,
@@ -79,7 +79,7 @@ fn cipher(named: Option<&str>, keys: Option<&dyn KeySource>) -> anyhow::Result<&
     Ok(known.map_or_else(|| registry::cipher(DEFAULT_CIPHER), Ok)?)
 }
 
-/// The columns of `--column`, with what the other flags say of each.
+/// Returns the columns of `--column`, with what the other flags say of each.
 fn columns(flags: &ColumnFlags) -> anyhow::Result<Vec<Column>> {
     let names: Vec<&str> =
         flags.columns.iter().map(|spec| spec.split('=').next().unwrap_or_default()).collect();

@@ -32,7 +32,7 @@ pub(super) struct ComputedColumn {
 }
 
 impl Computed {
-    /// The lines for the user, about a file of `rows` rows.
+    /// Returns the lines for the user, about a file of `rows` rows.
     pub(super) fn text(&self, rows: u64) -> String {
         let (mut text, device) = (String::new(), &self.name);
         for ComputedColumn { name, device_values, cpu_values } in &self.columns {

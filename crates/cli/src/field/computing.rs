@@ -35,7 +35,7 @@ impl Computing {
         Ok(Self::Cpu)
     }
 
-    /// A cipher for each column of `table`.
+    /// Returns a cipher for each column of `table`.
     pub(super) fn ciphers(
         &self,
         table: &Table,

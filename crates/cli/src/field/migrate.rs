@@ -145,7 +145,8 @@ fn forget(flags: &FieldMigrateFlags) -> anyhow::Result<Answer> {
     migrated::forgotten(name, &place, &forgotten, flags.json)
 }
 
-/// The name that values of the table `table` are bound to: its own, without that of its schema.
+/// Returns the name that values of the table `table` are bound to: its own, without that of its
+/// schema.
 fn bound_name(table: &str) -> &str {
     table.rsplit_once('.').map_or(table, |(_, name)| name)
 }
@@ -195,7 +196,7 @@ pub(super) fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
     migrated::checked(name, &server.place(), &table, &checked, flags.json)
 }
 
-/// The name of the key that `spec` stands for, if that shows without asking anybody.
+/// Returns the name of the key that `spec` stands for, if that shows without asking anybody.
 fn key_id(spec: &str) -> anyhow::Result<Option<String>> {
     if source::is_kmip(spec) {
         return Ok(None);
@@ -203,7 +204,7 @@ fn key_id(spec: &str) -> anyhow::Result<Option<String>> {
     Ok(Some(KeyFile::inspect(spec)?.id))
 }
 
-/// A connection to the server at `address`, for the table `name`.
+/// Returns a connection to the server at `address`, for the table `name`.
 pub(super) fn connect(
     address: &str,
     name: &str,

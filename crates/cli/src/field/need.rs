@@ -91,7 +91,7 @@ fn read(path: &Path) -> anyhow::Result<Manifest> {
     Manifest::parse(&text, path).with_context(|| format!("manifest {}", path.display()))
 }
 
-/// The manifests below `dir`, and those of files that links there lead to.
+/// Returns the manifests below `dir`, and those of files that links there lead to.
 fn below(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut found = BTreeSet::new();
     let cannot = || format!("cannot read directory {}", dir.display());
@@ -107,14 +107,14 @@ fn below(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found.into_iter().collect())
 }
 
-/// The manifest beside the file that the link `path` leads to, if there is one.
+/// Returns the manifest beside the file that the link `path` leads to, if there is one.
 fn of_linked(path: &Path) -> Option<PathBuf> {
     let manifest = beside(&path.canonicalize().ok()?, manifest::ENDING);
     manifest.exists().then_some(manifest)
 }
 
-/// The files that the manifest `path` may be of: the one that it is beside, and if it is a link,
-/// the one that it leads to is beside.
+/// Returns the files that the manifest `path` may be of: the one that it is beside, and if it is a
+/// link, the one that it leads to is beside.
 fn sealed_by_any(path: &Path) -> Vec<PathBuf> {
     let linked = path.canonicalize().ok().filter(|_| path.is_symlink());
     [Some(path.to_owned()), linked]
@@ -124,13 +124,13 @@ fn sealed_by_any(path: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The file that the manifest `path` is beside, if it is named like one.
+/// Returns the file that the manifest `path` is beside, if it is named like one.
 fn sealed_by(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?.as_bytes().strip_suffix(manifest::ENDING.as_bytes())?;
     Some(path.with_file_name(OsStr::from_bytes(name)))
 }
 
-/// The manifest of the file `path`, or itself where it is one.
+/// Returns the manifest of the file `path`, or itself where it is one.
 fn manifest_of(path: &Path) -> anyhow::Result<PathBuf> {
     let beside = beside(path, manifest::ENDING);
     if beside.exists() {
@@ -164,8 +164,8 @@ struct Under {
     column: String,
 }
 
-/// The first authenticated value of `file` that is under `key`. Each names its own: rows that were
-/// added since may be under another one than the manifest says.
+/// Returns the first authenticated value of `file` that is under `key`. Each names its own: rows
+/// that were added since may be under another one than the manifest says.
 fn first_under(key: &KeyRef, manifest: &Manifest, file: &Path) -> anyhow::Result<Option<Under>> {
     let Table { name, cipher, columns, .. } = &manifest.table;
     let alone = |column: &Column| Column { tweak: Tweak::Column, index: None, ..column.clone() };

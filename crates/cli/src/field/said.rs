@@ -216,7 +216,7 @@ pub(super) struct CheckedColumn {
 }
 
 impl CheckedColumn {
-    /// The columns of `table`, for each what was `found`.
+    /// Returns the columns of `table`, for each what was `found`.
     pub(super) fn all(table: &Table, found: &[ColumnCount]) -> Vec<Self> {
         let column = |(column, found): (Column, &ColumnCount)| Self {
             column,
@@ -280,7 +280,7 @@ pub(super) fn columns_text(table: &Table, found: &[ColumnCount]) -> String {
     filled(columns, table, found, |row, _| row.to_vec())
 }
 
-/// The same of a table of which values are `sealed` already, so many of each column.
+/// Returns the same of a table of which values are `sealed` already, so many of each column.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(super) fn sealed_columns_text(
     table: &Table,
@@ -368,7 +368,7 @@ fn choices_text(choices: f64) -> String {
     if choices < 1e9 { format!("{choices:.0}") } else { format!("{choices:.1e}") }
 }
 
-/// The command that opens `file`.
+/// Returns the command that opens `file`.
 fn opening(file: &Path) -> String {
     format!("sealstone field open {} --key KEY --out FILE", quoted(file))
 }

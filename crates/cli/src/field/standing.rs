@@ -7,13 +7,13 @@ use sealstone_fields::policy::{Column, Table};
 
 use crate::flags::ApprovedName;
 
-/// The lists that `column` is on under `cipher`, its index values included.
+/// Returns the lists that `column` is on under `cipher`, its index values included.
 pub(super) fn approval(column: &Column, cipher: &Cipher) -> Approval {
     let modes = column.modes(cipher).into_iter().map(|mode| cipher.approval_in(mode));
     modes.reduce(Approval::and).unwrap_or(Approval::NONE)
 }
 
-/// The same in words: the lists, or why there is none.
+/// Returns the same in words: the lists, or why there is none.
 pub(super) fn words(column: &Column, cipher: &Cipher) -> String {
     let found = approval(column, cipher);
     let alone = Approval { fips: cipher.fips, kcmvp: cipher.kcmvp };

@@ -137,8 +137,8 @@ fn of_sealed_server(path: &str) -> Option<String> {
     }
 }
 
-/// `flag` with its values under `--help` alone, if it has many of them and each is no more than a
-/// name.
+/// Returns `flag` with its values under `--help` alone, if it has many of them and each is no more
+/// than a name.
 fn with_many_values_in_long_help(flag: Arg) -> Arg {
     let values = flag.get_possible_values();
     let shown: Vec<&str> =

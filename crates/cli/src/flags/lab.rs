@@ -127,7 +127,7 @@ impl Args for LabUp {
     }
 }
 
-/// The command that starts `server`.
+/// Returns the command that starts `server`.
 fn of_server(server: &Server) -> Command {
     let shown = server.options.iter().filter(|option| !option.help.is_empty());
     let command = Command::new(server.name).about(server.about).args(shown.map(flag));

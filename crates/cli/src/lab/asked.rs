@@ -31,7 +31,8 @@ pub(super) fn is_as_before(dir: &Path, flags: &LabUp) -> bool {
     flags.server.is_some_and(|server| asked.get(server.name) == Some(&words(flags)))
 }
 
-/// The settings in one line, the same for the same ones in another order. No flag takes a password.
+/// Returns the settings in one line, the same for the same ones in another order. No flag takes a
+/// password.
 fn words(flags: &LabUp) -> String {
     format!("{:?} {:?}", flags.settings, flags.sealing)
 }

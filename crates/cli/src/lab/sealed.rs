@@ -60,7 +60,7 @@ impl Sealed {
         }
     }
 
-    /// The files with something that is not sealed, where another part is.
+    /// Returns the files with something that is not sealed, where another part is.
     pub(super) fn open_files(&self) -> &[String] {
         match self {
             Self::Partly(files) => files,

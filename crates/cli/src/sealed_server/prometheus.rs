@@ -83,7 +83,7 @@ pub(super) fn text(server: &str, account: &Account) -> String {
     text
 }
 
-/// A label's value as the format has it.
+/// Returns a label's value as the format has it.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -58,7 +58,7 @@ pub(crate) fn run(
     Ok(if is_up { Answer::Done } else { Answer::Negative })
 }
 
-/// The guard of a tunnel that is not up.
+/// Returns the guard of a tunnel that is not up.
 fn guard_json(name: &str, guard: &Guard) -> serde_json::Value {
     json!({"name": name, "guard": GuardStatus::new(guard)})
 }

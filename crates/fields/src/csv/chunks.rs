@@ -45,7 +45,7 @@ impl<R: Read> Chunks<R> {
         }
     }
 
-    /// The next chunk, in the memory of `used`; none at the end.
+    /// Returns the next chunk, in the memory of `used`; none at the end.
     pub(super) fn next(&mut self, mut used: Vec<u8>) -> Result<Option<Chunk>, CsvError> {
         used.clear();
         used.append(&mut self.rest);

@@ -148,7 +148,8 @@ impl Pass<'_> {
         output.flush().map_err(CsvError::Write)
     }
 
-    /// The fields of the header in `first`, where the records begin, and the header of the output.
+    /// Returns the fields of the header in `first`, where the records begin, and the header of the
+    /// output.
     fn header(&self, first: &Chunk) -> Result<(Fields, usize, Vec<u8>), CsvError> {
         let data = &first.data[..];
         let mark = if data.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };

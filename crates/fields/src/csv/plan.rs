@@ -27,7 +27,7 @@ impl Header {
         Ok(Self { names: names.ok_or(CsvError::HeaderEncoding(layout.encoding.name()))? })
     }
 
-    /// The names in order.
+    /// Returns the names in order.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names

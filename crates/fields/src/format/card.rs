@@ -22,7 +22,7 @@ impl Card {
         self.first..count - self.last.max(1)
     }
 
-    /// The digits of `value` with `numerals` in their place.
+    /// Returns the digits of `value` with `numerals` in their place.
     fn replaced(&self, value: &str, numerals: &[u16]) -> Vec<u8> {
         let mut digits: Vec<u8> =
             value.bytes().filter(u8::is_ascii_digit).map(|digit| digit - b'0').collect();

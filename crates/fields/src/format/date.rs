@@ -39,7 +39,7 @@ impl Date {
     }
 }
 
-/// The day that `value` is the date of.
+/// Returns the day that `value` is the date of.
 fn day(value: &str) -> Result<Day, Misfit> {
     let length = value.chars().count();
     if length != 8 && length != 10 {

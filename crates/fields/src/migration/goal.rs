@@ -25,7 +25,7 @@ impl Goal {
         }
     }
 
-    /// The rows that it is about.
+    /// Returns the rows that it is about.
     pub(super) fn wanted(self) -> Wanted {
         match self {
             Self::Seal(_) => Wanted::Clear,

@@ -365,8 +365,8 @@ impl Reading {
         Self { wanted, after: None, rows: 0, is_over: false }
     }
 
-    /// The next batch; none at the end. `changed`: rows that were changed so far, for the error of
-    /// an early end.
+    /// Returns the next batch; none at the end. `changed`: rows that were changed so far, for the
+    /// error of an early end.
     pub(super) fn next(
         &mut self,
         server: &mut dyn TableServer,

@@ -109,7 +109,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The row that a server answered with.
+    /// Returns the row that a server answered with.
     ///
     /// - `values`: the key, a value for each of its `keys` columns; then, for each sealed column,
     ///   the value, the mark, `1` if the mark was set for this value, and what the row has in the
@@ -161,7 +161,7 @@ pub trait TableServer {
     /// What the server says.
     fn lock(&mut self) -> Result<Option<String>, ServerFailure>;
 
-    /// The tables of the database.
+    /// Returns the tables of the database.
     ///
     /// # Errors
     /// What the server says.
@@ -173,7 +173,7 @@ pub trait TableServer {
     /// What the server says.
     fn shape(&mut self) -> Result<Option<Shape>, ServerFailure>;
 
-    /// The statement that gives `column` room for `chars` characters.
+    /// Returns the statement that gives `column` room for `chars` characters.
     fn widening(&self, column: &str, chars: u64) -> String;
 
     /// Returns the state that was saved last; none if nothing was saved.
@@ -218,8 +218,8 @@ pub trait TableServer {
     /// What the server says.
     fn remove(&mut self, layout: &Layout) -> Result<(), ServerFailure>;
 
-    /// The names of what sealing adds to the table of this name, as far as they are there; none of
-    /// a table that is not there.
+    /// Returns the names of what sealing adds to the table of this name, as far as they are there;
+    /// none of a table that is not there.
     ///
     /// # Errors
     /// What the server says.
@@ -231,8 +231,8 @@ pub trait TableServer {
     /// What the server says.
     fn forget(&mut self) -> Result<(), ServerFailure>;
 
-    /// The next rows in the order of their keys, at most `limit`; fewer only at the end of the
-    /// table.
+    /// Returns the next rows in the order of their keys, at most `limit`; fewer only at the end of
+    /// the table.
     ///
     /// - `after`: the key before
     ///

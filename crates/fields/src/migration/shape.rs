@@ -87,7 +87,7 @@ pub struct ColumnLayout {
 }
 
 impl ColumnLayout {
-    /// The names of the columns that are beside it.
+    /// Returns the names of the columns that are beside it.
     pub fn added(&self) -> impl Iterator<Item = &String> {
         let index = self.index.as_ref().map(|(index, _)| index);
         [Some(&self.mark), Some(&self.digest), index].into_iter().flatten()

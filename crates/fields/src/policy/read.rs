@@ -156,7 +156,7 @@ impl ColumnReader<'_> {
         Ok(table)
     }
 
-    /// The columns below the key `columns` of `toml`.
+    /// Returns the columns below the key `columns` of `toml`.
     pub(crate) fn columns(&self, toml: &Toml, place: &str) -> Result<Vec<Column>, PolicyFileError> {
         let columns =
             self.table(toml, place, "columns")?.ok_or_else(|| self.missing(place, "columns"))?;
@@ -237,7 +237,7 @@ impl ColumnReader<'_> {
         }
     }
 
-    /// The text of `key`, if it is there.
+    /// Returns the text of `key`, if it is there.
     pub(crate) fn text(
         &self,
         toml: &Toml,
@@ -284,7 +284,7 @@ impl ColumnReader<'_> {
     }
 }
 
-/// `columns` as [`ColumnReader::columns`] reads them.
+/// Returns `columns` as [`ColumnReader::columns`] reads them.
 pub(crate) fn columns_text(columns: &[Column]) -> Toml {
     let text = |text: &str| Value::String(text.to_owned());
     let one = |column: &Column| {

@@ -50,7 +50,7 @@ struct Ahead {
     waiting: usize,
 }
 
-/// `rows` as they are stored.
+/// Returns `rows` as they are stored.
 fn sealed_rows<S: Store>(
     store: &Sealed<S>,
     table: &SealedTable,
@@ -76,7 +76,7 @@ struct SealedRows<'a, 'scope, 'env, S> {
 }
 
 impl<S: Store> SealedRows<'_, '_, '_, S> {
-    /// The next rows in the clear, none at the end.
+    /// Returns the next rows in the clear, none at the end.
     fn batch(&mut self) -> Vec<Row> {
         let mut batch = Vec::new();
         if !self.is_over {
@@ -117,7 +117,7 @@ impl<S: Store> SealedRows<'_, '_, '_, S> {
         }
     }
 
-    /// The next rows as they are stored, none at the end.
+    /// Returns the next rows as they are stored, none at the end.
     fn sealed(&mut self) -> Result<Vec<Row>, StoreError> {
         // a load of one batch needs no thread
         if !self.is_begun {

@@ -50,7 +50,7 @@ pub(super) struct Asked {
 }
 
 impl SealedTable {
-    /// `table`, with the columns of `policy`, each of which it has.
+    /// Returns `table`, with the columns of `policy`, each of which it has.
     ///
     /// # Errors
     /// As [`ColumnCipher::new`].
@@ -88,7 +88,7 @@ impl SealedTable {
         Ok(Self { clear: Arc::clone(table), stored, columns, places })
     }
 
-    /// The table as the store below has it.
+    /// Returns the table as the store below has it.
     #[must_use]
     pub fn stored(&self) -> &Arc<Table> {
         &self.stored
@@ -111,7 +111,7 @@ impl SealedTable {
         Asked { fields: asked, wanted: fields.len() }
     }
 
-    /// Each of `rows` as it is stored.
+    /// Returns each of `rows` as it is stored.
     pub(super) fn seal(&self, rows: &[KeyedRecord<'_>]) -> Result<Vec<Record>, StoreError> {
         for (_, record) in rows {
             if record.len() != self.clear.fields.len() {
@@ -164,7 +164,8 @@ impl SealedTable {
         misfits.into_iter().next().map_or(Ok(sealed), |misfit| Err(failed(misfit)))
     }
 
-    /// Each of `rows`, which have the fields that were `asked` for, as it was before it was sealed.
+    /// Returns each of `rows`, which have the fields that were `asked` for, as it was before it was
+    /// sealed.
     pub(super) fn open(
         &self,
         rows: &[KeyedRecord<'_>],
@@ -229,8 +230,8 @@ impl SealedTable {
             .any(|column| column.row.is_some_and(|row| changed(row) != changed(column.field)))
     }
 
-    /// `changes` of record `key` as they are stored; of several changes of a field the last one
-    /// counts.
+    /// Returns `changes` of record `key` as they are stored; of several changes of a field the last
+    /// one counts.
     pub(super) fn seal_changes(
         &self,
         key: &[u8],
@@ -280,7 +281,7 @@ impl SealedTable {
 }
 
 impl SealedColumn {
-    /// The index values of `rows`, which are in the clear, and text.
+    /// Returns the index values of `rows`, which are in the clear, and text.
     fn indexes(&self, rows: &[KeyedRecord<'_>]) -> Texts {
         let mut indexes = Texts::new();
         for (_, record) in rows {
@@ -294,7 +295,7 @@ impl SealedColumn {
     }
 }
 
-/// `values` as text; or which is none.
+/// Returns `values` as text; or which is none.
 fn texts<'a>(values: impl Iterator<Item = &'a [u8]>) -> Result<Vec<&'a str>, (usize, Misfit)> {
     let text = |(at, value)| {
         std::str::from_utf8(value).map_err(|_| (at, Misfit::Encoding { encoding: "UTF-8" }))
@@ -302,7 +303,7 @@ fn texts<'a>(values: impl Iterator<Item = &'a [u8]>) -> Result<Vec<&'a str>, (us
     values.enumerate().map(text).collect()
 }
 
-/// `key` for messages.
+/// Returns `key` for messages.
 fn shown(key: &[u8]) -> String {
     String::from_utf8_lossy(key).chars().take(60).collect()
 }

@@ -11,8 +11,8 @@ use crate::{KeyError, check_key_id};
 /// Longest name of a file that becomes part of a key's name, in bytes.
 const STEM_BYTES_MAX: usize = 40;
 
-/// The key files directly in `dir`, by name; other files are passed over. A key file needs no
-/// passphrase for this.
+/// Returns the key files directly in `dir`, by name; other files are passed over. A key file needs
+/// no passphrase for this.
 ///
 /// # Errors
 /// [`KeyError::Directory`]; [`KeyError::NoKeys`] for a directory without key files; what is wrong
@@ -48,8 +48,8 @@ pub fn in_directory(dir: &Path) -> Result<Vec<Summary>, KeyError> {
     Ok(keys)
 }
 
-/// A name for the key of the new key file `path`: the file's own name, and four random bytes so
-/// that two keys do not share a name by accident.
+/// Returns a name for the key of the new key file `path`: the file's own name, and four random
+/// bytes so that two keys do not share a name by accident.
 #[must_use]
 pub fn new_id(path: &Path) -> String {
     let stem =

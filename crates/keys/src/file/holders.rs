@@ -72,7 +72,7 @@ pub(super) struct Identity {
 }
 
 impl Holder {
-    /// A holder named `name` of the key file of key `id`, with a fresh pair of keys.
+    /// Returns a holder named `name` of the key file of key `id`, with a fresh pair of keys.
     ///
     /// # Errors
     /// [`KeyError::BadHolder`], [`KeyError::Random`].

@@ -70,7 +70,7 @@ fn sealer(key: &Secret, (purpose, context): Purpose<'_>) -> memory::Protected<dy
     aead(aes, own.as_slice(), Backend::auto()).expect("a key of the cipher's length")
 }
 
-/// `list` as one text that no other list has: each preceded by its length.
+/// Returns `list` as one text that no other list has: each preceded by its length.
 pub(super) fn parts(list: &[&[u8]]) -> Vec<u8> {
     let mut out = Vec::new();
     for part in list {

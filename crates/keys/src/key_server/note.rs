@@ -92,13 +92,13 @@ impl Note {
         Ok(Self { client, what, name, opened_in: Generation::current(), kept: Mutex::default() })
     }
 
-    /// Name and server, for messages: `orders-anchor on kms1.example:5696`.
+    /// Returns the name and server, for messages: `orders-anchor on kms1.example:5696`.
     #[must_use]
     pub fn describe(&self) -> String {
         format!("{} on {}", self.name, self.client.address().place())
     }
 
-    /// The text; `None` if there is no such object, or it was destroyed.
+    /// Returns the text; `None` if there is no such object, or it was destroyed.
     ///
     /// # Errors
     /// [`KmipError::Ambiguous`] if several objects have the name; [`KmipError::NoNote`] for an
@@ -161,7 +161,7 @@ impl Note {
         answer
     }
 
-    /// The text of the object that has the name as unique identifier or as name.
+    /// Returns the text of the object that has the name as unique identifier or as name.
     fn find(&self, connection: &mut Connection<'_>) -> Result<Option<Found>, KmipError> {
         if let Ok(found) = by_id(connection, &self.name)? {
             return self.text_of(connection, found.attributes).map(Some);
@@ -180,7 +180,7 @@ impl Note {
         found.pop().map(|one| self.text_of(connection, one)).transpose()
     }
 
-    /// The text of the object `id`, which had one before.
+    /// Returns the text of the object `id`, which had one before.
     fn at(&self, connection: &mut Connection<'_>, id: &str) -> Result<Found, KmipError> {
         match connection.call(&GetAttributes { id: id.to_owned() }) {
             Ok(attributes) => self.text_of(connection, attributes),
@@ -310,7 +310,7 @@ fn is_destroyed(attributes: &Attributes) -> bool {
     matches!(attributes.state, Some(State::DESTROYED | State::DESTROYED_COMPROMISED))
 }
 
-/// `cause` with what to do after it, which differs from what one would do about a key.
+/// Returns `cause` with what to do after it, which differs from what one would do about a key.
 fn advised(cause: KmipError) -> KmipError {
     match cause {
         KmipError::Uncertain { attempted, server, found, .. } => {
@@ -322,7 +322,7 @@ fn advised(cause: KmipError) -> KmipError {
     }
 }
 
-/// `text` in quotes, without what does not print, and not too long: for errors.
+/// Returns `text` in quotes, without what does not print, and not too long: for errors.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     let mut shown: String = text.chars().take(QUOTED_CHARS_MAX).collect();

@@ -72,7 +72,7 @@ impl KmipSource {
         Ok(Self { keyring, family, cipher, secrets, asking, opened_in })
     }
 
-    /// The secret of the object `id`, if it is kept.
+    /// Returns the secret of the object `id`, if it is kept.
     fn kept(&self, id: &str) -> Result<Option<Secret>, KeyError> {
         // a child does not have the secrets, nor, under TLS, its own connection
         self.opened_in.check()?;
@@ -80,7 +80,7 @@ impl KmipSource {
         secrets.get(id).map(Secret::duplicate).transpose()
     }
 
-    /// The key in all its versions, as they were when it was opened.
+    /// Returns the key in all its versions, as they were when it was opened.
     #[must_use]
     pub fn family(&self) -> &Family {
         &self.family
@@ -102,8 +102,8 @@ impl KeySource for KmipSource {
         Ok((key, secret))
     }
 
-    /// The secret of the object with the unique identifier `key.id`, got from the server the first
-    /// time. The version is for people: an identifier is never given twice.
+    /// Returns the secret of the object with the unique identifier `key.id`, got from the server
+    /// the first time. The version is for people: an identifier is never given twice.
     fn get(&self, key: &KeyRef) -> Result<Secret, KeyError> {
         if let Some(secret) = self.kept(&key.id)? {
             return Ok(secret);

@@ -99,7 +99,7 @@ impl Address {
         }
     }
 
-    /// The key that it names: a unique identifier or a name.
+    /// Returns the key that it names: a unique identifier or a name.
     ///
     /// # Errors
     /// [`KmipError::Address`] if it names none.
@@ -111,7 +111,7 @@ impl Address {
         })
     }
 
-    /// The servers in words: `127.0.0.1:5696` or `127.0.0.1:5696 (or 2 others)`.
+    /// Returns the servers in words: `127.0.0.1:5696` or `127.0.0.1:5696 (or 2 others)`.
     #[must_use]
     pub fn place(&self) -> String {
         let first = &self.servers[0];

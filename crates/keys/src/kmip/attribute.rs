@@ -78,9 +78,9 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// Name of our cipher that the object is for, such as `aria-256`: by its algorithm and length
-    /// if KMIP has a code for the algorithm, by a cipher's name within its own name if it is secret
-    /// data, such as `orders-lea-256`.
+    /// Returns the name of our cipher that the object is for, such as `aria-256`: by its algorithm
+    /// and length if KMIP has a code for the algorithm, by a cipher's name within its own name if
+    /// it is secret data, such as `orders-lea-256`.
     #[must_use]
     pub fn cipher(&self) -> Option<String> {
         match self.object_type {
@@ -131,7 +131,7 @@ impl Attributes {
         self.items().into_iter().map(named).collect()
     }
 
-    /// The contents of a request that makes an object, in the spelling of `version`.
+    /// Returns the contents of a request that makes an object, in the spelling of `version`.
     pub(crate) fn for_new_object(&self, version: Version) -> Item {
         if version.attributes_have_tags() {
             Item::structure(Tag::ATTRIBUTES, self.items())
@@ -140,7 +140,7 @@ impl Attributes {
         }
     }
 
-    /// The contents of a request that searches for objects, in the spelling of `version`.
+    /// Returns the contents of a request that searches for objects, in the spelling of `version`.
     pub(crate) fn for_search(&self, version: Version) -> Vec<Item> {
         if version.attributes_have_tags() {
             vec![Item::structure(Tag::ATTRIBUTES, self.items())]
@@ -273,7 +273,7 @@ impl Attributes {
     }
 }
 
-/// `item` as KMIP 1.x has attributes.
+/// Returns `item` as KMIP 1.x has attributes.
 fn by_name(item: Item, index: Option<i32>) -> Item {
     let name = item.tag.name().expect("every attribute's tag has a name");
     let mut parts = vec![Item::text(Tag::ATTRIBUTE_NAME, name)];
@@ -293,7 +293,7 @@ pub struct KeyKind {
 }
 
 impl KeyKind {
-    /// The kind of key for our cipher `cipher`, such as `aria-256`.
+    /// Returns the kind of key for our cipher `cipher`, such as `aria-256`.
     #[must_use]
     pub fn of_cipher(cipher: &str) -> Option<Self> {
         let row = row(cipher)?;
@@ -302,7 +302,7 @@ impl KeyKind {
     }
 }
 
-/// The row of our cipher called exactly `cipher`.
+/// Returns the row of our cipher called exactly `cipher`.
 pub(crate) fn row(cipher: &str) -> Option<&'static Cipher> {
     registry::cipher(cipher).ok().filter(|row| row.name == cipher)
 }
@@ -318,8 +318,8 @@ fn cipher_of(algorithm: CryptographicAlgorithm, length_bits: i32) -> Option<Stri
     registry::ciphers().iter().find(is_it).map(|row| row.name.to_owned())
 }
 
-/// The cipher that the name of an object says: one whose name occurs in it, with no letter or digit
-/// next to it.
+/// Returns the cipher that the name of an object says: one whose name occurs in it, with no letter
+/// or digit next to it.
 pub(crate) fn cipher_in(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
     let stands = |cipher: &str| {

@@ -61,13 +61,13 @@ impl Client {
         Ok(Self { address, tls, names })
     }
 
-    /// The address it was made from.
+    /// Returns the address it was made from.
     #[must_use]
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// A connection to the first server that answers, made with its first request.
+    /// Returns a connection to the first server that answers, made with its first request.
     ///
     /// - `attempted`: what the requests are for, for errors: `get key orders`
     #[must_use]
@@ -82,7 +82,7 @@ impl Client {
         }
     }
 
-    /// A connection that reuses `idle`, if that still works, and otherwise is as
+    /// Returns a connection that reuses `idle`, if that still works, and otherwise is as
     /// [`Client::connection`].
     ///
     /// - `idle`: of this client, and of this process: a child of a fork would share its keys with
@@ -91,7 +91,7 @@ impl Client {
         Connection { link: idle.0, ..self.connection(attempted) }
     }
 
-    /// A connection to the server with the number `server` and no other, with no retries.
+    /// Returns a connection to the server with the number `server` and no other, with no retries.
     ///
     /// # Panics
     /// If the address has no such server: a bug of the caller.
@@ -218,7 +218,7 @@ impl Connection<'_> {
         Idle(self.link)
     }
 
-    /// The server that answered last, or all of them in words.
+    /// Returns the server that answered last, or all of them in words.
     #[must_use]
     pub fn server(&self) -> String {
         match &self.link {
@@ -227,7 +227,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Version of the protocol that is spoken with the server that answered last.
+    /// Returns the version of the protocol that is spoken with the server that answered last.
     #[must_use]
     pub fn version(&self) -> Option<Version> {
         self.link.as_ref().map(|link| link.version)

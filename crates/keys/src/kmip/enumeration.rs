@@ -16,7 +16,7 @@ macro_rules! enumeration {
         impl $type {
             $(#[doc = $text] pub const $name: Self = Self($number);)*
 
-            /// Name of the value, if it is known here.
+            /// Returns the name of the value, if it is known here.
             #[must_use]
             pub fn name(self) -> Option<&'static str> {
                 match self {

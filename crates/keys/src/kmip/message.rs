@@ -37,7 +37,7 @@ impl Version {
         Self::V1_2,
     ];
 
-    /// The version spelled `text`, such as `1.4`, if it is spoken here.
+    /// Returns the version spelled `text`, such as `1.4`, if it is spoken here.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::KNOWN.iter().copied().find(|version| version.to_string() == text)
@@ -64,7 +64,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// A request of one operation as bytes, zeroed when dropped: a Register carries a key.
+/// Returns a request of one operation as bytes, zeroed when dropped: a Register carries a key.
 ///
 /// - `payload`: what the operation carries, in the order of the standard
 /// - `response_bytes_max`: longest answer the server may give, in bytes
@@ -280,7 +280,7 @@ impl Payload {
 mod tests {
     use super::*;
 
-    /// A response with the batch item `parts`.
+    /// Returns a response with the batch item `parts`.
     fn response(parts: Vec<Item>) -> Vec<u8> {
         let header = vec![
             Version::V1_2.item(),

@@ -28,7 +28,7 @@ pub trait Request {
     /// try again. Otherwise, a lost answer leaves open whether the server did it.
     const REPEATABLE: bool;
 
-    /// The contents of the payload, in the order and spelling of `version`.
+    /// Returns the contents of the payload, in the order and spelling of `version`.
     fn payload(&self, version: Version) -> Vec<Item>;
 
     /// Reads the payload of a successful answer.

@@ -19,7 +19,7 @@ macro_rules! tags {
             /// Every tag that has a name here.
             pub const KNOWN: &'static [Self] = &[$(Self::$name),*];
 
-            /// Name of the tag in the standard, if it is known here.
+            /// Returns the name of the tag in the standard, if it is known here.
             #[must_use]
             pub fn name(self) -> Option<&'static str> {
                 match self {
@@ -105,7 +105,7 @@ tags! {
 }
 
 impl Tag {
-    /// The tag of this name, as attributes are named in KMIP 1.x.
+    /// Returns the tag of this name, as attributes are named in KMIP 1.x.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::KNOWN.iter().copied().find(|tag| tag.name() == Some(name))

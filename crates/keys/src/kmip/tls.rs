@@ -58,7 +58,7 @@ pub(super) fn config(address: &Address) -> Result<Arc<ClientConfig>, KmipError> 
     Ok(Arc::new(config))
 }
 
-/// The name that the certificate of a server must carry.
+/// Returns the name that the certificate of a server must carry.
 ///
 /// # Errors
 /// [`KmipError::Address`] if `host` is neither a host name nor an IP address.

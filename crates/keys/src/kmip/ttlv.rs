@@ -85,13 +85,13 @@ impl Value {
         }
     }
 
-    /// Name of its type, as the standard writes it.
+    /// Returns the name of its type, as the standard writes it.
     #[must_use]
     pub fn type_name(&self) -> &'static str {
         type_name(self.type_code()).expect("every value has a known type")
     }
 
-    /// Length of the value without padding, in bytes: what its header says.
+    /// Returns the length of the value without padding, in bytes: what its header says.
     fn value_bytes(&self) -> usize {
         match self {
             Self::Structure(items) => items.iter().map(Item::encoded_bytes).sum(),
@@ -124,43 +124,44 @@ fn type_name(code: u8) -> Option<&'static str> {
 }
 
 impl Item {
-    /// A structure of `items`.
+    /// Returns a structure of `items`.
     #[must_use]
     pub fn structure(tag: Tag, items: Vec<Self>) -> Self {
         Self { tag, value: Value::Structure(items) }
     }
 
-    /// An integer.
+    /// Returns an integer.
     #[must_use]
     pub fn integer(tag: Tag, number: i32) -> Self {
         Self { tag, value: Value::Integer(number) }
     }
 
-    /// An enumeration value.
+    /// Returns an enumeration value.
     #[must_use]
     pub fn enumeration(tag: Tag, number: u32) -> Self {
         Self { tag, value: Value::Enumeration(number) }
     }
 
-    /// A text.
+    /// Returns a text.
     #[must_use]
     pub fn text(tag: Tag, text: impl Into<String>) -> Self {
         Self { tag, value: Value::Text(text.into()) }
     }
 
-    /// A copy of `bytes`, zeroed when dropped. The caller still owns, and zeroes, the original.
+    /// Returns a copy of `bytes`, zeroed when dropped. The caller still owns, and zeroes, the
+    /// original.
     #[must_use]
     pub fn bytes(tag: Tag, bytes: &[u8]) -> Self {
         Self { tag, value: Value::Bytes(Zeroizing::new(bytes.to_vec())) }
     }
 
-    /// Length of the whole item when encoded, in bytes.
+    /// Returns the length of the whole item when encoded, in bytes.
     #[must_use]
     pub fn encoded_bytes(&self) -> usize {
         HEADER_BYTES + self.value.value_bytes().next_multiple_of(8)
     }
 
-    /// The item as bytes. They may hold a key, so they are zeroed when dropped.
+    /// Returns the item as bytes. They may hold a key, so they are zeroed when dropped.
     ///
     /// # Panics
     /// If a value is 4 GiB or longer: a bug of the caller, since none of our messages comes near

@@ -46,7 +46,7 @@ fn from_system() -> Result<u64, EnginePageError> {
     Ok(u64::from_ne_bytes(bytes))
 }
 
-/// A count that differs each time: ticks of the CPU, or nanoseconds where it exposes none.
+/// Returns a count that differs each time: ticks of the CPU, or nanoseconds where it exposes none.
 fn time_stamp() -> u64 {
     speed::ticks().unwrap_or_else(|| {
         thread_local!(static START: Instant = Instant::now());

@@ -11,7 +11,7 @@ use sealstone_keys::{KeyRef, Secret, subkey};
 pub struct Fingerprint(pub [u8; 8]);
 
 impl Fingerprint {
-    /// The fingerprint of `key` with the secret `secret`.
+    /// Returns the fingerprint of `key` with the secret `secret`.
     #[must_use]
     pub fn of(key: &KeyRef, secret: &Secret) -> Self {
         let mut fingerprint = [0; 8];

@@ -164,7 +164,7 @@ fn take<const N: usize>(header: &[u8], at: usize) -> [u8; N] {
 }
 
 impl EnginePageInfo {
-    /// Length of the room for the tag of a place after the tag, in bytes.
+    /// Returns the length of the room for the tag of a place after the tag, in bytes.
     #[must_use]
     pub fn place_tag_bytes(&self) -> usize {
         if self.place_tag { PLACE_TAG_BYTES } else { 0 }
@@ -185,8 +185,8 @@ impl EnginePageInfo {
         }
     }
 
-    /// The nonce of the block: its last 8 or 12 bytes, as the cipher takes them. It is the end of
-    /// the header: padding, the bytes that were drawn, and the counter.
+    /// Returns the nonce of the block: its last 8 or 12 bytes, as the cipher takes them. It is the
+    /// end of the header: padding, the bytes that were drawn, and the counter.
     pub(super) fn nonce(&self) -> [u8; 12] {
         let mut nonce = [0; 12];
         nonce[..2].copy_from_slice(&(self.padding_bytes as u16).to_be_bytes());

@@ -80,14 +80,14 @@ impl Inbound {
         Ok(Self { association: *association, lengths, keyed, window, counters, spare })
     }
 
-    /// The same after packets up to the number `newest` came: none of them is taken again.
+    /// Returns the same after packets up to the number `newest` came: none of them is taken again.
     #[must_use]
     pub fn after(mut self, newest: u64) -> Self {
         self.window.close_up_to(newest);
         self
     }
 
-    /// The newest number that came; 0 if none did.
+    /// Returns the newest number that came; 0 if none did.
     #[must_use]
     pub fn newest(&self) -> u64 {
         self.window.newest()
@@ -349,7 +349,7 @@ mod tests {
             sealed.bytes().to_vec()
         }
 
-        /// The next packet, or what a network or an attacker makes of those that came.
+        /// Returns the next packet, or what a network or an attacker makes of those that came.
         fn arrival(&mut self, random: &mut Random) -> Vec<u8> {
             let mut packet = match random.below(20) {
                 0 => {

@@ -34,13 +34,13 @@ impl Sealed {
         self.ends.clear();
     }
 
-    /// All their bytes.
+    /// Returns all their bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Each of them, in the order in which they were sealed.
+    /// Returns each of them, in the order in which they were sealed.
     pub fn packets(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         (0..self.ends.len()).map(|at| &self.bytes[self.range(at)])
     }
@@ -107,8 +107,9 @@ impl Outbound {
         })
     }
 
-    /// The same for keys that have sealed `used` before: numbers, and what GCM makes of them,
-    /// continue behind it. It seals nothing until [`Outbound::reserve`] says how far it may go.
+    /// Returns the same for keys that have sealed `used` before: numbers, and what GCM makes of
+    /// them, continue behind it. It seals nothing until [`Outbound::reserve`] says how far it may
+    /// go.
     #[must_use]
     pub fn after(self, used: Lifetime) -> Self {
         Self { used, reserved: used, ..self }
@@ -120,7 +121,7 @@ impl Outbound {
         self.reserved = reserved;
     }
 
-    /// The same, with a lifetime of at most `lifetime`.
+    /// Returns the same, with a lifetime of at most `lifetime`.
     #[must_use]
     pub fn with_lifetime(self, lifetime: Lifetime) -> Self {
         let packets = self.lifetime.packets.min(lifetime.packets);
@@ -130,7 +131,7 @@ impl Outbound {
         }
     }
 
-    /// The same after `packets` packets, without an end.
+    /// Returns the same after `packets` packets, without an end.
     #[cfg(test)]
     pub(super) fn endless_after(self, packets: u64) -> Self {
         let lifetime = Lifetime { packets: u64::MAX, blocks: u64::MAX };

@@ -23,7 +23,7 @@ pub(super) struct Spare {
     pub(super) numbers: Vec<u64>,
 }
 
-/// An empty vector with the memory of `used`, for elements that borrow something else.
+/// Returns an empty vector with the memory of `used`, for elements that borrow something else.
 pub(super) fn emptied<T, U>(mut used: Vec<T>) -> Vec<U> {
     used.clear();
     used.into_iter().map(|_| -> U { unreachable!("it was emptied") }).collect()

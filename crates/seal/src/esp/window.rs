@@ -36,12 +36,12 @@ impl Window {
         self.newest = newest;
     }
 
-    /// The newest number that came; 0 if none did.
+    /// Returns the newest number that came; 0 if none did.
     pub(super) fn newest(&self) -> u64 {
         self.newest
     }
 
-    /// The whole number of a packet that carries `low`: the one nearest to the window.
+    /// Returns the whole number of a packet that carries `low`: the one nearest to the window.
     ///
     /// # Errors
     /// [`Refusal::TooOld`] for one from before the first packet.

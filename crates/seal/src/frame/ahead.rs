@@ -149,8 +149,8 @@ impl Consumer {
         Self { shared, current: Batch::empty(), mean: 0 }
     }
 
-    /// The key stream of frame `index`, of `bytes` bytes; None where it is not worthwhile. Each is
-    /// returned once.
+    /// Returns the key stream of frame `index`, of `bytes` bytes; None where it is not worthwhile.
+    /// Each is returned once.
     pub(super) fn take(
         &mut self,
         index: u64,

@@ -14,7 +14,7 @@ use sealstone_seal::engine_page::{
 
 use crate::fixture::data;
 
-/// A key named `orders` in versions whose secrets repeat the byte.
+/// Returns a key named `orders` in versions whose secrets repeat the byte.
 fn keys(versions: &[(u32, u8)]) -> Vec<(KeyRef, Secret)> {
     let key = |version| KeyRef { id: "orders".into(), version };
     versions

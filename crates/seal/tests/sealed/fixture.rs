@@ -15,7 +15,7 @@ pub(crate) const PAGE_BYTES: u32 = 4096;
 pub(crate) struct FixedKeys(pub(crate) Vec<(&'static str, u32, u8)>);
 
 impl FixedKeys {
-    /// The key that most tests use.
+    /// Returns the key that most tests use.
     pub(crate) fn usual() -> Self {
         Self(vec![("orders", 1, 0x11)])
     }
@@ -70,7 +70,7 @@ pub(crate) fn open(stored: &[u8]) -> Result<SealedFile, SealError> {
     SealedFile::open(&FixedKeys::usual(), Backend::auto(), stored)
 }
 
-/// A whole paged file of `data`, in pages of [`PAGE_BYTES`].
+/// Returns a whole paged file of `data`, in pages of [`PAGE_BYTES`].
 pub(crate) fn seal_paged(cipher: &'static Cipher, data: &[u8]) -> Vec<u8> {
     let (file, mut stored) = create(cipher, Layout::Paged { page_bytes: PAGE_BYTES });
     let mut writer = PageWriter::new(&file).unwrap();
@@ -99,7 +99,7 @@ pub(crate) fn read_paged_of(file: &SealedFile, stored: &[u8]) -> Result<Vec<u8>,
     read.map(|()| out)
 }
 
-/// A whole file of frames, one for each of `parts`.
+/// Returns a whole file of frames, one for each of `parts`.
 pub(crate) fn seal_frames(cipher: &'static Cipher, parts: &[&[u8]]) -> Vec<u8> {
     let (file, mut stored) = create(cipher, Layout::Frames);
     let mut writer = FrameWriter::new(&file).unwrap();
@@ -152,7 +152,7 @@ pub(crate) fn read_synced_frames_of(
     Ok((frames, reader.end()?))
 }
 
-/// The ciphers whose every bit is tried; the others get one bit in every byte.
+/// Returns the ciphers whose every bit is tried; the others get one bit in every byte.
 pub(crate) fn thorough(name: &str) -> bool {
     name == "aes-256" || name == "blowfish"
 }

@@ -37,7 +37,7 @@ fn starts() -> Vec<usize> {
     starts
 }
 
-/// The frame that holds the stored byte `at`.
+/// Returns the frame that holds the stored byte `at`.
 fn frame_at(at: usize) -> usize {
     starts().partition_point(|start| *start <= at) - 1
 }

@@ -26,7 +26,8 @@ fn from_hex(text: &str) -> Vec<u8> {
     digits.chunks_exact(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect()
 }
 
-/// The golden key, copied to where its mode can be 0600: version control does not keep modes.
+/// Returns the golden key, copied to where its mode can be 0600: version control does not keep
+/// modes.
 fn golden_key(dir: &Path, name: &str) -> KeyFile {
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join(name);

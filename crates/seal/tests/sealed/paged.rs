@@ -13,7 +13,7 @@ use crate::fixture::{
 const PAGE: usize = PAGE_BYTES as usize;
 const STRIDE: usize = PAGE + TAG_BYTES;
 
-/// Stored bytes of page `page`, tag included, as a range.
+/// Returns the stored bytes of page `page`, tag included, as a range.
 fn page(page: usize, stored: &[u8]) -> std::ops::Range<usize> {
     let start = HEADER_BYTES + page * STRIDE;
     start..(start + STRIDE).min(stored.len())

@@ -18,7 +18,7 @@ fn rotated() -> FixedKeys {
     FixedKeys(vec![("orders", 1, 0x11), ("orders", 2, 0x22)])
 }
 
-/// The second version alone.
+/// Returns the second version alone.
 fn newest() -> FixedKeys {
     FixedKeys(vec![("orders", 2, 0x22)])
 }

@@ -14,8 +14,8 @@ use super::Scene;
 
 const SEAL: [&str; 4] = ["--table", "people", "--column", "phone=ff1:phone"];
 
-/// A server with the table `people` of five people: telephone number, and the number of somebody to
-/// call for them.
+/// Returns a server with the table `people` of five people: telephone number, and the number of
+/// somebody to call for them.
 fn scene(kind: SqlKind) -> Scene {
     let mut scene = Scene::new(kind);
     scene

@@ -28,7 +28,8 @@ fn ip(ends: &Ends, end: usize, arguments: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The tables of routes and rules of one end, without those of devices that are not there yet.
+/// Returns the tables of routes and rules of one end, without those of devices that are not there
+/// yet.
 fn tables(ends: &Ends, end: usize) -> String {
     ["-4 route", "-6 route", "-4 rule", "-6 rule"]
         .map(|table| ip(ends, end, &format!("{table} show")))

@@ -24,7 +24,7 @@ const OTHER_SALT: &str =
 const CBC: &str = "auth-trunc hmac(sha1) 0x000102030405060708090a0b0c0d0e0f10111213 96
 \tenc cbc(aes) 0x000102030405060708090a0b0c0d0e0f";
 
-/// An association as iproute2 6.1 prints it, with extended sequence numbers.
+/// Returns an association as iproute2 6.1 prints it, with extended sequence numbers.
 fn state(from: u8, to: u8, spi: u32, algorithms: &str) -> String {
     format!(
         "src 10.77.0.{from} dst 10.77.0.{to}
@@ -45,7 +45,7 @@ fn gcm(key: &str) -> String {
     format!("aead rfc4106(gcm(aes)) {key} 128")
 }
 
-/// A pair between the two ends.
+/// Returns a pair between the two ends.
 fn pair(algorithms: [&str; 2]) -> String {
     state(1, 2, 0xc100_0001, algorithms[0]) + &state(2, 1, 0xc200_0002, algorithms[1])
 }

@@ -170,7 +170,7 @@ impl FamilyDb {
         closed
     }
 
-    /// `writes` as the shim reads them, valid as long as they are.
+    /// Returns `writes` as the shim reads them, valid as long as they are.
     fn raw(&self, writes: &[FamilyWrite<'_>]) -> Vec<RawWrite> {
         let none = Bytes { data: ptr::null(), bytes: 0 };
         let raw = |write: &FamilyWrite<'_>| {
@@ -228,7 +228,7 @@ impl FamilyDb {
         })
     }
 
-    /// The value of `key` in `family`, if it is there.
+    /// Returns the value of `key` in `family`, if it is there.
     ///
     /// # Errors
     /// As [`FamilyDb::scan`].
@@ -367,7 +367,7 @@ impl FamilyDb {
         })
     }
 
-    /// The names of the transactions that are prepared and wait for their end.
+    /// Returns the names of the transactions that are prepared and wait for their end.
     pub fn prepared(&mut self) -> Vec<String> {
         let mut names = Vec::new();
         let mut found =

@@ -112,8 +112,9 @@ pub(super) fn is_same(source: &Source, item: &Item, path: &Path) -> Result<bool,
     Ok(same && file.read(&mut there[..1]).is_ok_and(|more| more == 0))
 }
 
-/// The text of an OPTIONS file without the directories that it names: the copy has its logs in its
-/// own, and a program that takes its settings from there must not write next to the sealed files.
+/// Returns the text of an OPTIONS file without the directories that it names: the copy has its logs
+/// in its own, and a program that takes its settings from there must not write next to the sealed
+/// files.
 fn without_directories(options: &[u8]) -> Vec<u8> {
     let names_one = |line: &[u8]| {
         let line = line.trim_ascii_start();

@@ -61,7 +61,7 @@ impl Journal {
     }
 }
 
-/// The line of one file.
+/// Returns the line of one file.
 pub(super) fn line(name: &str, copied: &Copied) -> String {
     let Copied { file_id, bytes, crc32c } = copied;
     format!("{name} {} {bytes} {crc32c:08x}\n", hex(file_id))

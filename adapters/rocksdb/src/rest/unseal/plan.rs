@@ -105,7 +105,7 @@ impl Plan {
         self.store == other.store && self.manifest == other.manifest && self.items == other.items
     }
 
-    /// Stored bytes of everything.
+    /// Returns the stored bytes of everything.
     pub(super) fn stored_bytes(&self) -> u64 {
         self.items.iter().map(|item| item.stored_bytes).sum()
     }
@@ -157,7 +157,8 @@ impl Finder<'_> {
         Ok(())
     }
 
-    /// The id under which a file is sealed, which the catalogue must list, and that of its store.
+    /// Returns the id under which a file is sealed, which the catalogue must list, and that of its
+    /// store.
     fn id(
         &mut self,
         name: &str,
@@ -183,8 +184,8 @@ impl Finder<'_> {
     }
 }
 
-/// Name, place and stored length of every log from number `first` on, wherever the store keeps its
-/// logs.
+/// Returns the name, place and stored length of every log from number `first` on, wherever the
+/// store keeps its logs.
 fn logs(
     source: &Source,
     present: &BTreeMap<String, u64>,

@@ -92,7 +92,8 @@ impl StrongSwan {
         Self::start_from(links, &[0, 1].map(|end| connection(end, proposal)))
     }
 
-    /// The same with what the two ends have in swanctl.conf: a child `net` between [`INNER`].
+    /// Returns the same with what the two ends have in swanctl.conf: a child `net` between
+    /// [`INNER`].
     ///
     /// # Errors
     /// As [`Self::start`].
@@ -177,13 +178,13 @@ impl StrongSwan {
         fs::read_to_string(self.log_path(end)).unwrap_or_default()
     }
 
-    /// The file with that.
+    /// Returns the file with that.
     #[must_use]
     pub fn log_path(&self, end: usize) -> PathBuf {
         self.path(end, "log")
     }
 
-    /// The ids of its processes.
+    /// Returns the ids of its processes.
     #[must_use]
     pub fn processes(&self) -> Vec<u32> {
         self.charons.iter().flatten().map(Child::id).collect()

@@ -47,8 +47,8 @@ impl fmt::Debug for ManualAssociation {
 }
 
 impl ManualAssociation {
-    /// A name for its key by which the key is known again, and which tells nothing of it: a digest,
-    /// of 128 bits, in hexadecimal digits. Associations with another key have another name.
+    /// Returns a name for its key by which the key is known again, and which tells nothing of it: a
+    /// digest, of 128 bits, in hexadecimal digits. Associations with another key have another name.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let digest = hmac(HMAC_SHA256, FINGERPRINT, Backend::auto()).expect("a key of its length");
@@ -88,15 +88,15 @@ impl ManualAssociation {
             && self.integrity_key.ct_eq(&other.integrity_key).into()
     }
 
-    /// The association in a few words, for whoever looks for it in its file.
+    /// Returns the association in a few words, for whoever looks for it in its file.
     #[must_use]
     pub fn named(&self) -> String {
         format!("{:#010x} from {} to {}", self.association.spi, self.source, self.destination)
     }
 
-    /// The end that seals. Nobody else may seal under these keys, and nobody may have before, this
-    /// program included: numbers begin anew, so GCM would use its nonces twice (RFC 4106, section
-    /// 2); [`Outbound::after`] continues.
+    /// Returns the end that seals. Nobody else may seal under these keys, and nobody may have
+    /// before, this program included: numbers begin anew, so GCM would use its nonces twice (RFC
+    /// 4106, section 2); [`Outbound::after`] continues.
     ///
     /// # Errors
     /// As [`Outbound::new`].
@@ -104,7 +104,7 @@ impl ManualAssociation {
         Outbound::new(&self.association, &self.key, &self.integrity_key)
     }
 
-    /// The end that opens; `window_packets` as for [`Inbound::new`].
+    /// Returns the end that opens; `window_packets` as for [`Inbound::new`].
     ///
     /// # Errors
     /// As [`Inbound::new`].
@@ -146,7 +146,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// The association on `line`; what is missing or does not fit, in words.
+    /// Returns the association on `line`; what is missing or does not fit, in words.
     pub(crate) fn whole(self, line: usize) -> Result<ManualAssociation, String> {
         let missing = |what: &str| format!("an association without {what}");
         let source = self.source.ok_or_else(|| missing("a source"))?;
@@ -206,7 +206,7 @@ impl Parts {
     }
 }
 
-/// The bytes of a key that is written in hexadecimal digits.
+/// Returns the bytes of a key that is written in hexadecimal digits.
 pub(crate) fn key_of(digits: &str) -> Option<Zeroizing<Vec<u8>>> {
     let pairs = digits.as_bytes().chunks(2);
     let byte = |pair: &[u8]| match pair {
@@ -218,7 +218,7 @@ pub(crate) fn key_of(digits: &str) -> Option<Zeroizing<Vec<u8>>> {
     pairs.map(byte).collect::<Option<Vec<u8>>>().map(Zeroizing::new)
 }
 
-/// A word of a text as an error may show it: what may be a key is not shown.
+/// Returns a word of a text as an error may show it: what may be a key is not shown.
 pub(crate) fn shown(word: &str) -> String {
     let digits = word.chars().filter(char::is_ascii_hexdigit).count();
     match digits < 16 && word.chars().count() <= 40 {

@@ -156,7 +156,7 @@ impl Log {
         Ok(())
     }
 
-    /// A line of bytes, such as `0: F2 5A …  .Z`.
+    /// Returns a line of bytes, such as `0: F2 5A … .Z`.
     fn dump(
         &self,
         pair: &mut Pair,

@@ -367,7 +367,7 @@ fn is_known(word: &str) -> bool {
     [&PARTS[..], &WITH_VALUE, &COUNTERS, &ALONE].iter().any(|known| known.contains(&word))
 }
 
-/// An index, as a decimal number or with 0x; the other form may follow in parentheses.
+/// Returns an index, as a decimal number or with 0x; the other form may follow in parentheses.
 fn index(word: &str) -> Option<u32> {
     let word = word.split('(').next()?;
     match word.strip_prefix("0x") {

@@ -63,7 +63,7 @@ impl<'a> Segment<'a> {
         self.transport == IPV4_BYTES
     }
 
-    /// Sum of addresses, protocol and `bytes`, the length of TCP.
+    /// Returns the sum of addresses, protocol and `bytes`, the length of TCP.
     fn pseudo_header(&self, bytes: usize) -> u64 {
         let addresses =
             if self.is_version_4() { &self.packet[12..20] } else { &self.packet[8..40] };
@@ -156,7 +156,7 @@ impl<'a> Run<'a> {
         !next.is_version_4() || first[6] & 0x40 != 0 || ip::number(next.packet, 4) == counted
     }
 
-    /// The header for the device, and the headers of the whole.
+    /// Returns the header for the device, and the headers of the whole.
     fn head(&self) -> (VnetHeader, [u8; HEAD_BYTES_MAX]) {
         let Segment { packet, transport, data } = self.first;
         let mut head = [0; HEAD_BYTES_MAX];

@@ -41,7 +41,7 @@ impl Packets {
         self.bytes.len()
     }
 
-    /// Each of them, in order.
+    /// Returns each of them, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         (0..self.ends.len()).map(|at| &self.bytes[self.range(at)])
     }

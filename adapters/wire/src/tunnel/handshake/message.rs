@@ -158,8 +158,8 @@ impl Offer {
         bytes
     }
 
-    /// A refusal. It is shorter than any first message, so that it is of no use to who forges
-    /// addresses.
+    /// Returns a refusal. It is shorter than any first message, so that it is of no use to who
+    /// forges addresses.
     pub(crate) fn refusal(&self, why: Why) -> Vec<u8> {
         let mut bytes = vec![REFUSAL, PROTOCOL, why as u8];
         self.write(&mut bytes);
@@ -167,7 +167,7 @@ impl Offer {
     }
 }
 
-/// A [`Message::Retry`].
+/// Returns a [`Message::Retry`].
 pub(crate) fn retry(id: u64, start: &Start, proof: &[u8; PROOF_BYTES]) -> Vec<u8> {
     [&[RETRY, PROTOCOL][..], &id.to_be_bytes(), start, proof].concat()
 }

@@ -118,7 +118,7 @@ impl Reason {
         Self::Forged,
     ];
 
-    /// The word for it in a table.
+    /// Returns the word for it in a table.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

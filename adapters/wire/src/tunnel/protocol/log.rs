@@ -67,7 +67,7 @@ impl Log {
         self.refused[reason as usize] += 1;
     }
 
-    /// The last events, the oldest first.
+    /// Returns the last events, the oldest first.
     pub(crate) fn entries(&self) -> impl ExactSizeIterator<Item = &Entry> {
         self.entries.iter()
     }

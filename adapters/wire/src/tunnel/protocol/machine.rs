@@ -74,7 +74,7 @@ impl fmt::Debug for Tunnel {
 }
 
 impl Tunnel {
-    /// A tunnel that has not begun; [`Tunnel::tick`] begins it.
+    /// Returns a tunnel that has not begun; [`Tunnel::tick`] begins it.
     ///
     /// - `psks`: one or more versions of one key, ascending; handshakes are begun with the last
     /// - `draw`: the operating system's randomness

@@ -265,7 +265,7 @@ fn check_directions(
     check(&pair.inbound, End::Sealing, "open", ["seals", "sealed"])
 }
 
-/// The records of both keys, with what others wrote down of them in `file`.
+/// Returns the records of both keys, with what others wrote down of them in `file`.
 fn records(
     state: &StateDir,
     pair: &AssociationPair,

@@ -16,7 +16,7 @@ use crate::tunnel::guard::check_address;
 /// Assumed MTU of a link whose MTU is unknown, in bytes.
 const LINK_MTU: u32 = 1_500;
 
-/// The device of `plan`, up, with addresses and routes.
+/// Returns the device of `plan`, up, with addresses and routes.
 ///
 /// - `peer`: where packets go, if that is known
 /// - `listen`: where this end receives
@@ -50,7 +50,7 @@ pub(super) fn device(
     Ok(tun)
 }
 
-/// The address of `host`, of the family of `listen` if it has several.
+/// Returns the address of `host`, of the family of `listen` if it has several.
 pub(super) fn find(host: &str, port: u16, listen: SocketAddr) -> Result<SocketAddr, ServiceError> {
     let failed = |found: String| ServiceError::Peer { host: host.to_owned(), found };
     let all: Vec<SocketAddr> =
@@ -60,7 +60,7 @@ pub(super) fn find(host: &str, port: u16, listen: SocketAddr) -> Result<SocketAd
     alike.ok_or(ServiceError::Families { peer: first, listen })
 }
 
-/// The socket at `listen`.
+/// Returns the socket at `listen`.
 ///
 /// # Errors
 /// [`ServiceError::PortInUse`], [`ServiceError::Listen`].

@@ -25,7 +25,7 @@ impl Case {
     }
 }
 
-/// A plan for a server that takes every layer.
+/// Returns a plan for a server that takes every layer.
 fn plan(layers: &[&str], from: &[&str]) -> Case {
     let list = |names: &[&str]| names.iter().map(|name| String::from(*name)).collect();
     let takes = list(&["field", "wire", "server", "rest"]);
@@ -36,7 +36,7 @@ fn plan(layers: &[&str], from: &[&str]) -> Case {
     }
 }
 
-/// `case` under `policy`.
+/// Returns `case` under `policy`.
 fn under(policy: Policy, case: Case) -> Case {
     Case { plan: Plan { policy, ..case.plan }, ..case }
 }
@@ -71,7 +71,7 @@ fn slices(ratio: f64, noise: f64, variant: usize) -> Vec<f64> {
     (0..24).map(|at| ratio * (1.0 + 0.1 * (at % 8) as f64) * (1.0 + noise * scatter(at))).collect()
 }
 
-/// The advice about `labels`, each with its throughput to that of the first.
+/// Returns the advice about `labels`, each with its throughput to that of the first.
 fn advice(case: &Case, labels: &[(&str, f64)], noise: f64) -> Recommendation {
     let names: Vec<&str> = labels.iter().map(|(label, _)| *label).collect();
     let cells =

@@ -277,8 +277,8 @@ fn against_itself(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> String {
     sentences.join("; ")
 }
 
-/// The answer in one sentence: what to take, what it does to latency and CPU time, and how the
-/// others compare.
+/// Returns the answer in one sentence: what to take, what it does to latency and CPU time, and how
+/// the others compare.
 fn answer(
     plan: &Plan,
     rate: f64,

@@ -167,8 +167,8 @@ fn one_odd_ratio_among_many_is_not_claimed() {
 /// A series of log ratios as they were recorded, around zero.
 type Series = Vec<f64>;
 
-/// The noise of every workload and variant of a recorded comparison: log ratios of neighbouring
-/// slices, less their mean.
+/// Returns the noise of every workload and variant of a recorded comparison: log ratios of
+/// neighbouring slices, less their mean.
 fn recorded(csv: &str) -> Vec<Series> {
     let mut lines = csv.lines();
     let heads: Vec<&str> = lines.next().unwrap().split(',').collect();
@@ -206,8 +206,9 @@ fn recorded(csv: &str) -> Vec<Series> {
     noise
 }
 
-/// `pairs` log ratios around `truth`: stretches of four neighbours out of a recorded series, so
-/// that neighbours resemble each other as they did there, each stretch as it was or mirrored.
+/// Returns `pairs` log ratios around `truth`: stretches of four neighbours out of a recorded
+/// series, so that neighbours resemble each other as they did there, each stretch as it was or
+/// mirrored.
 fn drawn(random: &mut SmallRng, series: &Series, pairs: usize, truth: f64) -> Series {
     const STRETCH: usize = 4;
     let mut drawn = Vec::with_capacity(pairs + STRETCH);

@@ -69,8 +69,8 @@ fn what_hits_both_cancels_out() {
     );
 }
 
-/// Log ratios of neighbouring slices, less their mean, as they were recorded: how far two stores
-/// that ran side by side were apart by chance.
+/// Returns the log ratios of neighbouring slices, less their mean, as they were recorded: how far
+/// two stores that ran side by side were apart by chance.
 fn recorded() -> Vec<Vec<f64>> {
     let mut found = std::collections::BTreeMap::<
         (String, String),

@@ -68,7 +68,7 @@ impl Plan {
         self.layer.iter().any(|name| is_in(layer, name))
     }
 
-    /// The names of its places without `layer`.
+    /// Returns the names of its places without `layer`.
     #[must_use]
     pub fn places_without(&self, layer: Layer) -> Vec<String> {
         self.layer.iter().filter(|name| !is_in(layer, name)).cloned().collect()
@@ -155,7 +155,7 @@ fn meant(nearest: &str, otherwise: &str) -> String {
     if nearest.is_empty() { otherwise.to_owned() } else { format!("did you mean {nearest}?") }
 }
 
-/// The layer called `name`.
+/// Returns the layer called `name`.
 fn layer(name: &str) -> Result<Layer, PlanError> {
     let found = COMPARED.into_iter().find(|layer| layer.name().eq_ignore_ascii_case(name));
     found.ok_or_else(|| {

@@ -29,7 +29,7 @@ pub(super) struct Issued {
 }
 
 impl Ledger {
-    /// `blocks` blocks, all in version 0.
+    /// Returns `blocks` blocks, all in version 0.
     pub(super) fn new(blocks: u64) -> Self {
         Self { blocks: vec![Block::default(); blocks as usize] }
     }
@@ -52,7 +52,7 @@ impl Ledger {
         block.floor = block.floor.max(write.floor);
     }
 
-    /// The oldest version that a read of `block` may return that is handed over now.
+    /// Returns the oldest version that a read of `block` may return that is handed over now.
     pub(super) fn floor(&self, block: u64) -> u64 {
         self.blocks[block as usize].floor
     }

@@ -140,8 +140,8 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014), after one step of its counter: every bit
-/// of `value` affects every bit of the result.
+/// Returns the finalizer of SplitMix64 (Steele, Lea, Flood 2014), after one step of its counter:
+/// every bit of `value` affects every bit of the result.
 pub(super) fn scrambled(value: u64) -> u64 {
     let value = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

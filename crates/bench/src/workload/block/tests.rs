@@ -25,7 +25,7 @@ fn target(device: &MemoryDevice) -> Target<'_> {
     Target::Device { device, stream: None }
 }
 
-/// The workload called `name` on a device that it has loaded.
+/// Returns the workload called `name` on a device that it has loaded.
 fn loaded(plan: &Plan, name: &str) -> (Box<dyn Workload>, MemoryDevice) {
     let (workload, device) = (make(plan, name), MemoryDevice::new(1 << 17));
     assert_eq!(load(&*workload, target(&device), 3), 16);

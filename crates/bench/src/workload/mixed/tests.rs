@@ -10,7 +10,7 @@ use crate::workload::build;
 use crate::workload::testing::{Journal, Names, alone, assert_distributed, load, plan, run, tally};
 use sealstone_store::{MemoryStore, Record, Store};
 
-/// A plan whose only workload is that of `text`.
+/// Returns a plan whose only workload is that of `text`.
 fn own(text: &str) -> Plan {
     let mut definition: Definition = toml::from_str(text).unwrap();
     definition.name = "own".into();

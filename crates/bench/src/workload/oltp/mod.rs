@@ -470,7 +470,7 @@ mod tests {
         Plan { bytes: 3_200_000, ..testing::plan() }
     }
 
-    /// A loaded store, its workload, and a number field of one row that can be changed.
+    /// Returns a loaded store, its workload, and a number field of one row that can be changed.
     fn loaded() -> (Box<dyn Workload>, MemoryStore) {
         let (workload, store) = (make(&plan(), "oltp"), MemoryStore::new());
         load(&*workload, &store, 3);

@@ -241,7 +241,7 @@ impl DataSet {
         split(self.customers, district as usize, self.districts as usize)
     }
 
-    /// District of customer `customer`: the inverse of `customers_of`.
+    /// Returns the district of customer `customer`: the inverse of `customers_of`.
     pub(super) fn district_of(&self, customer: u64) -> u64 {
         ((customer + 1) * self.districts - 1) / self.customers
     }
@@ -262,7 +262,7 @@ impl DataSet {
             .sum()
     }
 
-    /// A row of table `table` with `numbers` and text that depends on `key` alone.
+    /// Returns a row of table `table` with `numbers` and text that depends on `key` alone.
     pub(super) fn row(&self, table: usize, key: Key, numbers: &[i64]) -> Row {
         let mut bytes = Vec::with_capacity(Key::BYTES_MAX);
         key.write(&mut bytes);
@@ -281,7 +281,8 @@ impl DataSet {
         (bytes, record)
     }
 
-    /// The rows of table `table` that loading writes for districts `districts`, in key order.
+    /// Returns the rows of table `table` that loading writes for districts `districts`, in key
+    /// order.
     pub(super) fn rows(
         &self,
         table: usize,

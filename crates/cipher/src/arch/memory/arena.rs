@@ -120,7 +120,7 @@ fn first_page() -> &'static Page {
     unsafe { &*page }
 }
 
-/// The number of this process among those it descends from: another one after each fork.
+/// Returns the number of this process among those it descends from: another one after each fork.
 #[inline]
 pub(super) fn generation() -> u32 {
     match page().generation.load(Ordering::Relaxed) {
@@ -164,7 +164,7 @@ pub(super) fn protection() -> Protection {
 }
 
 impl Slot {
-    /// Room for `layout`, of at most [`SLOT_BYTES_MAX`] bytes and alignment [`RUN_BYTES`].
+    /// Returns room for `layout`, of at most [`SLOT_BYTES_MAX`] bytes and alignment [`RUN_BYTES`].
     #[inline]
     pub(super) fn take(layout: Layout) -> Self {
         let bytes = layout.size().max(layout.align());
@@ -360,7 +360,7 @@ impl Page {
         first
     }
 
-    /// `bytes` bytes that nobody else has, aligned to [`RUN_BYTES`].
+    /// Returns `bytes` bytes that nobody else has, aligned to [`RUN_BYTES`].
     fn run(&self, bytes: usize) -> *mut u8 {
         if bytes > CHUNK_BYTES / 2 {
             return self.map(bytes).start.as_ptr();

@@ -14,7 +14,7 @@ token! {
         "avx512ifma" "gfni" "vaes" "vpclmulqdq"
 }
 
-/// A mask of the first `bytes` bytes, at most 64.
+/// Returns a mask of the first `bytes` bytes, at most 64.
 #[inline(always)]
 fn first_bytes(bytes: usize) -> __mmask64 {
     assert!(bytes <= 64, "at most a vector");

@@ -10,8 +10,8 @@ macro_rules! token {
         token_and_entry! { $(#[$doc])* $token: $($feature)* }
 
         impl $token {
-            /// The token, if the CPU and its operating system have all the features; else those
-            /// they lack.
+            /// Returns the token, if the CPU and its operating system have all the features; else
+            /// those they lack.
             pub(in crate::arch) fn detect() -> Result<Self, Vec<&'static str>> {
                 let mut missing = Vec::new();
                 $(if !std::arch::is_x86_feature_detected!($feature) {
@@ -89,7 +89,7 @@ const fn byte_mask(bits: u16) -> [u8; 16] {
     mask
 }
 
-/// The features of this CPU that ciphers can use.
+/// Returns the features of this CPU that ciphers can use.
 pub(super) fn cpu_features() -> Vec<&'static str> {
     let mut found = Vec::new();
     macro_rules! note {

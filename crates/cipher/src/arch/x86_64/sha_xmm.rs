@@ -13,7 +13,7 @@ token! {
 }
 
 impl Sha {
-    /// The token, where the CPU has the instructions.
+    /// Returns the token, where the CPU has the instructions.
     pub(crate) fn if_present() -> Option<Self> {
         Self::detect().ok()
     }

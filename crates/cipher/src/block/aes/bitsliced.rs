@@ -75,7 +75,8 @@ impl Aes {
         aes
     }
 
-    /// The block of key stream at `counter`; and XORs `data` (any length) with the stream after it.
+    /// Returns the block of key stream at `counter`; and XORs `data` (any length) with the stream
+    /// after it.
     pub(super) fn xor_after_first_block(&self, counter: &[u8; 16], data: &mut [u8]) -> [u8; 16] {
         let mut stream = Stream([[[0; 16]; BLOCKS]; 2]);
         let used = if data.len() < 16 * BLOCKS {
@@ -216,7 +217,7 @@ fn round<W: Words, const K: usize>(words: W, state: &mut State<W>, key: &SlicedK
     *state = next;
 }
 
-/// The rows of a block, byte c of row r being column c.
+/// Returns the rows of a block, byte c of row r being column c.
 #[inline(always)]
 fn rows(block: &[u8; 16]) -> [u32; 4] {
     [0, 1, 2, 3].map(|r| u32::from_le_bytes([block[r], block[4 + r], block[8 + r], block[12 + r]]))
@@ -281,8 +282,8 @@ fn mix_columns<W: Words, const K: usize>(words: W, a: State<W>) -> State<W> {
     mixed
 }
 
-/// The inverse of [`mix_columns`]. It is MixColumns after a + 4(a + c), c being the byte two below
-/// (the polynomial of InvMixColumns is that of MixColumns times 4x^2 + 5).
+/// Applies the inverse of [`mix_columns`]. It is MixColumns after a + 4(a + c), c being the byte
+/// two below (the polynomial of InvMixColumns is that of MixColumns times 4x^2 + 5).
 #[inline(always)]
 fn mix_columns_back<W: Words, const K: usize>(words: W, a: State<W>) -> State<W> {
     let sums = a.map(|word| {
@@ -300,7 +301,7 @@ fn mix_columns_back<W: Words, const K: usize>(words: W, a: State<W>) -> State<W>
     mix_columns::<W, K>(words, mixed)
 }
 
-/// Each byte times 2 in the field of AES.
+/// Returns each byte times 2 in the field of AES.
 #[inline(always)]
 fn double<L: Logic>(logic: L, [a, b, c, d, e, f, g, h]: State<L>) -> State<L> {
     [h, logic.xor(a, h), b, logic.xor(c, h), logic.xor(d, h), e, f, g]
@@ -310,8 +311,8 @@ fn double<L: Logic>(logic: L, [a, b, c, d, e, f, g, h]: State<L>) -> State<L> {
 /// row for bit i.
 const MATRIX_UNDONE: u64 = 0xa449_9225_4a94_2952;
 
-/// The inverse of [`sub_bytes`], by the same circuit: it is inversion and then the matrix, so that
-/// inversion alone, which undoes itself, lies between two inverse matrices.
+/// Applies the inverse of [`sub_bytes`], by the same circuit: it is inversion and then the matrix,
+/// so that inversion alone, which undoes itself, lies between two inverse matrices.
 #[inline(always)]
 fn sub_bytes_back<W: Words>(words: W, state: State<W>) -> State<W> {
     let inverted = sub_bytes(words, linear::<W, MATRIX_UNDONE>(words, &state));
@@ -387,7 +388,7 @@ fn xor(data: &mut [u8], stream: &[u8]) {
     }
 }
 
-/// The counter block `blocks` after `counter`.
+/// Returns the counter block `blocks` after `counter`.
 fn advanced(counter: &[u8; 16], blocks: usize) -> [u8; 16] {
     let mut counter = *counter;
     let low: &mut [u8; 4] = counter.last_chunk_mut().expect("four of sixteen bytes");

@@ -292,8 +292,8 @@ impl<L: AesLanes, S: Schedule<L>, const R: usize, const SEAL: bool, const SLOTS:
     }
 }
 
-/// The key stream of one batch, and the hash with the batch `hashed` taken in: a vector of it goes
-/// beside each round.
+/// Returns the key stream of one batch, and the hash with the batch `hashed` taken in: a vector of
+/// it goes beside each round.
 #[inline(always)]
 fn encrypt_and_hash<L: AesLanes, const R: usize, const SLOTS: usize>(
     lanes: L,

@@ -18,7 +18,7 @@ use crate::mode::{Counter128, counter_mode};
 
 /// Round keys that vectors can be filled with.
 pub(super) trait Schedule<L: AesLanes> {
-    /// The key of round `r` in every lane.
+    /// Returns the key of round `r` in every lane.
     fn get(&self, lanes: L, r: usize) -> L::Vector;
 }
 
@@ -134,7 +134,7 @@ fn substitute<L: AesLanes>(
     lanes.aes_last_round(lanes.shuffle_bytes(words, order), constant)
 }
 
-/// Each word plus all words before it.
+/// Returns each word plus all words before it.
 #[inline(always)]
 fn sums<L: AesLanes>(lanes: L, words: L::Vector) -> L::Vector {
     let pairs = lanes.xor(words, lanes.shuffle_bytes(words, &WORD_UP));
@@ -294,7 +294,7 @@ pub(super) fn last_round<L: AesLanes, const R: usize, const N: usize>(
     }
 }
 
-/// The next `N` vectors of counter blocks; `counters` moves on.
+/// Returns the next `N` vectors of counter blocks; `counters` moves on.
 #[inline(always)]
 pub(super) fn take_counters<L: AesLanes, const N: usize>(
     lanes: L,

@@ -8,8 +8,8 @@
 use crate::arch::Logic;
 use crate::block::bit_sliced::State;
 
-/// The S-box without its constant, on every byte. Names are those of the paper: U0 and S0 are the
-/// highest bits.
+/// Applies the S-box without its constant, on every byte. Names are those of the paper: U0 and S0
+/// are the highest bits.
 #[inline(always)]
 #[rustfmt::skip]
 pub(in crate::block) fn sub_bytes<L: Logic>(logic: L, state: State<L>) -> State<L> {

@@ -43,7 +43,7 @@ const BEFORE: [[u8; 16]; 2] = [constants(2), constants(0)];
 /// Constants that it adds to its output.
 const AFTER: [[u8; 16]; 2] = [constants(0), constants(2)];
 
-/// The constants of S1 and S2 in columns `first` and `first` + 1.
+/// Returns the constants of S1 and S2 in columns `first` and `first` + 1.
 const fn constants(first: usize) -> [u8; 16] {
     let mut block = [0; 16];
     let mut i = 0;

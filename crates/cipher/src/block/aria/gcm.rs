@@ -201,7 +201,7 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
         tags(lanes, powers, masks, hash, head)
     }
 
-    /// The counter blocks that mask the tags, of the message and of the head, in a vector.
+    /// Returns the counter blocks that mask the tags, of the message and of the head, in a vector.
     #[inline(always)]
     fn first_blocks(&self, lanes: L) -> <L as Lanes>::Vector {
         Lanes::load(
@@ -275,9 +275,9 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
     }
 }
 
-/// The counter blocks that mask the tags, of the message and of the head, and `N` - 2 more. Those
-/// without a use are the first once more: a block of zeros, encrypted, would be the key of the
-/// hash.
+/// Returns the counter blocks that mask the tags, of the message and of the head, and `N` - 2 more.
+/// Those without a use are the first once more: a block of zeros, encrypted, would be the key of
+/// the hash.
 #[inline(always)]
 fn mask_blocks<const N: usize>(counter: &[u8; 16], head: Option<&Head<'_>>) -> [[u8; 16]; N] {
     let mut blocks = [*counter; N];
@@ -307,7 +307,7 @@ impl RowBlocks {
         }
     }
 
-    /// The masks of the tags, once they are encrypted.
+    /// Returns the masks of the tags, once they are encrypted.
     #[inline(always)]
     fn masks<L: ByteLanes>(&self, lanes: L) -> L::Vector {
         lanes.load(self.0.as_flattened())
@@ -352,7 +352,7 @@ fn xor_batch_beside<L: ByteLanes + AesLanes, const R: usize, const N: usize>(
     optimization_barrier(beside);
 }
 
-/// The tags of head and message: the hash of each under its mask.
+/// Returns the tags of head and message: the hash of each under its mask.
 #[inline(always)]
 fn tags<L: ByteLanes + AesLanes>(
     lanes: L,

@@ -307,7 +307,7 @@ fn substitute_sliced<L: ByteLanes, const ODD: bool>(
     })
 }
 
-/// The diffusion layer and the addition of the next round's key.
+/// Applies the diffusion layer and the addition of the next round's key.
 ///
 /// [`DIFFUSION`] in 48 sums instead of 96, found by summing first, again and again, a pair that
 /// most outputs share (Paar: Optimized arithmetic for Reed-Solomon encoders, ISIT 1997).
@@ -453,7 +453,7 @@ pub(super) struct RowRounds<'a, L: ByteLanes, const R: usize, const N: usize> {
 }
 
 impl<'a, L: ByteLanes, const R: usize, const N: usize> RowRounds<'a, L, R, N> {
-    /// `blocks`, to be encrypted.
+    /// Returns `blocks`, to be encrypted.
     #[inline(always)]
     pub(super) fn new(lanes: L, keys: &'a LaneKeys, blocks: [L::Vector; N]) -> Self {
         let keys = &keys.rows;
@@ -462,7 +462,7 @@ impl<'a, L: ByteLanes, const R: usize, const N: usize> RowRounds<'a, L, R, N> {
         Self { keys, v, next: 1 }
     }
 
-    /// The blocks encrypted, after whatever rounds are left.
+    /// Returns the blocks encrypted, after whatever rounds are left.
     #[inline(always)]
     pub(super) fn finish(mut self, lanes: L) -> [L::Vector; N] {
         while self.next <= R {

@@ -84,7 +84,7 @@ impl Blowfish {
         }
     }
 
-    /// The function F.
+    /// Applies the function F.
     #[inline(always)]
     fn mix(&self, x: u32) -> u32 {
         let [s0, s1, s2, s3] = &self.s;

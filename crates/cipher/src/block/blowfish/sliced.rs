@@ -91,7 +91,7 @@ impl Planes {
         &self.p[if BACK { ROUNDS + 1 - round } else { round }]
     }
 
-    /// The function F.
+    /// Applies the function F.
     #[inline(always)]
     fn mix<L: TableLanes>(&self, lanes: L, [a, b, c, d]: [L::Vector; 4]) -> [L::Vector; 4] {
         let [s0, s1, s2, s3] = &self.s;
@@ -122,7 +122,7 @@ fn splat<L: TableLanes>(lanes: L, p: &[u32; 4]) -> [L::Vector; 4] {
     [lanes.splat32(p[0]), lanes.splat32(p[1]), lanes.splat32(p[2]), lanes.splat32(p[3])]
 }
 
-/// `x` with `p` added.
+/// Returns `x` with `p` added.
 #[inline(always)]
 fn add<L: TableLanes>(lanes: L, x: [L::Vector; 4], p: &[u32; 4]) -> [L::Vector; 4] {
     let p = splat(lanes, p);

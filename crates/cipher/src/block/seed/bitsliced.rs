@@ -134,7 +134,7 @@ fn mix<const M: usize>(portable: Portable, x: &mut [Vector; M]) {
     }
 }
 
-/// The same bytes for the circuits; no instruction where both are registers.
+/// Returns the same bytes for the circuits; no instruction where both are registers.
 #[inline(always)]
 fn to_word(portable: Portable, vector: Vector) -> <Portable as Logic>::Word {
     let mut bytes = [0; 16];

@@ -13,8 +13,8 @@ pub(super) trait Mix {
 /// The masks m0 to m3 of the function G (RFC 4269, 2.4).
 const MASKS: [u8; 4] = [0xfc, 0xf3, 0xcf, 0x3f];
 
-/// The second half of the function G (RFC 4269, 2.4), for the bytes `y` behind the S-boxes: each
-/// byte of the result is the sum of all four of its word, of each without two bits.
+/// Applies the second half of the function G (RFC 4269, 2.4), for the bytes `y` behind the S-boxes:
+/// each byte of the result is the sum of all four of its word, of each without two bits.
 #[inline(always)]
 pub(super) fn mix_masked<L: Lanes>(lanes: L, y: L::Vector) -> L::Vector {
     const fn mask(even: usize, odd: usize) -> u32 {

@@ -125,7 +125,7 @@ const SOURCES: [[usize; 6]; 8] = {
     sources
 };
 
-/// A matrix that takes bit `from` of a byte to bit `to`.
+/// Returns a matrix that takes bit `from` of a byte to bit `to`.
 const fn moved(from: usize, to: usize) -> u64 {
     1 << from << (8 * (7 - to))
 }

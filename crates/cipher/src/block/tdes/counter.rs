@@ -11,7 +11,7 @@ use crate::arch::{Kernel, Planes};
 use crate::memory::Protected;
 use crate::mode::{Counter64, counter_mode};
 
-/// The circuits, keyed in place so that no copy stays behind.
+/// Returns the circuits, keyed in place so that no copy stays behind.
 pub(super) fn circuits<P: Planes>(planes: P, key: &[u8; 24]) -> Protected<dyn Counter64> {
     let mut tdes = Protected::with(|| Tdes { planes, keys: RoundKeys::zero() });
     tdes.keys.expand(key);

@@ -27,7 +27,7 @@ impl Domain {
     /// The least number of values of one length by the standard.
     pub const STANDARD_VALUES: u64 = 1_000_000;
 
-    /// The shortest length allowed in `radix`, in numerals.
+    /// Returns the shortest length allowed in `radix`, in numerals.
     pub(super) fn length_min(self, radix: u32) -> usize {
         let least = match self {
             Self::Standard => Self::STANDARD_VALUES,

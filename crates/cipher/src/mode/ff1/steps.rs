@@ -245,7 +245,7 @@ pub(super) fn added<H: Half, const N: usize, const UPPER: bool>(
     block
 }
 
-/// A block as numbers of its first and its last 8 bytes, which may be the same.
+/// Returns a block as numbers of its first and its last 8 bytes, which may be the same.
 #[inline(always)]
 pub(super) fn words<const N: usize>(block: &[u8; N]) -> [u64; 2] {
     let (first, last) = (

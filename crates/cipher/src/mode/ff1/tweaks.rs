@@ -24,7 +24,7 @@ pub enum Tweaks<'a> {
 }
 
 impl<'a> Tweaks<'a> {
-    /// The tweak of value `index`.
+    /// Returns the tweak of value `index`.
     ///
     /// # Panics
     /// If there is none; so does [`Tweaks::of`].

@@ -97,7 +97,7 @@ impl<L: Products> InVectors<L> {
         }
     }
 
-    /// `number` to begin with; `round` is added to it in the block that takes it.
+    /// Returns `number` to begin with; `round` is added to it in the block that takes it.
     #[inline(always)]
     pub(crate) fn begin(&self, number: u64, round: u64) -> Number<L::Vector> {
         let lanes = self.lanes;
@@ -105,8 +105,8 @@ impl<L: Products> InVectors<L> {
         Number { end: lanes.number(number | round), fraction, turned: lanes.zero() }
     }
 
-    /// The sum or difference of `number` and the first 8 bytes of `block`; `round` is added to it
-    /// in the block that takes it next.
+    /// Returns the sum or difference of `number` and the first 8 bytes of `block`; `round` is added
+    /// to it in the block that takes it next.
     #[inline(always)]
     pub(crate) fn turn(
         &self,
@@ -128,8 +128,8 @@ impl<L: Products> InVectors<L> {
         Number { end, fraction, turned }
     }
 
-    /// The fraction of `number` to go on from: not smaller than that of a sum or difference by what
-    /// is lost.
+    /// Returns the fraction of `number` to go on from: not smaller than that of a sum or difference
+    /// by what is lost.
     #[inline(always)]
     fn fraction(&self, number: L::Vector) -> L::Vector {
         let upper = self.lanes.add_low_product(self.lost, number, self.number[0]);
@@ -142,7 +142,7 @@ impl<L: Products> InVectors<L> {
         self.lanes.reverse_bytes(number.end)
     }
 
-    /// The fraction of `number`, 64 bits after the point, too large by less than it may be.
+    /// Returns the fraction of `number`, 64 bits after the point, too large by less than it may be.
     #[inline(always)]
     pub(crate) fn turned(&self, number: Number<L::Vector>) -> u64 {
         self.lanes.to_number(number.turned) << 12

@@ -85,7 +85,7 @@ fn grow(number: &mut [u64], length: &mut usize, factor: u64, added: u64) {
     }
 }
 
-/// The product of `numerals` radices.
+/// Returns the product of `numerals` radices.
 fn factor(radix: &Radix, numerals: usize) -> u64 {
     if numerals == radix.power_numerals {
         radix.power
@@ -197,13 +197,13 @@ impl Modulus {
     }
 }
 
-/// All bits where `bit` is 1, none where it is 0. The compiler must not see that there are no other
-/// masks: it made a branch of that, which valgrind showed.
+/// Returns all bits where `bit` is 1, none where it is 0. The compiler must not see that there are
+/// no other masks: it made a branch of that, which valgrind showed.
 pub(crate) fn mask(bit: u64) -> u64 {
     0_u64.wrapping_sub(std::hint::black_box(bit))
 }
 
-/// 128 bits of `number` from bit `bit` on.
+/// Returns 128 bits of `number` from bit `bit` on.
 fn at_bit(number: &[u64], bit: usize) -> u128 {
     let at = |limb: usize| u128::from(number.get(limb).copied().unwrap_or(0));
     let (limb, bit) = (bit / 64, bit % 64);

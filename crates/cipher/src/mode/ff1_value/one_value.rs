@@ -15,9 +15,10 @@ pub(crate) trait LastBlock {
     /// Instructions that compute on blocks.
     type Lanes: Products;
 
-    /// The instructions for these blocks.
+    /// Returns the instructions for these blocks.
     fn lanes(&self) -> Self::Lanes;
-    /// The encrypted block. `end` and `number` are added to the block; `end` is not waited for.
+    /// Returns the encrypted block. `end` and `number` are added to the block; `end` is not waited
+    /// for.
     fn encrypt(&self, end: u128, number: Vector<Self>) -> Vector<Self>;
 }
 
@@ -95,7 +96,7 @@ trait Round {
     /// Half a value.
     type Number: Copy;
 
-    /// `number` of half `half`, which round `next` takes if it takes it first.
+    /// Returns `number` of half `half`, which round `next` takes if it takes it first.
     fn begin(&self, half: usize, number: u64, next: u8) -> Self::Number;
     /// Returns half `half`, which was `number`, as it is after a round that takes `other`; `rounds`
     /// are this round and the next.

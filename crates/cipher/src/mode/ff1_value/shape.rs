@@ -65,7 +65,7 @@ impl Shape {
     }
 }
 
-/// The shapes of all lengths whose numbers are words: the first is that of length 2.
+/// Returns the shapes of all lengths whose numbers are words: the first is that of length 2.
 pub(crate) fn of_words(radix: Radix) -> Box<[Shape]> {
     let all = (2..=LENGTH_MAX).map(|length| Shape::new(radix, length));
     all.take_while(|shape| !matches!(shape.numbers, Numbers::Wide)).collect()

@@ -167,8 +167,8 @@ impl Permuted {
         Ok(())
     }
 
-    /// The first values of the column that are given, on the CPU; none if there was a sample
-    /// before.
+    /// Returns the first values of the column that are given, on the CPU; none if there was a
+    /// sample before.
     fn sample(
         &self,
         seal: bool,
