@@ -1,5 +1,4 @@
-//! The dictionary entry (of categories, of an enum) at each place of an array. Not here: the
-//! entries.
+//! The dictionary entry (of categories, of an enum) at each place of an array.
 
 use arrow_array::{AnyDictionaryArray, Array};
 use arrow_buffer::NullBuffer;

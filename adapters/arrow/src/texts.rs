@@ -1,5 +1,4 @@
-//! The texts of an array, in whichever way Arrow keeps them, and arrays made of texts. Not here:
-//! what is done with them.
+//! The texts of an array, in whichever way Arrow keeps them, and arrays made of texts.
 
 use std::ops::Range;
 use std::sync::Arc;

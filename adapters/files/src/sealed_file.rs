@@ -1,5 +1,4 @@
-//! A sealed file with its manifest, and whether it is still the file that was sealed. Not here:
-//! what is in it.
+//! A sealed file with its manifest, and whether it is still the file that was sealed.
 
 use std::io;
 use std::path::{Path, PathBuf};

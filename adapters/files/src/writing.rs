@@ -1,5 +1,5 @@
 //! Output of a run: the file, its manifest, and the list of rows that were left out; each appears
-//! when all are whole. Not here: whether anything that exists may be replaced.
+//! when all are whole.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! Speed of counter mode on a device, compared with this machine's CPU (`speed`): bytes a second by
 //! size of the data, from the memory of each.
-//!
-//! Not here: how figures are shown.
 
 use std::hint::black_box;
 use std::time::Duration;

@@ -1,7 +1,5 @@
 //! Speed of FF1 on a device, compared with this machine's CPU (`speed`): values a second by number
 //! of values, under a single tweak.
-//!
-//! Not here: how figures are shown.
 
 use std::hint::black_box;
 use std::time::Duration;

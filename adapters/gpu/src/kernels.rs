@@ -1,7 +1,5 @@
 //! The table of kernels: which ciphers a device can run, in each mode. A cipher is one file of the
 //! dialect in `kernels/`, one file with its rows and round keys in `ciphers/`, and one line here.
-//!
-//! Not here: how a kernel computes.
 
 use sealstone_cipher::registry::Cipher;
 

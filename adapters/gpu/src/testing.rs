@@ -1,6 +1,4 @@
 //! For tests: a device that fails on command, and what NVIDIA's compiler makes of a kernel.
-//!
-//! Not here: the tests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

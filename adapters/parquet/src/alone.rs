@@ -1,5 +1,5 @@
 //! One column, encoded as a Parquet file of its own in memory, from which its pages are moved to
-//! the file that is being written. Not here: its values.
+//! the file that is being written.
 
 use std::sync::Arc;
 

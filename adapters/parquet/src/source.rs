@@ -1,4 +1,4 @@
-//! A file that many threads read at once, each where it needs to. Not here: what is in it.
+//! A file that many threads read at once, each where it needs to.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};

@@ -1,4 +1,4 @@
-//! The values of one column of a row group, some rows at a time. Not here: what is done with them.
+//! The values of one column of a row group, some rows at a time.
 
 use std::sync::Arc;
 

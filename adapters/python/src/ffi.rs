@@ -1,5 +1,5 @@
 //! Arrow data from and to other libraries in this process: the structures of the C data interface,
-//! in Python's capsules. Not here: what is done with the data.
+//! in Python's capsules.
 //!
 //! Whoever makes a capsule must be trusted to describe memory that it owns: the interface has no
 //! lengths of buffers. Everything else that is wrong with what comes in is an error: a capsule of

@@ -1,4 +1,4 @@
-//! A column in chunks, worked on by several threads. Not here: what is done with each piece.
+//! A column in chunks, worked on by several threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};

@@ -1,5 +1,4 @@
-//! A table with its key: what seals and opens its columns. Not here: which objects of Python the
-//! columns are taken from.
+//! A table with its key: what seals and opens its columns.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

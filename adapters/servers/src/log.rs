@@ -1,5 +1,4 @@
-//! Text that a server has written to its log since it was started, for errors that quote it. Not
-//! here: which lines matter, which each server knows about its own log.
+//! Text that a server has written to its log since it was started, for errors that quote it.
 
 use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom};

@@ -1,5 +1,4 @@
-//! Pages of files that the system keeps in memory, for measurements that begin without them. Not
-//! here: what servers keep in caches of their own.
+//! Pages of files that the system keeps in memory, for measurements that begin without them.
 
 use std::fs::{self, File};
 use std::io;

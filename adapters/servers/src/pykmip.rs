@@ -3,8 +3,6 @@
 //!
 //! Its keys are in the clear in its directory, next to what they seal: for experiments with real
 //! KMIP; it protects nothing.
-//!
-//! Not here: the keys in it, which its owner makes over KMIP.
 
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;

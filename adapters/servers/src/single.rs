@@ -1,5 +1,4 @@
-//! A server of a lab that is one process in a directory of its own, such as PostgreSQL. Not here:
-//! how it is started (the file of the server), and several that belong together.
+//! A server of a lab that is one process in a directory of its own, such as PostgreSQL.
 
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;

@@ -1,6 +1,5 @@
 //! Helpers that tests with real servers share: a check whether a program is there, a directory that
-//! its user can reach, a disk that fills up, data sent there and back. Not here: the servers, and
-//! what they are asked.
+//! its user can reach, a disk that fills up, data sent there and back.
 
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};

@@ -1,7 +1,6 @@
 //! Part of a server's message that may be shown: the beginning, which is the server's own, without
 //! the values and names that it quotes after it. Messages about duplicate keys, values that do not
-//! fit and failed checks quote the row. Not here: what an error means, which each server has its
-//! own.
+//! fit and failed checks quote the row.
 
 use sealstone_message::printable::printable;
 

@@ -1,7 +1,6 @@
 //! Time limits on waiting for a server, by the kind of request. Each covers the whole time, from
 //! the request to the end of the answer: a server that sends a little now and then gets no more of
-//! it. Not here: how a connection ends when the time is over, which each driver does in its own
-//! way.
+//! it.
 //!
 //! PostgreSQL's driver gets its bytes through a filter of ours (`postgres/guard.rs`), with TLS or
 //! without. MySQL's hands out its socket, which a thread closes when an answer is late

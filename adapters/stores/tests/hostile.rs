@@ -1,7 +1,7 @@
 //! Servers that mean harm, or are none: they never answer, send a byte now and then, claim endless
 //! messages, ask for the password in the clear or for a file, and quote data and addresses in their
 //! errors. Each is a small TCP server here; each must end in one clear error, soon, without a word
-//! that is not ours to say. Not here: real servers.
+//! that is not ours to say.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};

@@ -3,8 +3,6 @@
 //! (`ffi/iscsi.rs`); and instructions that not every CPU has (`ffi/sum.rs`). The only files of this
 //! crate with `unsafe`.
 //!
-//! Not here: what the requests are for.
-//!
 //! Rules kept here, on which every `SAFETY` line relies:
 //! - *Descriptors* are borrowed for the call from whoever owns them, so they are open.
 //! - *Structures* that the kernel reads or writes are libc's, all of their bytes set, and live as

@@ -1,5 +1,4 @@
-//! Two machines on one: network namespaces joined by a link of a chosen speed. Not here: what runs
-//! in them.
+//! Two machines on one: network namespaces joined by a link of a chosen speed.
 //!
 //! The namespaces have no names: they are there as long as a descriptor or a process is in them, so
 //! nothing remains of a run that was killed except processes that it started, which

@@ -1,4 +1,4 @@
-//! Programs that set up networks: `ip` and `tc`. Not here: which arguments they get.
+//! Programs that set up networks: `ip` and `tc`.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Reasons why the extension does not continue. Not here: finding them.
+//! Reasons why the extension does not continue.
 
 mod journal;
 

@@ -1,5 +1,4 @@
-//! Writeback of files: telling the system to begin writing one to its disk. Not here: waiting until
-//! it is there.
+//! Writeback of files: telling the system to begin writing one to its disk.
 
 #[allow(unsafe_code)]
 mod ffi;

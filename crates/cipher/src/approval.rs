@@ -1,6 +1,6 @@
 //! Lists of approved algorithms, and what is on them: FIPS 140 and Korea's validation programme
 //! (KCMVP). Ciphers and modes have their entries in their rows; this module has what both together
-//! are on. Not here: what may be recommended under a policy.
+//! are on.
 //!
 //! Sources: SP 800-140C (FIPS 140-3); the list of algorithms of the Korean programme, National
 //! Intelligence Service: ARIA, SEED, LEA and HIGHT in the modes of KS X 1213-2 and the like (GCM

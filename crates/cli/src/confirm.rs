@@ -1,4 +1,4 @@
-//! Asking before something that cannot be undone by running another command. Not here: what it is.
+//! Asking before something that cannot be undone by running another command.
 
 use std::io::{BufRead, IsTerminal, Write};
 

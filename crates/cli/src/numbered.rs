@@ -1,5 +1,5 @@
 //! Names for what must not take the place of something: `report.html`, `report-2.html`,
-//! `report-3.html` and so on. Not here: what counts as being there.
+//! `report-3.html` and so on.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,4 @@
-//! Paths that a user named: as a shell reads them, and whether something can be made there. Not
-//! here: what is made.
+//! Paths that a user named: as a shell reads them, and whether something can be made there.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;

@@ -1,6 +1,5 @@
 //! Suggestions of what the user probably meant, in errors of the parser: by the measure that is
-//! also used for the tables of names, instead of the parser's own. Not here: names of ciphers,
-//! workloads and so on, which the libraries look up.
+//! also used for the tables of names, instead of the parser's own.
 
 use std::ffi::OsString;
 

@@ -1,5 +1,4 @@
-//! Days by number, in the Gregorian calendar: whether a date exists, and which day it is. Not here:
-//! how it is written.
+//! Days by number, in the Gregorian calendar: whether a date exists, and which day it is.
 
 use std::fmt;
 

@@ -1,5 +1,4 @@
-//! One column with its key: seals and opens values, many at a time. Not here: which values there
-//! are, and where they are stored.
+//! One column with its key: seals and opens values, many at a time.
 
 use sealstone_cipher::backend::Backend;
 use sealstone_seal::field::{FieldError, FieldOpener, FieldPlace, FieldSealer};

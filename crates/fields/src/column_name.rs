@@ -1,6 +1,6 @@
 //! Rules for finding the column of a file that a name means: the column that is spelt so, else the
 //! column whose name is the same text in another of Unicode's forms, since macOS and some editors
-//! write 이름 as its letters (NFD). Not here: what is done with the column.
+//! write 이름 as its letters (NFD).
 
 use unicode_normalization::UnicodeNormalization;
 

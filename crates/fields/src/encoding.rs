@@ -1,5 +1,4 @@
-//! The encodings of CSV files: UTF-8, and CP949, as Korean public data comes. Not here: which one a
-//! file has.
+//! The encodings of CSV files: UTF-8, and CP949, as Korean public data comes.
 
 use std::borrow::Cow;
 

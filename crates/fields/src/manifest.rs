@@ -1,6 +1,6 @@
 //! The manifest beside a sealed file: under which key and policy it is sealed, and whether it is
 //! still that file. FF1 leaves no room for either in a value. docs/formats.md has its keys and what
-//! its MACs cover. Not here: where it is stored.
+//! its MACs cover.
 //!
 //! It is a file of its own rather than a column, because it also records what was done to each
 //! column, and because a MAC over the whole file has no place in a row.

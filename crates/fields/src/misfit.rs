@@ -1,5 +1,5 @@
 //! Reasons why a value does not fit its column's format, without the value: the position, the kind
-//! of character found there, and what was expected. Not here: in which line of which file it is.
+//! of character found there, and what was expected.
 
 use std::borrow::Cow;
 

@@ -1,6 +1,5 @@
 //! Numbers below a bound as numerals of FF1: the smallest radix whose power holds them all, so that
-//! few numerals are out of bounds and cycle-walking hardly ever takes a second step. Not here: what
-//! the numbers stand for.
+//! few numerals are out of bounds and cycle-walking hardly ever takes a second step.
 
 /// Largest numeral plus one: the largest radix of FF1.
 const RADIX_MAX: u128 = 1 << 16;

@@ -1,6 +1,5 @@
 //! The manifest of a table of a database: under which key and policy its columns are sealed.
-//! docs/formats.md has its keys and what its MAC covers. Not here: where it is stored, and which
-//! values are sealed (the table's marks say).
+//! docs/formats.md has its keys and what its MAC covers.
 
 use std::path::Path;
 

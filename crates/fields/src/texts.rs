@@ -1,5 +1,4 @@
-//! Many texts: the values of a column, in one allocation or where they lie. Not here: what they
-//! mean.
+//! Many texts: the values of a column, in one allocation or where they lie.
 
 /// Texts that can be read by number, wherever they lie: [`Texts`], or slices of somebody else's
 /// memory.

@@ -1,5 +1,4 @@
-//! Inputs: files that are opened without waiting, whatever somebody put under their name. Not here:
-//! what is in them.
+//! Inputs: files that are opened without waiting, whatever somebody put under their name.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};

@@ -1,5 +1,4 @@
-//! Kinds of things that a name in the file system can stand for, in words. Not here: what is done
-//! about it.
+//! Kinds of things that a name in the file system can stand for, in words.
 
 use std::fmt;
 use std::fs::FileType;

@@ -1,5 +1,5 @@
 //! Output files, which appear under their name when they are whole: written beside it under a fresh
-//! name, put on stable storage, renamed. Not here: what is written.
+//! name, put on stable storage, renamed.
 //!
 //! Nothing that somebody prepared is written into: the unfinished file is made by this process,
 //! under a name that nobody could know (`O_EXCL`), with its mode set before the first byte, and the

@@ -1,5 +1,4 @@
-//! Who may change what is read, besides its owner. Not here: who may read it, which is for the
-//! reader of secrets to ask.
+//! Who may change what is read, besides its owner.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};

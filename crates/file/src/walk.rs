@@ -1,6 +1,5 @@
 //! Everything below a directory, for whoever must overlook nothing: links are followed, to files
-//! and to directories, and what cannot be looked at is named with the reason. Not here: what is in
-//! the files.
+//! and to directories, and what cannot be looked at is named with the reason.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;

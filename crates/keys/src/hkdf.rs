@@ -1,5 +1,4 @@
-//! Subkeys: one secret, many purposes, no two of which share a key. Not here: how secrets are
-//! stored.
+//! Subkeys: one secret, many purposes, no two of which share a key.
 
 use hkdf::Hkdf;
 use sha2::Sha256;

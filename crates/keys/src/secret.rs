@@ -1,5 +1,4 @@
-//! A secret of 32 bytes that is never printed and zeroed when dropped. Not here: where secrets come
-//! from.
+//! A secret of 32 bytes that is never printed and zeroed when dropped.
 
 use std::fmt;
 

@@ -1,5 +1,4 @@
-//! Opens the key source that a user names: a key file, or a key server. Not here: what each of them
-//! is.
+//! Opens the key source that a user names: a key file, or a key server.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -3,8 +3,7 @@
 //!
 //! A file without a header line has data there: a message that lists "the columns" would quote a
 //! person's number. So names are shown only where the line is a header line for certain, and even
-//! there none that looks like data. Not here: how a file is read; columns of tables and of Parquet
-//! files, which always have names.
+//! there none that looks like data.
 
 use strsim::osa_distance;
 

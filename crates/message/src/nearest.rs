@@ -1,7 +1,5 @@
 //! The known name that a mistyped one was probably meant to be, for every "did you mean" of the
 //! program.
-//!
-//! Not here: the tables of names, and the errors that quote the result.
 
 /// Similarity of two names when one is a whole part of the other: `ycsb-a` and `a`, `scan` and
 /// `batch-scan`.

@@ -1,5 +1,5 @@
 //! Accounts of data directories: what a server has sealed in its files, under which key, and what
-//! is there in the clear. Not here: who looks into files, which is the adapter of each engine.
+//! is there in the clear.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
 //! One sealed file: its data key, and the chain from the key-encryption key to the subkey of a
-//! segment. Not here: pages and frames.
+//! segment.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! Frames: the layout of append-only files, such as a write-ahead log, that must be readable up to
-//! where a crash cut them. Byte by byte in `docs/formats.md`. Not here: reading and writing files.
+//! where a crash cut them. Byte by byte in `docs/formats.md`.
 //!
 //! A frame is a length, random bits of its nonce, ciphertext and a tag. Frames are never rewritten.
 //! A reader is given how much of the file was synced, which the store's catalogue knows: up to

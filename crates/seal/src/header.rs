@@ -1,5 +1,5 @@
 //! The header of a sealed file: how the file is sealed, under which key, what it is within its
-//! store, and its data key. Byte by byte in `docs/formats.md`. Not here: the data after it.
+//! store, and its data key. Byte by byte in `docs/formats.md`.
 //!
 //! The header is stored twice, 4096 bytes apart, so that no torn write loses the only wrapped data
 //! key.

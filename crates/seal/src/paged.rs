@@ -1,5 +1,5 @@
 //! Pages: the layout of files that are written once, front to back, and then read at random. Byte
-//! by byte in `docs/formats.md`. Not here: reading and writing files, and caching pages.
+//! by byte in `docs/formats.md`.
 //!
 //! Data is cut into pages of `page_bytes`; the last one may be shorter. Each is stored as its
 //! ciphertext and a 16-byte tag over file id, page number, length and "is the last". An empty file

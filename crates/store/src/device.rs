@@ -1,5 +1,5 @@
 //! Block devices: a fixed number of bytes, read and written in whole sectors at any offset, many
-//! requests at once. Not here: records, which a store of its own keeps on top of one.
+//! requests at once.
 
 use crate::StoreError;
 

@@ -1,6 +1,5 @@
 //! A device that fails on command, for programs as users run them: a library in front of the OpenCL
-//! that is installed (`failing_opencl.c`), which they load instead. Not here: what a program then
-//! does.
+//! that is installed (`failing_opencl.c`), which they load instead.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

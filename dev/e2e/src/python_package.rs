@@ -1,5 +1,5 @@
 //! The Python package laid out from its sources and the extension under test, and an environment to
-//! use it in. Not here: the tests.
+//! use it in.
 
 use std::fs;
 use std::path::{Path, PathBuf};

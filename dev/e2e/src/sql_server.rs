@@ -1,5 +1,5 @@
 //! MariaDB and PostgreSQL as the tests of tables have them: one started here, and a session of its
-//! own client program, which judges what we did. Not here: the tests.
+//! own client program, which judges what we did.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;

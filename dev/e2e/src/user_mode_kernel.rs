@@ -1,6 +1,6 @@
 //! Another kernel for a test: user-mode Linux as Debian has it, a whole kernel that is one process,
 //! with the files of this machine below it, which it cannot change. For what the kernel of this
-//! machine may lack. Not here: what is tested there.
+//! machine may lack.
 
 use std::fs;
 use std::os::unix::process::CommandExt;

@@ -1,4 +1,4 @@
-//! The table of libraries. Not here: what each of them has.
+//! The table of libraries.
 
 #[cfg(feature = "botan")]
 use crate::botan;

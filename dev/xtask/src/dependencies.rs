@@ -1,6 +1,4 @@
 //! The dependency directions of ARCHITECTURE.md, checked against what `cargo metadata` says.
-//!
-//! Not here: dependencies on crates of others.
 
 use std::path::Path;
 

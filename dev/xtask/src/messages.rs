@@ -1,6 +1,4 @@
 //! No message to users names a folder of `dev/`, which is never shipped.
-//!
-//! Not here: how messages are otherwise worded.
 
 use quote::ToTokens;
 

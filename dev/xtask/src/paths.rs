@@ -1,7 +1,5 @@
 //! Paths in the pages: each that names a file or a folder of this repository names one that is
 //! there.
-//!
-//! Not here: links between pages, and paths in which a reader has to fill something in.
 
 use std::collections::BTreeSet;
 

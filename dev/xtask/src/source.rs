@@ -1,7 +1,5 @@
 //! A Rust file, read once for every check: its tokens, and the items, expressions and all else that
 //! it parses to, in which what is compiled for tests alone is set aside.
-//!
-//! Not here: what a check looks for in it.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;

@@ -1,6 +1,4 @@
 //! `xtask tidy`: runs every check of the house rules on what git tracks and is about to track.
-//!
-//! Not here: the checks, each of which is a file.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

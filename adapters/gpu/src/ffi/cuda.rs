@@ -1,5 +1,5 @@
 //! NVIDIA's devices by the CUDA driver interface, with kernels compiled by NVRTC. Both libraries
-//! are looked for at run time. Not here: kernels, and what is done with them.
+//! are looked for at run time.
 
 use std::ffi::{CString, c_void};
 use std::ptr;

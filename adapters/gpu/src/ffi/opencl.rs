@@ -1,5 +1,4 @@
-//! Devices of any maker by OpenCL 1.2. Its loader is looked for at run time. Not here: kernels, and
-//! what is done with them.
+//! Devices of any maker by OpenCL 1.2. Its loader is looked for at run time.
 
 use std::ptr;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! The device of these tests. Not here: what is tested on it.
+//! The device of these tests.
 
 use std::sync::OnceLock;
 

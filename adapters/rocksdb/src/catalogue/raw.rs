@@ -1,6 +1,6 @@
 //! The files that a catalogue is kept in, as they are stored: a few whole-file operations, on the
 //! file system below the seal or, for tools that read a store without RocksDB, on the operating
-//! system's. Not here: what is written.
+//! system's.
 
 use std::fs::{self, File};
 use std::io::{self, Read};

@@ -1,4 +1,4 @@
-//! Errors in a MANIFEST or CURRENT. Not here: reading them.
+//! Errors in a MANIFEST or CURRENT.
 
 /// Reason why a MANIFEST or CURRENT cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

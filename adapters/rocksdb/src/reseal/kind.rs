@@ -1,4 +1,4 @@
-//! Classification of a file of a database by its name. Not here: what it holds.
+//! Classification of a file of a database by its name.
 
 use sealstone_seal::identity::CATALOGUE_NAMES;
 

@@ -1,5 +1,4 @@
-//! Stored files as the operating system has them: names, lengths, first bytes. Not here: what the
-//! bytes mean.
+//! Stored files as the operating system has them: names, lengths, first bytes.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, File};

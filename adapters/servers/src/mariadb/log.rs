@@ -1,5 +1,4 @@
-//! Messages in a server's log that matter when it does not start. Not here: the log of a server
-//! that runs.
+//! Messages in a server's log that matter when it does not start.
 
 /// Most lines that are quoted.
 pub(super) const LINES_MAX: usize = 4;

@@ -1,7 +1,5 @@
 //! Messages in a server's log that matter when it does not start: messages of the extension first,
 //! then errors.
-//!
-//! Not here: the log of a server that runs.
 
 use serde_json::Value;
 

@@ -1,5 +1,4 @@
-//! Messages in tgtd's log that matter when it does not start. Not here: the log of a target that
-//! runs.
+//! Messages in tgtd's log that matter when it does not start.
 
 /// Most lines that are quoted.
 const LINES_MAX: usize = 4;

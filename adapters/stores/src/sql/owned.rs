@@ -1,5 +1,4 @@
-//! A server that is started for one store and ends with it. Not here: how it is started, what is
-//! asked of it.
+//! A server that is started for one store and ends with it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

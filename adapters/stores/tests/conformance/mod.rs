@@ -1,6 +1,5 @@
 //! Tests of what every store must do, whichever it is: return the answers of a store in memory,
-//! load all or nothing, keep transactions whole. Not here: what one store does besides, and how it
-//! fails (each store's own tests).
+//! load all or nothing, keep transactions whole.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Carriers of the stream. Not here: the stream.
+//! Carriers of the stream.
 
 use std::error::Error;
 use std::net::{IpAddr, SocketAddr, UdpSocket};

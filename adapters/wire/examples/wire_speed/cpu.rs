@@ -1,5 +1,4 @@
 //! CPU time of this process, of those that work for it, and of the kernel's threads for interrupts.
-//! Not here: what it is spent on.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The figures as tables in Markdown. Not here: how they come about.
+//! The figures as tables in Markdown.
 
 use std::fmt::Write;
 use std::fs;

@@ -1,5 +1,5 @@
 //! Many messages a call, each of which may be several datagrams that the kernel put together
-//! (UDP_GRO). Not here: what they hold.
+//! (UDP_GRO).
 
 use std::io;
 use std::mem::{MaybeUninit, zeroed};

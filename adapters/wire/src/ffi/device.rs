@@ -1,4 +1,4 @@
-//! Requests to network devices. Not here: which of them a path or a link needs.
+//! Requests to network devices.
 
 use std::ffi::{c_char, c_int, c_short, c_ulong};
 use std::io;

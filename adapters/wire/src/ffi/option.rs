@@ -1,4 +1,4 @@
-//! Options of sockets that no safe wrapper has. Not here: which value suits whom.
+//! Options of sockets that no safe wrapper has.
 
 use std::ffi::c_int;
 use std::io;

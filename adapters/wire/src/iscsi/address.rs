@@ -1,5 +1,5 @@
 //! Address of a unit of an iSCSI target: `iscsi://[USER[%PASSWORD]@]HOST[:PORT]/TARGET/LUN`, the
-//! form of libiscsi. Not here: whether there is such a target.
+//! form of libiscsi.
 
 use std::fmt;
 use std::str::FromStr;

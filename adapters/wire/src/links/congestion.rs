@@ -1,6 +1,5 @@
 //! TCP's congestion control at the ends of a link, by the kernel's names: each network namespace
-//! has its own, and a new one has that of the machine. Throughput depends on it. Not here: the link
-//! itself.
+//! has its own, and a new one has that of the machine. Throughput depends on it.
 
 use std::fs;
 

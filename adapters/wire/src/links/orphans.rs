@@ -1,5 +1,4 @@
-//! Processes that a run started in its namespaces and that outlived it, since it was killed. Not
-//! here: processes that others started, which are never touched.
+//! Processes that a run started in its namespaces and that outlived it, since it was killed.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
 //! The security associations of a path, shared by the path, which uses them, and whoever agrees on
-//! them. Not here: how they are agreed on, and the packets.
+//! them.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;

@@ -1,5 +1,4 @@
-//! Computation of the longest packet that still fits the link once it is sealed. Not here: setting
-//! it.
+//! Computation of the longest packet that still fits the link once it is sealed.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 

@@ -1,6 +1,6 @@
 //! Opened packets in the order in which they were sealed, where the network brought them in
 //! another. TCP takes one that is late for one that is lost: it sends again what was on its way,
-//! and sends less for a while. Not here: waiting for packets that have not come.
+//! and sends less for a while.
 
 /// A packet that was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! A directory that nobody but its owner may use. Not here: what lies in it.
+//! A directory that nobody but its owner may use.
 
 use std::fs::DirBuilder;
 use std::io;

@@ -1,4 +1,4 @@
-//! State that both directions of a path share. Not here: what they do.
+//! State that both directions of a path share.
 
 use std::net::UdpSocket;
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
 //! Grouping of sealed packets that leave in one call: the kernel cuts a message into datagrams of
-//! one length, of which only the last may be shorter (UDP_SEGMENT). Not here: sending.
+//! one length, of which only the last may be shorter (UDP_SEGMENT).
 
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
 //! Files that a running tunnel leaves in a directory of its own: a file with its process id, locked
 //! as long as the process lives, and a socket by which it is queried. After a kill both are known
-//! to be left over. Not here: what is asked.
+//! to be left over.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};

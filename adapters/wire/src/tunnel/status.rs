@@ -1,5 +1,4 @@
-//! State of a running tunnel as reported on request: plain data, in JSON. Not here: how it is
-//! shown.
+//! State of a running tunnel as reported on request: plain data, in JSON.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

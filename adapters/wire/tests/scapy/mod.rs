@@ -1,5 +1,5 @@
 //! scapy as the other end: it opens sealed packets with their integrity checked, and seals what it
-//! found in them. Not here: which packets it gets.
+//! found in them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 //! The table of functions of a WiredTiger connection: found, proved to be the one we know, and used
-//! to hand over an encryptor and a file system. Not here: what these do.
+//! to hand over an encryptor and a file system.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;

@@ -1,5 +1,4 @@
-//! The answer as Markdown, for tickets, pull requests and wikis. Not here: charts, which the HTML
-//! report has.
+//! The answer as Markdown, for tickets, pull requests and wikis.
 
 use std::iter::once;
 

@@ -1,6 +1,5 @@
 //! The table of requests to a block device or over a link: bytes and requests a second, response
-//! times, and the CPU time of both ends. Not here: costs and verdicts, which are in the tables of
-//! every workload.
+//! times, and the CPU time of both ends.
 
 use super::index::Run;
 use super::tables::{Datum, Table, by_workload, figure, missing};

@@ -1,5 +1,5 @@
 //! Speeds by size of what is computed: a panel for each thing that computes, a line for each way to
-//! do so, on one page. Not here: what was measured.
+//! do so, on one page.
 
 use super::axis::Axis;
 use super::canvas::{Ink, Mark, style_sheet};

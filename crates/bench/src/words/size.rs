@@ -1,6 +1,4 @@
 //! Sizes in bytes, as people write and read them.
-//!
-//! Not here: the figures of the report, which have as many digits as their uncertainty allows.
 
 /// Reads a number of bytes: `4096`, `512MiB`, `2GB` (powers of ten), `1.5 GiB` (powers of two).
 ///

@@ -1,5 +1,4 @@
-//! The character between the fields of a CSV file: its names, and which one a file has. Not here:
-//! reading the records.
+//! The character between the fields of a CSV file: its names, and which one a file has.
 
 use sealstone_message::nearest::{did_you_mean, nearest};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Errors of workloads that could not be made. Not here: when.
+//! Errors of workloads that could not be made.
 
 use sealstone_message::nearest::did_you_mean_quoted;
 

@@ -1,5 +1,4 @@
-//! Pages are well-formed, self-contained and safe against hostile names. Not here: what stands in
-//! them.
+//! Pages are well-formed, self-contained and safe against hostile names.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,4 @@
 //! Vectors of 128-bit blocks with AES rounds and carry-less products.
-//!
-//! Not here: AES and GHASH, which are made of them.
 
 use super::Kernel;
 

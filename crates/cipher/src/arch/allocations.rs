@@ -1,7 +1,5 @@
 //! An allocator that counts, for tests of calls that must not allocate: the system's, and a count
 //! for each thread.
-//!
-//! Not here: what must not allocate.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -4,8 +4,6 @@
 //! A cipher lays its blocks out in one of two ways. *Sliced*: vector i holds byte i of many blocks,
 //! so that moving bytes within a block costs nothing. *In rows*: a vector holds whole blocks of 16
 //! bytes, as in memory, for messages too short to fill the other.
-//!
-//! Not here: the ciphers.
 
 use super::Lanes;
 

@@ -1,5 +1,4 @@
-//! Forked children, for tests of what must not outlive a fork. Linux only. Not here: what is tested
-//! with them.
+//! Forked children, for tests of what must not outlive a fork. Linux only.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;

@@ -2,7 +2,7 @@
 //! without tables are made of.
 //!
 //! Every CPU has these at some width. Here are the trait and what every CPU can do;
-//! `x86_64/lanes.rs` has the vectors of that architecture. Not here: any cipher.
+//! `x86_64/lanes.rs` has the vectors of that architecture.
 
 use super::Kernel;
 

@@ -4,8 +4,7 @@
 //! Memcheck reports each branch and each address that depends on an undefined bit. With secrets
 //! marked as undefined that is a proof, for the instructions that ran, that they decide neither
 //! (Langley, ctgrind, 2010). A request is a sequence of instructions that does nothing on a CPU
-//! (valgrind's manual, "The Client Request mechanism"), so all of this may be called anywhere. Not
-//! here: what is a secret.
+//! (valgrind's manual, "The Client Request mechanism"), so all of this may be called anywhere.
 
 /// Returns whether valgrind runs this program.
 pub fn is_running() -> bool {

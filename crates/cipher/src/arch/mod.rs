@@ -25,8 +25,6 @@
 //! A new instruction set is one file that implements the traits, one line in [`lines`], one in the
 //! `Isa` table and one in `with_token`; no cipher file names an instruction set. `memory` is by
 //! itself.
-//!
-//! Not here: any cipher or mode.
 #![allow(unsafe_code)]
 
 mod aes_lanes;

@@ -1,7 +1,5 @@
 //! Memory that ends with a page, and what lies behind it: for tests that nothing beyond the end is
 //! touched, and for measuring what calls cost there.
-//!
-//! Not here: the tests.
 
 use std::io;
 use std::ptr::{NonNull, null_mut};

@@ -2,7 +2,7 @@
 //! blocks at once.
 //!
 //! Here are the trait and what every CPU can do; `x86_64/planes.rs` has the vectors of that
-//! architecture. Not here: any circuit.
+//! architecture.
 
 use super::Kernel;
 

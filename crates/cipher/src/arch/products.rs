@@ -1,6 +1,4 @@
 //! Vectors of one 128-bit block with sums and products of numbers.
-//!
-//! Not here: AES and FF1, which take them together.
 
 use super::AesLanes;
 

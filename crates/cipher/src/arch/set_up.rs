@@ -3,7 +3,6 @@
 //! key, and nowhere later.
 //!
 //! These are macros because an expression can be of another type for each token, as no closure can.
-//! Not here: the keys.
 
 /// Evaluates, by the instruction set of `$backend`, one of three expressions with its token: that
 /// for plain logic, that for vectors up to 32 bytes, that for vectors of 64 bytes. The one place

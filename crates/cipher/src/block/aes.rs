@@ -5,7 +5,7 @@
 //! without them AES is bitsliced (`bitsliced`). Both take the same time whatever the key and the
 //! data.
 //!
-//! Here are the rows of the table and what sets a key. Not here: the rounds.
+//! Here are the rows of the table and what sets a key.
 
 mod bitsliced;
 mod bitsliced_gcm;

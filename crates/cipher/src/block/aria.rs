@@ -6,7 +6,7 @@
 //! in tables: vectors of bytes have instructions for it (`lanes`), and without them ARIA is
 //! bitsliced (`bitsliced`). Both take the same time whatever the key and the data.
 //!
-//! Here are the rows of the table and what sets a key. Not here: the rounds.
+//! Here are the rows of the table and what sets a key.
 
 mod bitsliced;
 mod diffusion;

@@ -5,7 +5,7 @@
 //! vectors of bytes have instructions for it (`lanes`), and without them SEED is bitsliced
 //! (`bitsliced`). Both take the same time whatever the key and the data.
 //!
-//! Here are the row of the table and what sets a key. Not here: the rounds.
+//! Here are the row of the table and what sets a key.
 
 mod bitsliced;
 mod g_function;

@@ -15,7 +15,7 @@
 //!
 //! Bits are numbered from 0 here, in the standard's order; its tables count from 1.
 //!
-//! Here are the row of the table and what sets a key. Not here: what they set.
+//! Here are the row of the table and what sets a key.
 
 mod blocks;
 mod bytes;

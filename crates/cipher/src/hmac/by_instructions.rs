@@ -1,4 +1,4 @@
-//! HMAC by the CPU's instructions for SHA, of two messages in turn. Not here: the hash functions.
+//! HMAC by the CPU's instructions for SHA, of two messages in turn.
 
 use std::marker::PhantomData;
 

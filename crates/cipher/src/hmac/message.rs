@@ -1,4 +1,4 @@
-//! Messages, and the blocks that a hash function sees of them. Not here: what it does with them.
+//! Messages, and the blocks that a hash function sees of them.
 
 use crate::arch::HASH_BLOCK_BYTES;
 

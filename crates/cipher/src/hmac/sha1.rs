@@ -1,4 +1,4 @@
-//! SHA-1 on words, and by the CPU's instructions for it. Not here: messages.
+//! SHA-1 on words, and by the CPU's instructions for it.
 //!
 //! Source: FIPS 180-4, 6.1.
 

@@ -6,8 +6,6 @@
 //! needs no shift, and it is reduced by two multiplications with one constant. Several blocks are
 //! multiplied by descending powers of H, and their sum is reduced once (Gueron, Kounavis: Intel
 //! carry-less multiplication and its use for GCM, 2010).
-//!
-//! Not here: counter mode and tags, which make GCM of it.
 
 mod field;
 mod portable;

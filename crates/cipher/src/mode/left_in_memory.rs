@@ -1,7 +1,7 @@
 //! Tests of where key schedules are once keys are set and used: in the memory for keys
 //! (`crate::memory`) and nowhere else in the process. Each key is set and used on a stack of its
 //! own, which is wiped (`left_on_stack` searches for remains on stacks), and then all memory of the
-//! process is searched. Not here: anything but tests.
+//! process is searched.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};

@@ -1,7 +1,6 @@
 //! Tests of what GCM leaves on the stack when a key is set or a message is sealed or opened:
 //! neither the key nor that of the hash, nor any power of it; with AES no round key and no mask of
-//! a tag either. Each call runs on a stack of its own, all of which is searched. Not here: anything
-//! but tests.
+//! a tag either. Each call runs on a stack of its own, all of which is searched.
 
 use crate::aead::{Aead, Context, aead};
 use crate::arch::own_stack::left_by;

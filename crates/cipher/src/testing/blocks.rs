@@ -1,5 +1,4 @@
-//! The suite for whole blocks and for the modes over them, CBC and CMAC. Not here: AEADs and
-//! counter mode.
+//! The suite for whole blocks and for the modes over them, CBC and CMAC.
 
 use super::debug_output::assert_prints_no_key;
 use super::misaligned::Misaligned;

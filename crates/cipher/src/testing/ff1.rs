@@ -1,8 +1,6 @@
 //! The suite for FF1: known answers, every length on either side of each way to compute, radices of
 //! every kind, tweaks of every length around a block, batches against single values, and refused
 //! arguments, against a plain reference.
-//!
-//! Not here: the other modes.
 
 use super::debug_output::assert_prints_no_key;
 use super::pseudorandom::bytes;

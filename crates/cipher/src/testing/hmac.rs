@@ -1,4 +1,4 @@
-//! The suite for HMAC: one message, and many at once. Not here: the hash functions.
+//! The suite for HMAC: one message, and many at once.
 
 use super::debug_output::assert_prints_no_key;
 use super::misaligned::Misaligned;

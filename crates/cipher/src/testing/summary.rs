@@ -1,7 +1,5 @@
 //! Record of what a run of the suite checked, and what the table of ciphers prevented it from
 //! checking.
-//!
-//! Not here: the checks.
 
 use super::vectors::Vector;
 use crate::facts::Cipher;

@@ -2,8 +2,6 @@
 //! mode, CBC, CMAC, HMAC, FF1 and AEADs.
 //!
 //! A malformed file stops the program: a vector that is skipped by accident proves nothing.
-//!
-//! Not here: the checks.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;

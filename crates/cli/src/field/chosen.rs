@@ -1,5 +1,5 @@
 //! Choice of the columns that are sealed and how, from flags or a policy, and of how the file is
-//! written. Not here: keys and sealing.
+//! written.
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Answers of the commands on columns. Not here: what they do.
+//! Answers of the commands on columns.
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,5 @@
 //! An example for every command, so that each page of help has one: a line or two under `-h`, where
-//! the page is to fit the screen, and all there are under `--help`. Not here: the longer ones,
-//! which stand with their commands.
+//! the page is to fit the screen, and all there are under `--help`.
 
 use clap::{Arg, Command};
 use sealstone_stores::engines;

@@ -1,5 +1,4 @@
-//! The flags of `sealstone lab`: those of each server come from the table of servers. Not here:
-//! what they mean to a server.
+//! The flags of `sealstone lab`: those of each server come from the table of servers.
 
 use std::path::PathBuf;
 

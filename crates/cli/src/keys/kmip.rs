@@ -1,5 +1,4 @@
-//! `sealstone keys` for keys on a key server: the same commands, in the server's terms. Not here:
-//! the check, which is the same for every source, and key files.
+//! `sealstone keys` for keys on a key server: the same commands, in the server's terms.
 
 use anyhow::bail;
 use sealstone_cipher::registry::DEFAULT_CIPHER;

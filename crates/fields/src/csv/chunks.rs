@@ -1,5 +1,4 @@
-//! A file in pieces of whole records, each with the number of its first line. Not here: what is
-//! done with them.
+//! A file in pieces of whole records, each with the number of its first line.
 
 use std::io::Read;
 

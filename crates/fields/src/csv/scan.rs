@@ -1,6 +1,6 @@
 //! Boundaries of records and their fields (RFC 4180, and the line ends and delimiters that files
 //! really have). Stricter than a reader that guesses: anything that could be read in two ways is an
-//! error, since a field read wrongly would be left in the clear. Not here: what is in the fields.
+//! error, since a field read wrongly would be left in the clear.
 
 /// A field: its bytes with its quotes, if it has any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 //! Payment card numbers: the issuer's digits and the last ones stay, and the check digit (Luhn,
-//! ISO/IEC 7812-1) stays right. Not here: which issuers there are.
+//! ISO/IEC 7812-1) stays right.
 
 use crate::misfit::{Misfit, character};
 use crate::shape::{Shape, Taken, Word};

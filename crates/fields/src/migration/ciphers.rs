@@ -1,5 +1,4 @@
-//! Rows sealed and opened, each value under the version that its mark names. Not here: where rows
-//! come from and go.
+//! Rows sealed and opened, each value under the version that its mark names.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
-//! Requirements that a table must meet so that its columns can be sealed in place. Not here: asking
-//! a server what it is like.
+//! Requirements that a table must meet so that its columns can be sealed in place.
 
 use sealstone_message::nearest::nearest;
 

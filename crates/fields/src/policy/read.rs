@@ -1,5 +1,4 @@
-//! Policies from TOML, and columns as TOML. What is not known comes with the nearest name. Not
-//! here: what a policy means.
+//! Policies from TOML, and columns as TOML. What is not known comes with the nearest name.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! The packets inside: how long an IP packet says it is. Not here: what else it says.
+//! The packets inside: how long an IP packet says it is.
 
 /// Numbers of protocols (next header): IPv4, IPv6, and a packet to be thrown away.
 const IPV4: u8 = 4;

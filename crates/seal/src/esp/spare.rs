@@ -1,5 +1,4 @@
-//! Memory kept from one batch to the next, so that none is allocated for each. Not here: what lies
-//! in it meanwhile.
+//! Memory kept from one batch to the next, so that none is allocated for each.
 
 use sealstone_cipher::cbc;
 use sealstone_cipher::hmac::{self, TAG_BYTES_MAX};

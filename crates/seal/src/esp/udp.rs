@@ -1,5 +1,5 @@
 //! Meaning of a datagram on the port of ESP, which packets share with the messages of a key
-//! exchange. Not here: sockets.
+//! exchange.
 //!
 //! Source: RFC 3948, section 2.
 

@@ -1,5 +1,5 @@
 //! Sequence numbers of packets that came: the whole number of which a packet carries the lower
-//! half, and whether it came before. Not here: packets.
+//! half, and whether it came before.
 //!
 //! Source: RFC 4303, section 3.4.3 and appendix A2.
 

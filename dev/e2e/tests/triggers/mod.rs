@@ -1,7 +1,7 @@
 //! Triggers of the user beside ours, on real servers: one that runs after ours writes a value in
 //! the clear over a sealed one, whose mark stays. It is refused by its name whenever it is made,
 //! and what it wrote is never opened. Also what is to be done with a table that was made anew, and
-//! how wide columns must be. Not here: everything else that can be in the way (the parent).
+//! how wide columns must be.
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -1,5 +1,4 @@
-//! Two ends of a tunnel in namespaces of their own, as their users see them. Not here: what happens
-//! to them.
+//! Two ends of a tunnel in namespaces of their own, as their users see them.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

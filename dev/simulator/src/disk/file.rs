@@ -1,5 +1,4 @@
-//! One file: as programs see it, as it is on stable storage, and what a power cut makes of it. Not
-//! here: its names.
+//! One file: as programs see it, as it is on stable storage, and what a power cut makes of it.
 
 use crate::random::Random;
 

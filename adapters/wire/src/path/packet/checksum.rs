@@ -1,4 +1,4 @@
-//! The checksum of IP, TCP and UDP. Not here: which bytes it covers.
+//! The checksum of IP, TCP and UDP.
 //!
 //! Source: RFC 1071. Sums are of words in the machine's own byte order, which that memo (section 2)
 //! allows: what is stored is then in that order, too.

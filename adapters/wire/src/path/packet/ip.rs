@@ -1,5 +1,4 @@
-//! Facts that the path needs about an IP packet: how long it is and where TCP begins. Not here:
-//! changing it.
+//! Facts that the path needs about an IP packet: how long it is and where TCP begins.
 //!
 //! Source: RFC 791, RFC 8200, RFC 9293.
 

@@ -1,5 +1,4 @@
-//! Events kept for `status`: the most recent ones, and counters of all of them. Not here: the
-//! wording of an event.
+//! Events kept for `status`: the most recent ones, and counters of all of them.
 
 use std::collections::VecDeque;
 use std::time::Duration;

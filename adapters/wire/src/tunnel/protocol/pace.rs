@@ -1,5 +1,5 @@
 //! Limits on the number of first messages that an end looks at: messages that anybody can send must
-//! not keep it busy, nor keep its own peer out. Not here: what is done with them.
+//! not keep it busy, nor keep its own peer out.
 
 use std::time::Duration;
 

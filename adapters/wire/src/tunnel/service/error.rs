@@ -1,4 +1,4 @@
-//! Errors of a tunnel as a whole. Not here: its packets, which are counted.
+//! Errors of a tunnel as a whole.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,5 +1,5 @@
 //! Parts that every tunnel is set up from: its socket, its device with addresses and routes, the
-//! address of its peer. Not here: its keys.
+//! address of its peer.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};

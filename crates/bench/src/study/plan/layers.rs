@@ -1,6 +1,5 @@
 //! Rules for where a plan encrypts and against whom: its places, each a layer or several at once,
-//! and which of them go together. Not here: which layers a store can take, what a place protects
-//! from.
+//! and which of them go together.
 
 use sealstone_message::nearest::nearest;
 use sealstone_store::Layer;

@@ -1,5 +1,4 @@
-//! Plans from TOML: what is not a setting, or has a wrong type, is named with its line. Not here:
-//! whether values make sense.
+//! Plans from TOML: what is not a setting, or has a wrong type, is named with its line.
 
 use std::path::Path;
 

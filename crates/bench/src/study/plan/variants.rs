@@ -1,4 +1,4 @@
-//! Variants that a plan compares. Not here: what becomes of them in results.
+//! Variants that a plan compares.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,5 @@
 //! The SHA extensions of x86-64: SHA-1 and SHA-256 in 128-bit registers. They are no backend of
 //! their own: a CPU has them or not whatever vectors it has.
-//!
-//! Not here: the hash functions.
 
 use std::arch::x86_64::*;
 

@@ -1,6 +1,4 @@
 //! The key schedule of ARIA (RFC 5794, 2.2), over whatever computes a round of one block.
-//!
-//! Not here: the rounds, and how round keys are laid out for them.
 
 use zeroize::{Zeroizing, optimization_barrier};
 

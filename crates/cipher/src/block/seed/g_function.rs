@@ -1,7 +1,5 @@
 //! The function G of SEED (RFC 4269, 2.4): what the key schedule needs of it, and its half behind
 //! the S-boxes.
-//!
-//! Not here: the S-boxes, which each form computes in its own way.
 
 use crate::arch::Lanes;
 

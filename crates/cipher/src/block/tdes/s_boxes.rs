@@ -9,8 +9,6 @@
 //! bitslice DES, eprint 2000/051): take a gate that is there already, else one or two gates that
 //! complete the wanted function, else split by an input. A better circuit may replace one at any
 //! time; the tests compare every circuit with the standard's table on all its 64 inputs.
-//!
-//! Not here: the rounds.
 
 use crate::arch::Planes;
 

@@ -1,7 +1,5 @@
 //! Rules for values: how many of one length there must be at least, and which numerals they are
 //! made of.
-//!
-//! Not here: how they are encrypted.
 
 use super::error::Ff1Error;
 use crate::declassify::revealed;

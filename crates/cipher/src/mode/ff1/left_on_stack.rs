@@ -1,6 +1,6 @@
 //! Tests of what FF1 leaves on the stack of a call: neither the key nor a round key of AES, nor the
 //! block that hides the numbers, nor the number of half a value. Each call runs on a stack of its
-//! own, all of which is searched. Not here: anything but tests.
+//! own, all of which is searched.
 
 use super::{Domain, Ff1, Tweaks};
 use crate::arch::own_stack::left_by;

@@ -1,7 +1,5 @@
 //! The field that GHASH multiplies in, that of POLYVAL (RFC 8452): its modulus, and what enters it
 //! as a number.
-//!
-//! Not here: products.
 
 /// x^128 + x^127 + x^126 + x^121 + 1, less its highest term.
 pub(super) const MODULUS: u128 = 0xc200_0000_0000_0000_0000_0000_0000_0001;
