@@ -1,6 +1,6 @@
-//! Lists of approved algorithms, and what is on them: FIPS 140 and Korea's validation programme
-//! (KCMVP). Ciphers and modes have their entries in their rows; this module has what both together
-//! are on.
+//! Lists of approved algorithms, and their entries: FIPS 140 and Korea's validation programme
+//! (KCMVP). Ciphers and modes have their entries in their rows; this module has the lists for both
+//! together.
 //!
 //! Sources: SP 800-140C (FIPS 140-3); the list of algorithms of the Korean programme, National
 //! Intelligence Service: ARIA, SEED, LEA and HIGHT in the modes of KS X 1213-2 and the like (GCM
@@ -56,7 +56,7 @@ impl Cipher {
             .and(Approval { fips: facts.fips, kcmvp: facts.kcmvp })
     }
 
-    /// Returns the lists that what this row seals with is on: the cipher in its authenticated mode.
+    /// Returns the lists that this row's cipher is on in its authenticated mode.
     pub fn approval(&self) -> Approval {
         self.approval_in(self.mode)
     }

@@ -26,8 +26,8 @@ impl Backend {
     ///
     /// # Errors
     /// `BackendError::Unknown` for a name that is in no table, with the nearest name;
-    /// `BackendError::Missing` for one that this CPU cannot run, with the CPU features it lacks.
-    /// There is no fallback: whoever forces a backend gets that one or none.
+    /// `BackendError::Missing` for a backend that this CPU cannot run, with the CPU features it
+    /// lacks. There is no fallback: a caller that forces a backend gets that backend or none.
     pub fn by_name(name: &str) -> Result<Self, BackendError> {
         if name.eq_ignore_ascii_case("auto") {
             return Ok(Self::auto());
@@ -43,8 +43,8 @@ impl Backend {
         })
     }
 
-    /// Returns the names of all backends this build knows, slowest first, whether or not this CPU
-    /// can run them.
+    /// Returns the names of all backends of this build, slowest first, whether or not this CPU can
+    /// run them.
     pub fn all_names() -> Vec<&'static str> {
         arch::lines().iter().map(|line| line.name).collect()
     }
@@ -59,8 +59,8 @@ impl Backend {
         self.0.name()
     }
 
-    /// Those features of this CPU that matter to ciphers, under the names the Rust compiler gives
-    /// them, such as `vaes`.
+    /// Returns the features of this CPU that matter to ciphers, under the names the Rust compiler
+    /// gives them, such as `vaes`.
     pub fn cpu_features() -> Vec<&'static str> {
         arch::cpu_features()
     }
@@ -76,7 +76,7 @@ pub enum BackendError {
     #[error("backend {name} needs CPU features that this machine lacks: {}\n\
              this machine can run: auto, {}", .features.join(", "), available_names())]
     Missing {
-        /// The name asked for.
+        /// The requested name.
         name: &'static str,
         /// The CPU features it lacks; at least one.
         features: Vec<&'static str>,

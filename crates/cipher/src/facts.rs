@@ -1,7 +1,6 @@
 //! Facts about a cipher: one row of the table of ciphers, which is in [`crate::registry`].
 //!
-//! A row is a constant in the file of its cipher. Not here: modes ([`crate::modes`]), and which
-//! ciphers there are.
+//! A row is a constant in the file of its cipher. Not here: modes ([`crate::modes`]).
 
 use crate::error::Error;
 use crate::limits::Limits;
@@ -39,7 +38,7 @@ pub struct Cipher {
     pub other_key_bits: Option<(usize, usize)>,
     /// The mode that authenticates data under this cipher.
     pub mode: Mode,
-    /// Who stands behind it.
+    /// The bodies behind it.
     pub standing: Standing,
     /// The specification, such as `FIPS 197`.
     pub source: &'static str,

@@ -1,4 +1,4 @@
-//! The table of modes: what each is called, what it protects, and who approves of it.
+//! The table of modes: the name, the guarantees and the approvals of each.
 //!
 //! Help texts, documents, tests and the recommendation read it here. Not here: how a mode computes
 //! (`mode`).
@@ -27,7 +27,7 @@ pub enum Nonce {
     None,
     /// A nonce of this many bytes, another one for each message.
     Bytes(usize),
-    /// The first counter block: a message of n blocks uses up n consecutive ones.
+    /// The first counter block: a message of n blocks uses up n consecutive counter blocks.
     CounterBlock,
     /// An initialisation vector of one block, which nobody can predict.
     InitialisationVector,

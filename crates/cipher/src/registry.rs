@@ -3,7 +3,7 @@
 //! Help texts, tests, benches and the report iterate over them. A cipher is one file, which holds
 //! its rows, and one line here; CONTRIBUTING.md lists what else the tests demand.
 //!
-//! Not here: the rows (`block`), and what a row says (`facts`).
+//! Not here: the rows (`block`), and the fields of a row (`facts`).
 
 use crate::block::{aes, aria, blowfish, hight, lea, pipo, seed, tdes};
 use sealstone_message::Unknown;
@@ -98,7 +98,7 @@ pub fn ciphers() -> &'static [Cipher] {
     &CIPHERS
 }
 
-/// Returns the rows that can be looked up: those of the table, and what a test added.
+/// Returns the rows that can be looked up: the table's, and any that a test added.
 fn known() -> impl Iterator<Item = &'static Cipher> {
     #[cfg(any(test, feature = "testing"))]
     let added = crate::added::added_ciphers();
@@ -120,7 +120,7 @@ pub fn cipher(name: &str) -> Result<&'static Cipher, Unknown> {
     found.ok_or_else(|| Unknown::new("cipher", name, CIPHERS.iter().map(|cipher| cipher.name)))
 }
 
-/// Returns the cipher that sealed files call `id`, if this build knows it.
+/// Returns the cipher that sealed files call `id`, if this build has it.
 pub fn by_id(id: u16) -> Option<&'static Cipher> {
     known().find(|cipher| cipher.id == id)
 }
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(by_id(0), None);
     }
 
-    /// Returns the rows of the first table of `document` whose first column names ciphers: those
+    /// Returns the rows of the first table of `document` whose first column names ciphers: these
     /// names, and the second column.
     fn documented(document: &str) -> Vec<(Vec<&str>, &str)> {
         let rows = document.lines().skip_while(|line| !line.starts_with("| cipher |")).skip(2);
@@ -154,8 +154,7 @@ mod tests {
         .collect()
     }
 
-    /// Ids are in files on disk, so those given out are fixed in the description of the formats
-    /// too.
+    /// Ids are in files on disk, so assigned ids are fixed in the description of the formats too.
     #[test]
     fn ids_are_those_of_the_documented_formats() {
         let mut count = 0;
@@ -216,7 +215,7 @@ mod tests {
         assert_eq!(cipher("3des").unwrap().blocks_per_key(), 1 << 20);
     }
 
-    /// Anything that a policy allows is also sealed with a mode on that list; BLAKE3 is on none.
+    /// Everything that a policy allows is also sealed with a mode on that list; BLAKE3 is on none.
     #[test]
     fn lists_are_met_by_cipher_and_mode() {
         let names = |meets: fn(&Cipher) -> bool| -> Vec<&str> {

@@ -46,8 +46,8 @@ impl Work {
     }
 }
 
-/// One measured speed. Figures are medians over `repetitions`; the key was set before, at a cost
-/// given by itself.
+/// One measured speed. Figures are medians over `repetitions`; the key was set before, and its cost
+/// is reported separately.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speed {
     /// Bytes in one call.
@@ -83,7 +83,8 @@ const REPETITIONS: usize = 9;
 /// `Error::MessageTooLong` where the cipher does not take `buffer_bytes` in one message.
 ///
 /// Source: our design. A warm-up, then nine repetitions of equal length, each over a batch of
-/// buffers that fits in the second-level cache; what opening undoes is restored outside the clock.
+/// buffers that fits in the second-level cache; data changed by opening is restored outside the
+/// timed part.
 pub fn measure(
     cipher: &'static Cipher,
     backend: Backend,
@@ -250,7 +251,7 @@ impl Bench {
         Ok(())
     }
 
-    /// One call for each buffer of the batch.
+    /// Makes one call for each buffer of the batch.
     fn run(&mut self) -> Result<(), Error> {
         let pairs = buffers(&mut self.batch, self.buffer_bytes).zip(&mut self.tags).enumerate();
         match &self.keyed {
@@ -279,7 +280,7 @@ impl Bench {
     }
 }
 
-/// Returns the buffers of a batch; empty ones, too, are as many as there are tags.
+/// Returns the buffers of a batch; empty buffers are also as many as the tags.
 fn buffers(batch: &mut [u8], buffer_bytes: usize) -> impl Iterator<Item = &mut [u8]> {
     let mut rest = batch;
     std::iter::from_fn(move || {
@@ -328,7 +329,7 @@ mod tests {
                         cfg!(target_arch = "x86_64"),
                         "{what}"
                     );
-                    // the two figures say the same
+                    // the two figures agree
                     let again = 256.0 / speed.ns_per_call;
                     assert!((again / speed.gb_per_s - 1.0).abs() < 1e-9, "{what}");
                 }

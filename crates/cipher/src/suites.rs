@@ -1,4 +1,4 @@
-//! The table of suites: what encrypts a packet and what authenticates it. Not here: packets
+//! The table of suites: the cipher and the MAC of a packet. Not here: packets
 //! (`sealstone_seal::esp`).
 
 use sealstone_message::Unknown;
@@ -21,7 +21,7 @@ pub enum Encryption {
     Gcm(&'static Cipher),
 }
 
-/// The number by which IKEv2 knows what encrypts.
+/// The number of the encryption algorithm in IKEv2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transform {
     /// Assigned by IANA.
@@ -95,7 +95,7 @@ const fn aes(name: &'static str, cipher: &'static Cipher, mac: &'static Mac) -> 
     }
 }
 
-/// 3DES, computed in bits, which wants hundreds of packets.
+/// Returns a suite of 3DES, computed in bits, which needs hundreds of packets to be fast.
 const fn tdes(name: &'static str, mac: &'static Mac) -> Suite {
     let (transform, batch_bytes) = (Transform::Iana(3), 12 << 16);
     Suite {
@@ -229,7 +229,7 @@ impl Suite {
         }
     }
 
-    /// Returns the length of which what is encrypted is a multiple, in bytes.
+    /// Returns the length that encrypted data is a multiple of, in bytes.
     #[must_use]
     pub fn block_bytes(&self) -> usize {
         match self.encryption {
@@ -248,7 +248,7 @@ impl Suite {
         }
     }
 
-    /// Returns what a user must know before choosing the suite, if there is anything.
+    /// Returns the caveats that a user must know before choosing the suite, if there are any.
     #[must_use]
     pub fn caveats(&self) -> Vec<&'static str> {
         let unprotected =

@@ -1,10 +1,10 @@
 //! Constant time, shown by valgrind: with keys and data marked as undefined, memcheck reports each
 //! branch and each address that depends on them. Every cipher and mode runs so, on every backend
-//! that valgrind knows the instructions of (it knows none of AVX-512: `examples/timing_leaks.rs`
-//! measures there). The program runs itself under valgrind.
+//! whose instructions valgrind supports (not AVX-512: `examples/timing_leaks.rs` measures there).
+//! The program runs itself under valgrind.
 //!
-//! Blowfish, which docs/side-channels.md says not to be constant time, must be reported, and so
-//! must two toys that leak on purpose: a check that finds nothing there finds nothing anywhere.
+//! Blowfish, which docs/side-channels.md lists as not constant time, must be reported, and so must
+//! two toys that leak on purpose: a check that finds nothing there finds nothing anywhere.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -30,7 +30,7 @@ fn leaky() -> impl Iterator<Item = &'static str> {
 /// Lengths of messages in bytes: each way through a mode at least once.
 const LENGTHS: [usize; 7] = [1, 16, 40, 112, 300, 1100, 2300];
 
-/// Begins the lines that report to the parent what was found.
+/// The beginning of the lines that report findings to the parent.
 const LINE: &str = "memcheck:";
 
 #[test]

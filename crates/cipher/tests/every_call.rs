@@ -1,6 +1,6 @@
-//! Every public call of every cipher on every backend, once each on a few lengths, against what
-//! `portable` gives: small enough to run under Miri (`make miri`), which checks each access to
-//! memory of the code that may do what Rust does not check.
+//! Every public call of every cipher on every backend, once each on a few lengths, against the
+//! results of `portable`: small enough to run under Miri (`make miri`), which checks each memory
+//! access of the `unsafe` code.
 
 use sealstone_cipher::aead::{Aead, Context, Error, aead};
 use sealstone_cipher::backend::Backend;
@@ -93,8 +93,8 @@ fn sealed(keyed: &dyn Aead, nonce: &[u8], plain: &[u8]) -> Vec<Vec<u8>> {
     outputs
 }
 
-/// Each cipher of `family` on each backend. Under Miri the first one is enough: it looks at what
-/// the code does to memory, which no length of a key changes.
+/// Each cipher of `family` on each backend. Under Miri the first one is enough: it checks the
+/// code's use of memory, which no key length changes.
 fn every_backend_gives_what_portable_gives(family: &str) {
     let portable = Backend::by_name("portable").unwrap();
     println!("backends: {:?}", Backend::available());

@@ -1,5 +1,5 @@
-//! Tests of FF1 over all values of small domains: it is a permutation, a different one for each
-//! tweak; and of which domains are small.
+//! Tests of FF1 over all values of small domains: it is a permutation, a different permutation for
+//! each tweak; and tests of the limit for small domains.
 
 use std::collections::HashSet;
 

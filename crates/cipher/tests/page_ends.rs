@@ -1,6 +1,6 @@
 //! Buffers that end with a page behind which nothing may be read or written: every cipher, mode and
-//! backend gives there what it gives elsewhere, touches nothing beyond the end (the process would
-//! die of it) and writes nothing before the beginning.
+//! backend gives the same results there as elsewhere, touches nothing beyond the end (the process
+//! would die of it) and writes nothing before the beginning.
 #![cfg(unix)]
 
 use sealstone_cipher::aead::aead;

@@ -3,7 +3,7 @@
 //!
 //! A cipher lays its blocks out in one of two ways. *Sliced*: vector i holds byte i of many blocks,
 //! so that moving bytes within a block costs nothing. *In rows*: a vector holds whole blocks of 16
-//! bytes, as in memory, for messages too short to fill the other.
+//! bytes, as in memory, for messages too short for the sliced layout.
 
 use super::Lanes;
 
@@ -88,7 +88,7 @@ pub(super) const IDENTITY: u64 = 0x0102_0408_1020_4080;
 /// results are added.
 ///
 /// It takes the place of an instruction for affine maps where there is one for the S-box of AES
-/// alone, which is an affine map too (FIPS 197, 5.1.1) and has to be undone.
+/// alone, which is an affine map too (FIPS 197, 5.1.1) and must be undone.
 #[cfg(target_arch = "x86_64")]
 pub(super) struct Nibbles {
     /// For the low bits, with the constant.

@@ -1,5 +1,5 @@
-//! Words of 32 bits, one or a vector of them, with what hash functions are made of: each word of a
-//! vector is that of a message of its own.
+//! Words of 32 bits, single or as a vector, with the operations of hash functions: each word of a
+//! vector belongs to a message of its own.
 //!
 //! Not here: the hash functions, and the CPU's own instructions for them (`sha_lanes`).
 
@@ -39,7 +39,7 @@ pub(crate) trait HashWords: Copy + Send + Sync + 'static {
     fn xor(self, a: Self::Word, b: Self::Word) -> Self::Word;
     /// Returns the exclusive or of three.
     fn xor3(self, a: Self::Word, b: Self::Word, c: Self::Word) -> Self::Word;
-    /// Returns the bits of `a` that `mask` has, those of `b` elsewhere.
+    /// Returns the bits of `a` that `mask` has, and the bits of `b` elsewhere.
     fn choose(self, mask: Self::Word, a: Self::Word, b: Self::Word) -> Self::Word;
     /// Returns the bits that two of three have.
     fn majority(self, a: Self::Word, b: Self::Word, c: Self::Word) -> Self::Word;

@@ -56,7 +56,7 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     fn xor_masked(self, a: Self::Vector, b: Self::Vector, mask: Self::Vector) -> Self::Vector {
         self.xor(a, self.and(b, mask))
     }
-    /// Returns the bits of `a` that `mask` has, those of `b` elsewhere.
+    /// Returns the bits of `a` that `mask` has, and the bits of `b` elsewhere.
     #[inline(always)]
     fn choose(self, mask: Self::Vector, a: Self::Vector, b: Self::Vector) -> Self::Vector {
         self.xor_masked(b, self.xor(a, b), mask)
@@ -349,7 +349,7 @@ mod tests {
         all
     }
 
-    /// The arrays are the plainest form; every other does the same on each of its groups.
+    /// The arrays are the plainest form; every other form does the same on each of its groups.
     #[test]
     fn every_backend_computes_as_the_arrays_do() {
         fn check<L: Lanes>(lanes: L, a: &[u8], b: &[u8]) {
@@ -357,7 +357,7 @@ mod tests {
             let operations = found.len() - (L::BYTES + 1);
             for group in 0..L::GROUPS {
                 let at = 16 * group;
-                // what is drawn from the first bytes is the same in every group
+                // values drawn from the first bytes are the same in every group
                 let wanted = all(Arrays, &a[at..at + 16], &b[at..at + 16]);
                 for (operation, (found, wanted)) in
                     found.iter().zip(&wanted).enumerate().take(operations)

@@ -6,10 +6,10 @@ use super::AesLanes;
 /// their lower 52 bits, as AVX512-IFMA has them. The value is the proof that the CPU has the
 /// instructions of [`AesLanes`].
 ///
-/// What is computed here in registers for numbers, for CPUs that have no such products, gives the
-/// same numbers and takes longer than numbers that were there to begin with.
+/// The fallback here, for CPUs without such products, computes the same numbers in registers, and
+/// takes longer than plain numbers would.
 pub(crate) trait Products: AesLanes {
-    /// True if the CPU has such products.
+    /// True if the CPU has these products.
     const QUICK: bool = false;
 
     /// Returns `number` in the first half, zero in the second.

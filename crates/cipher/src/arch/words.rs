@@ -24,11 +24,11 @@ pub(crate) trait Words: Logic {
     /// Rows 0 of both multiplied into rows 0 and 1, rows 2 into rows 2 and 3: two products of 64
     /// bits.
     fn multiply(self, a: Self::Word, b: Self::Word) -> Self::Word;
-    /// Returns each byte shifted left by `N` bits within its 64-bit half; what crosses a byte is
-    /// the caller's to mask.
+    /// Returns each byte shifted left by `N` bits within its 64-bit half; the caller masks bits
+    /// that cross a byte.
     fn shift_left<const N: i32>(self, w: Self::Word) -> Self::Word;
-    /// Returns each byte shifted right by `N` bits within its 64-bit half; what crosses a byte is
-    /// the caller's to mask.
+    /// Returns each byte shifted right by `N` bits within its 64-bit half; the caller masks bits
+    /// that cross a byte.
     fn shift_right<const N: i32>(self, w: Self::Word) -> Self::Word;
     /// Row r takes row r + 1 modulo 4.
     fn rotate_rows_1(self, w: Self::Word) -> Self::Word;

@@ -91,7 +91,7 @@ fn keyed<L: Lanes>(lanes: L, key: &[u8]) -> Protected<ByteSliced<L, Pipo>> {
     pipo
 }
 
-/// The most rounds: those of a 256-bit key.
+/// The most rounds: with a 256-bit key.
 const ROUNDS_MAX: usize = 17;
 
 /// PIPO under one key. The key is zeroed on drop.
@@ -104,7 +104,7 @@ struct Pipo {
 }
 
 impl Pipo {
-    /// Sets `key` of 16 or 32 bytes: round key i is one of its 64-bit words in turn, and i.
+    /// Sets `key` of 16 or 32 bytes: round key i is one of its 64-bit words, alternately, plus i.
     fn expand(&mut self, key: &[u8]) {
         self.rounds = if key.len() == 16 { 13 } else { 17 };
         let (words, _) = key.as_chunks::<8>();

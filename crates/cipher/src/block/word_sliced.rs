@@ -2,8 +2,8 @@
 //! it has words.
 //!
 //! Here are counter mode and whole blocks for all of them; a cipher adds its rounds
-//! ([`WordCipher`]). Some sets of vectors go through the rounds together where there is enough to
-//! do, so that one works while the other waits.
+//! ([`WordCipher`]). Several sets of vectors go through the rounds together where there is enough
+//! work, so that one computes while another waits.
 //!
 //! Not here: ciphers of eight bytes (`byte_sliced`).
 
@@ -90,7 +90,7 @@ impl<L: Lanes, C: WordCipher<L>> Kernel<L> for XorKeystream<'_, C> {
 }
 
 impl<C> XorKeystream<'_, C> {
-    /// With `M` sets of blocks in flight.
+    /// Runs with `M` sets of blocks in flight.
     #[inline(always)]
     fn run_sets<L: Lanes, const M: usize>(self, lanes: L)
     where
@@ -193,7 +193,7 @@ impl<L: Lanes, C: WordCipher<L>, const ENCRYPT: bool> Kernel<L> for CryptBlocks<
 }
 
 impl<C, const ENCRYPT: bool> CryptBlocks<'_, C, ENCRYPT> {
-    /// With `M` sets of blocks in flight.
+    /// Runs with `M` sets of blocks in flight.
     #[inline(always)]
     fn run_sets<L: Lanes, const M: usize>(self, lanes: L)
     where

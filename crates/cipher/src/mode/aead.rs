@@ -41,7 +41,7 @@ pub trait Aead: Send + Sync {
 
     /// Seals two messages under this key: one without data, bound to `head`, and `data`, bound to
     /// `body`. The same as [`Aead::seal`] for each, and quicker where one block takes as long as
-    /// several: a frame of a log is such a pair. Returns both tags, the head's first.
+    /// several. A frame of a log is such a pair. Returns both tags, the head's first.
     ///
     /// # Errors
     /// As [`Aead::seal`].
@@ -55,8 +55,8 @@ pub trait Aead: Send + Sync {
         Ok([head, self.seal(body.nonce, body.associated, data)?])
     }
 
-    /// Decrypts `data` in place if `tag`, compared in constant time, is the one over `associated`
-    /// and `data`.
+    /// Decrypts `data` in place if `tag`, compared in constant time, is right for `associated` and
+    /// `data`.
     ///
     /// During the call `data` may hold plaintext that is not authenticated yet, so nobody else may
     /// look at it: GCM over AES (every backend) and over ARIA (`avx512`) decrypts before the tag is

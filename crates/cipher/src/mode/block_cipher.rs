@@ -1,8 +1,8 @@
-//! Block ciphers as modes use them: one trait that takes many blocks at a time, and what sets a
-//! key.
+//! Block ciphers as modes use them: one trait that takes many blocks at a time, and the functions
+//! that set a key.
 //!
 //! A cipher has up to two forms: one for counter modes, which never decrypt a block and count by
-//! themselves, and one for whole blocks both ways. What one form needs the other does not pay for.
+//! themselves, and one for whole blocks both ways. Neither form pays for the needs of the other.
 //! Not here: the ciphers (`block`).
 
 use super::aead::Aead;

@@ -2,8 +2,8 @@
 //! in the radix, with CBC-MAC over a block cipher as the round function. Cipher, backend and radix
 //! were chosen when the key was set.
 //!
-//! Nothing depends on a numeral but what is computed from it: no branch, no address, no division.
-//! Lengths, radix, tweaks' lengths, and whether a numeral is below the radix are not secret.
+//! Nothing but computed values depends on a numeral: no branch, no address, no division. Lengths,
+//! radix, tweaks' lengths, and whether a numeral is below the radix are not secret.
 //!
 //! Each of the ten rounds waits for the one before it, so a single value is bound by the latency of
 //! the block cipher. A batch goes through the rounds in chunks of 256 values, which stay in the
@@ -12,7 +12,7 @@
 //! of `arch` are.
 //!
 //! A single value over AES with instructions never leaves the registers: its halves are fractions
-//! of the modulus, which wrap by themselves. Where the CPU has products of 52 bits and a round
+//! of the modulus, which wrap automatically. Where the CPU has products of 52 bits and a round
 //! takes 8 bytes, the fractions stay in the vector registers of the blocks.
 //!
 //! Halves are words of 64 or 128 bits where the moduli have at most 60 or 96 bits, and limbs
@@ -87,7 +87,7 @@ struct Over<const N: usize> {
     cipher: Protected<dyn BlockCipher<N>>,
     /// Implementation that computes on many numbers at once.
     steps: Box<dyn Steps<u64, N>>,
-    /// For one value at a time: what is the same for all of its shape.
+    /// For one value at a time: the state common to all values of its shape.
     heads: Protected<Heads<N>>,
 }
 
@@ -144,7 +144,7 @@ impl Ff1 {
         self.length_min..=LENGTH_MAX
     }
 
-    /// Who stands behind cipher and mode together: that of the cipher; experimental where its
+    /// Returns the standing of cipher and mode together: the cipher's; experimental where its
     /// blocks have 64 bits.
     pub fn standing(&self) -> Standing {
         self.standing
@@ -170,8 +170,7 @@ impl Ff1 {
         self.crypt_one::<true>(tweak, value)
     }
 
-    /// Decrypts one value in place. Nothing tells whether key and tweak were the right ones. It
-    /// allocates nothing.
+    /// Decrypts one value in place. It cannot detect a wrong key or tweak. It allocates nothing.
     ///
     /// # Errors
     /// As [`Ff1::seal`].
@@ -264,7 +263,7 @@ impl Ff1 {
     }
 }
 
-/// Fewer values than this go one after the other: side by side the room for many has to be cleared.
+/// Fewer values than this go one after the other: side by side the room for many must be cleared.
 const FEW: usize = 4;
 /// Bytes of stack that the work on one value may leave something in, and that on many.
 const STACK_OF_ONE: usize = 2048;

@@ -22,8 +22,8 @@ pub type MakeCbc<'a> = &'a dyn Fn(&[u8]) -> Result<Cbc, Error>;
 /// Sets a key for a CMAC under test.
 pub type MakeCmac<'a> = &'a dyn Fn(&[u8]) -> Result<Cmac, Error>;
 
-/// Numbers of blocks around every boundary that an implementation may have: all small ones, and
-/// those around the widest batches.
+/// Numbers of blocks around every boundary that an implementation may have: all small numbers, and
+/// the numbers around the widest batches.
 fn block_counts() -> impl Iterator<Item = usize> {
     let wide = [127, 128, 129, 191, 193, 255, 256, 257, 511, 512, 513, 1023, 1024, 1025, 1200];
     (0..=70).chain(wide)

@@ -119,7 +119,7 @@ impl Values<'_> {
         random.collect()
     }
 
-    /// One value at a time: random ones, the lowest and the highest.
+    /// Checks one value at a time: random values, the lowest and the highest.
     fn single(
         &self,
         tweak: &[u8],
@@ -249,7 +249,7 @@ impl Values<'_> {
         }
     }
 
-    /// Radix 10 by the standard's rule: at least six numerals, and the longest value.
+    /// Checks radix 10 by the standard's rule: at least six numerals, and the longest value.
     fn lengths(&self) {
         assert_eq!(self.keyed.lengths(), 6..=LENGTH_MAX, "{}", self.what);
         for found in [0, 1, 2, 5, LENGTH_MAX + 1, 100_000] {

@@ -1,7 +1,7 @@
-//! The modes once more, as plainly as their standards state them: one block at a time, GHASH bit by
+//! Reference versions of the modes, as plain as their standards: one block at a time, GHASH bit by
 //! bit, no backend.
 //!
-//! Slow, not constant time in every part, and for tests only. It shares no code with what it
+//! Slow, not constant time in every part, and for tests only. It shares no code with the code it
 //! checks. Not here: the block ciphers below them ([`crate::reference`]).
 
 mod ff1;
@@ -55,7 +55,7 @@ pub fn cbc(encrypt: &EncryptBlock, iv: &[u8], data: &mut [u8]) {
 
 /// Returns the CMAC over `message` (SP 800-38B, 6.2), with blocks of 8 or 16 bytes.
 pub fn cmac(encrypt: &EncryptBlock, block_bytes: usize, message: &[u8]) -> Vec<u8> {
-    // Blocks as numbers; those of 8 bytes are the low half.
+    // Blocks as numbers; blocks of 8 bytes are the low half.
     let bits = 8 * block_bytes as u32;
     let number = |bytes: &[u8]| bytes.iter().fold(0_u128, |sum, byte| sum << 8 | u128::from(*byte));
     let bytes = |number: u128| number.to_be_bytes()[16 - block_bytes..].to_vec();

@@ -1,5 +1,5 @@
-//! Record of what a run of the suite checked, and what the table of ciphers prevented it from
-//! checking.
+//! Record of the checks that a run of the suite made, and of the checks that the table of ciphers
+//! prevented.
 
 use super::vectors::Vector;
 use crate::facts::Cipher;

@@ -67,7 +67,7 @@ pub enum Case {
     },
     /// The cipher's authenticated mode.
     Aead {
-        /// Nonce, of any length: implementations refuse those they do not offer.
+        /// Nonce, of any length: implementations refuse lengths they do not offer.
         nonce: Vec<u8>,
         /// Associated data.
         associated: Vec<u8>,
@@ -87,9 +87,9 @@ pub struct Vector {
     pub cipher: &'static str,
     /// File and line where its fields begin, such as `aes.txt:12`.
     pub place: String,
-    /// Who published it.
+    /// The publisher.
     pub source: &'static str,
-    /// The key, of any length: implementations use those they offer.
+    /// The key, of any length: implementations use the lengths they offer.
     pub key: Vec<u8>,
     /// The rest.
     pub case: Case,
@@ -121,7 +121,7 @@ pub fn vectors_of_mac(mac: &Mac) -> impl Iterator<Item = &'static Vector> {
 /// Returns the vectors of a file, parsed once.
 fn read(file: &'static str, text: &'static str) -> &'static [Vector] {
     static READ: Mutex<BTreeMap<&str, &[Vector]>> = Mutex::new(BTreeMap::new());
-    // A malformed file panics here, and the test that asked first fails; others may go on.
+    // A malformed file panics here, and the first test to read it fails; others may go on.
     let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
     read.entry(file).or_insert_with(|| parse(file, text).leak())
 }
@@ -244,7 +244,7 @@ impl Fields {
         numbers.unwrap_or_else(|| panic!("{place}: {name} is not decimal numbers"))
     }
 
-    /// Removes the field `result` and returns whether it says `invalid`.
+    /// Removes the field `result` and returns whether it is `invalid`.
     fn invalid(&mut self, place: &str) -> bool {
         let Some(at) = self.values.iter().position(|(name, _)| *name == "result") else {
             return false;
@@ -278,8 +278,8 @@ mod tests {
     use crate::hmac::macs;
     use crate::registry::ciphers;
 
-    /// Every kind of vector that proves a row: its blocks, the modes built on them, and what it
-    /// seals.
+    /// Every kind of vector that proves a row: its blocks, the modes built on them, and its
+    /// sealing.
     #[test]
     fn every_row_has_vectors_of_every_kind() {
         for cipher in ciphers() {

@@ -368,7 +368,7 @@ fn xor_partial_by_copy<L: Lanes>(lanes: L, v: L::Vector, bytes: &mut [u8]) {
     buffer[..bytes.len()].copy_from_slice(bytes);
     lanes.store(lanes.xor(lanes.load(&buffer), v), &mut buffer);
     bytes.copy_from_slice(&buffer[..bytes.len()]);
-    // Beyond the data lies key stream.
+    // Beyond the data is key stream.
     buffer.fill(0);
     optimization_barrier(&buffer);
 }

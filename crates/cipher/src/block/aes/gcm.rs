@@ -26,9 +26,9 @@ use crate::mode::ghash::{
 };
 use crate::mode::wipe_stack::wipe_stack;
 
-/// AES of `R` rounds in GCM. What short messages need is made with the key, the rest with the first
-/// longer one: whoever sets a key for each field or packet does not pay for what no message of it
-/// uses.
+/// AES of `R` rounds in GCM. The powers for short messages are made with the key, the rest with the
+/// first longer message: a caller that sets a key for each field or packet does not pay for powers
+/// that no message uses.
 pub(super) struct AesGcm<L, const R: usize> {
     lanes: L,
     keys: RoundKeys,

@@ -1,5 +1,5 @@
-//! AES and AES-GCM as the standards write them, byte by byte: what the fast versions are tested
-//! against. Not for use.
+//! AES and AES-GCM as the standards write them, byte by byte: the reference for tests of the fast
+//! versions. Not for use.
 //!
 //! Not here: GHASH (`mode/ghash.rs` has its own).
 

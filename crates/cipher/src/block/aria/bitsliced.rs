@@ -4,8 +4,8 @@
 //! block, so that a row of the word is a 32-bit word of the block; each of a byte's eight bits
 //! belongs to one block.
 //!
-//! - All S-boxes are made of one circuit, that of AES without its constant: linear maps before and
-//!   after it differ by column. Constants are moved into the round keys.
+//! - All S-boxes are made of one circuit, the AES S-box without its constant: linear maps before
+//!   and after it differ by column. Constants are moved into the round keys.
 //! - The diffusion layer is a product of four maps (Kwon et al.: New block cipher: ARIA, ICISC
 //!   2003): each byte takes the others of its row; each row takes three rows; bytes move within
 //!   rows; each row takes three rows.

@@ -2,8 +2,8 @@
 //!
 //! A long message is sliced: vector i holds byte i of as many blocks as there are lanes. Then the
 //! diffusion layer is XORs alone, and counters need no loading: a message's counters differ in few
-//! bytes. A short one stays in rows, a block being 16 lanes: that costs more a block, but one block
-//! takes no longer than four.
+//! bytes. A short message stays in rows, a block being 16 lanes: that costs more a block, but one
+//! block takes no longer than four.
 //!
 //! Not here: decryption (`lanes_blocks`), and ARIA without such vectors (`bitsliced`).
 
@@ -63,7 +63,7 @@ pub(super) struct LaneKeys {
 }
 
 impl LaneKeys {
-    /// To be set.
+    /// Returns zeros, to be set later.
     pub(super) fn zero() -> Self {
         Self { rows: RoundKeys::zero(), sliced: [[0; 16]; ROUNDS_MAX + 1] }
     }
@@ -222,8 +222,7 @@ fn sliced_counters<L: ByteLanes>(lanes: L, counter: &[u8; 16]) -> [L::Vector; 16
     let mut x = sixteen!(I, lanes.splat(counter[I]));
     let low = counter[15];
     x[15] = lanes.add8(x[15], order);
-    // The last byte wraps once at most. From there on the bytes above it are those of the next
-    // number.
+    // The last byte wraps once at most. From there on the bytes above it belong to the next number.
     if usize::from(low) + L::BYTES > 256 {
         let upper = u32::from_be_bytes([0, counter[12], counter[13], counter[14]]);
         let [_, a, b, c] = upper.to_be_bytes();

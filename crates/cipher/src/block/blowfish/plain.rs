@@ -1,8 +1,8 @@
 //! Blowfish with look-ups in its tables, not constant time: the key schedule, counter mode and
 //! whole blocks.
 //!
-//! Several blocks go through the rounds side by side: one alone would wait for its own look-ups.
-//! Not here: look-ups by vectors (`sliced`).
+//! Several blocks go through the rounds side by side: a single block would wait for its own
+//! look-ups. Not here: look-ups by vectors (`sliced`).
 
 use zeroize::optimization_barrier;
 

@@ -13,10 +13,10 @@ use crate::memory::Protected;
 /// A keyed Blowfish, byte by byte. Zeroed on drop.
 #[repr(C, align(64))]
 pub(super) struct Planes {
-    /// The four tables, each as those of the four bytes of its words, most significant first.
+    /// The four tables, each split into a table for each byte of its words, most significant first.
     s: [[[u8; 256]; 4]; 4],
     /// The bytes of P, each as often as a word has bytes, as vectors are filled with words from
-    /// memory at no cost. The last two are not used: they fill what the alignment asks for.
+    /// memory at no cost. The last two are not used: they pad to the alignment.
     p: [[u32; 4]; ROUNDS + 4],
 }
 
@@ -31,7 +31,7 @@ impl Planes {
         sliced
     }
 
-    /// To be set.
+    /// Returns zeros, to be set later.
     fn zero() -> Self {
         Self { s: [[[0; 256]; 4]; 4], p: [[0; 4]; ROUNDS + 4] }
     }

@@ -1,5 +1,5 @@
-//! The function G of SEED (RFC 4269, 2.4): what the key schedule needs of it, and its half behind
-//! the S-boxes.
+//! The function G of SEED (RFC 4269, 2.4): the parts for the key schedule, and its half behind the
+//! S-boxes.
 
 use crate::arch::Lanes;
 

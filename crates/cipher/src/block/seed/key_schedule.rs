@@ -1,4 +1,4 @@
-//! The key schedule of SEED (RFC 4269, 2.5), over whatever computes the function G.
+//! The key schedule of SEED (RFC 4269, 2.5), over any form of the function G.
 
 use zeroize::{Zeroizing, optimization_barrier};
 

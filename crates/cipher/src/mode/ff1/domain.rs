@@ -13,7 +13,7 @@ pub enum Domain {
     /// Source: SP 800-38G Revision 1, second public draft (2025), 4: requirement 3 on radix and
     /// minlen.
     Standard,
-    /// Fewer than that: for old data, tests, and whoever must. It meets no standard where it
+    /// Fewer than that: for old data, tests, and unavoidable cases. It meets no standard where it
     /// matters.
     AllowSmall {
         /// Values of one length that there must be at least. Lengths are always at least 2.

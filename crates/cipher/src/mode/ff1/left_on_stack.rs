@@ -24,7 +24,7 @@ fn secrets(key: &[u8]) -> Vec<Secret> {
     for (round, round_key) in aes.round_keys.iter().enumerate() {
         secrets.push((format!("key of round {round}"), round_key.to_vec()));
     }
-    // P of 16 digits without a tweak: what everything is added to
+    // P of 16 digits without a tweak: everything is added to it
     let head = [1, 2, 1, 0, 0, 10, 10, 8, 0, 0, 0, 16, 0, 0, 0, 0];
     secrets.push(("block that hides the numbers".into(), aes.encrypt(head).to_vec()));
     for (half, digits) in VALUES.chunks(8).enumerate() {

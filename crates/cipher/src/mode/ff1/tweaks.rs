@@ -1,6 +1,6 @@
 //! The tweaks of one value and of many.
 //!
-//! Not here: what is made of them (`round`).
+//! Not here: their use (`round`).
 
 use std::ops::Range;
 
@@ -37,7 +37,7 @@ impl<'a> Tweaks<'a> {
         }
     }
 
-    /// Those of `values` alone.
+    /// Returns the tweaks of `values` alone.
     #[must_use]
     pub fn of(&self, values: Range<usize>) -> Self {
         match *self {

@@ -2,15 +2,14 @@
 //!
 //! Numbers are secret and their lengths are not: each loop runs as often as a length says.
 //!
-//! Not here: what is computed with them (`wide`).
+//! Not here: the computations with them (`wide`).
 
 use zeroize::optimization_barrier;
 
 use super::bounds::LENGTH_MAX;
 use super::half::{Half, Radix};
 
-/// Limbs of the largest number there is: what a round takes, half a value added to it, and one
-/// more.
+/// Limbs of the largest number: the input of a round, half a value added to it, and one more.
 pub(crate) const LIMBS: usize = LENGTH_MAX / 2 * 16 / 64 + 2;
 
 /// Writes `number` big-endian into all of `bytes`, which suffice.
@@ -30,7 +29,7 @@ pub(crate) fn of_big_endian(bytes: &[u8], number: &mut [u64]) {
     }
 }
 
-/// Adds those bits of `other` that `mask` has.
+/// Adds the bits of `other` that `mask` has.
 pub(crate) fn add(number: &mut [u64], other: &[u64], mask: u64) {
     let mut carry: u128 = 0;
     for (limb, other) in number.iter_mut().zip(other) {
@@ -41,7 +40,7 @@ pub(crate) fn add(number: &mut [u64], other: &[u64], mask: u64) {
     }
 }
 
-/// Subtracts those bits of `other` that `mask` has, and returns the borrow, 0 or 1.
+/// Subtracts the bits of `other` that `mask` has, and returns the borrow, 0 or 1.
 pub(crate) fn subtract(number: &mut [u64], other: &[u64], mask: u64) -> u64 {
     let mut borrow = 0;
     for (limb, other) in number.iter_mut().zip(other) {
@@ -75,8 +74,8 @@ fn multiply_add(number: &mut [u64], factor: u64, added: u64) -> u64 {
     carry
 }
 
-/// Times `factor` and `added` more, for a number of which the first `length` limbs are in use;
-/// counts those on.
+/// Multiplies by `factor` and adds `added`, for a number with `length` limbs in use; updates
+/// `length`.
 fn grow(number: &mut [u64], length: &mut usize, factor: u64, added: u64) {
     let carry = multiply_add(&mut number[..*length], factor, added);
     if let Some(next) = number.get_mut(*length) {

@@ -1,9 +1,9 @@
-//! Sums and differences modulo a power of the radix, of a number below it and of what a round takes
-//! from its function.
+//! Sums and differences modulo a power of the radix, of a number below it and of the output of a
+//! round's function.
 //!
-//! What is reduced is secret, what it is reduced by is not: quotients are estimated by a
-//! multiplication with the modulus' inverse, never too large and at most five too small, and what
-//! is left over is subtracted without a branch.
+//! The reduced number is secret, the modulus is not. Quotients are estimated by a multiplication
+//! with the modulus' inverse, never too large and at most five too small, and the rest is
+//! subtracted without a branch.
 //!
 //! Not here: numbers of more than 128 bits (`wide`).
 
@@ -158,7 +158,7 @@ pub(crate) fn divide(number: u128, divisor: u64, inverse: u128) -> (u64, u64) {
     // at most one too small
     let quotient = high_product_128(number, inverse) as u64;
     let remainder = (number as u64).wrapping_sub(quotient.wrapping_mul(divisor));
-    // both below 2^61, so that the highest bit of their difference says which is larger
+    // both below 2^61, so that the highest bit of their difference shows which is larger
     let less = remainder.wrapping_sub(divisor);
     let stays = 0_u64.wrapping_sub(less >> 63);
     (quotient.wrapping_add(1).wrapping_add(stays), remainder & stays | less & !stays)

@@ -77,7 +77,7 @@ fn numeral_bits(radix: &Radix, numerals: usize) -> usize {
     if radix.value.is_power_of_two() {
         return radix.value.trailing_zeros() as usize * numerals;
     }
-    // No power of such a radix is one of two, so radix^numerals has as many bits as that number
+    // No power of such a radix is a power of two, so radix^numerals has as many bits as that number
     // less one.
     power_bits(radix, numerals)
 }

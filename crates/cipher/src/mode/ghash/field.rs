@@ -1,5 +1,5 @@
-//! The field that GHASH multiplies in, that of POLYVAL (RFC 8452): its modulus, and what enters it
-//! as a number.
+//! The field that GHASH multiplies in, the field of POLYVAL (RFC 8452): its modulus, and the
+//! numbers that enter it.
 
 /// x^128 + x^127 + x^126 + x^121 + 1, less its highest term.
 pub(super) const MODULUS: u128 = 0xc200_0000_0000_0000_0000_0000_0000_0001;
