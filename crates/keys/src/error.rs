@@ -144,7 +144,7 @@ pub enum KeyError {
         path: PathBuf,
         /// Line where it went wrong, from 1, if known.
         line: Option<usize>,
-        /// Description of what was found, without quoting the file.
+        /// Description of the finding, without quoting the file.
         found: String,
     },
     /// The key file was written by a newer program.
@@ -157,7 +157,7 @@ pub enum KeyError {
         path: PathBuf,
         /// Format found.
         found: i64,
-        /// Newest format known.
+        /// The newest supported format.
         known: i64,
     },
     /// The source holds a key of another name.
@@ -166,9 +166,9 @@ pub enum KeyError {
          give the key file or server that holds key {}", wanted.id
     )]
     OtherKey {
-        /// The key asked for.
+        /// The requested key.
         wanted: KeyRef,
-        /// The source, as [`crate::KeySource::describe`] tells it.
+        /// The source, as [`crate::KeySource::describe`] words it.
         place: String,
         /// Id of the key that is there.
         id: String,
@@ -181,9 +181,9 @@ pub enum KeyError {
         missing_hint(wanted, available)
     )]
     MissingVersion {
-        /// The key asked for.
+        /// The requested key.
         wanted: KeyRef,
-        /// The source, as [`crate::KeySource::describe`] tells it.
+        /// The source, as [`crate::KeySource::describe`] words it.
         place: String,
         /// The versions that are there, ascending.
         available: Vec<u32>,
@@ -361,7 +361,7 @@ pub enum KeyError {
     Newest {
         /// The key.
         key: KeyRef,
-        /// The source, as [`crate::KeySource::describe`] tells it.
+        /// The source, as [`crate::KeySource::describe`] words it.
         place: String,
     },
     /// Two keys have the same name.
@@ -372,7 +372,7 @@ pub enum KeyError {
     Conflict {
         /// The key.
         key: KeyRef,
-        /// The source, as [`crate::KeySource::describe`] tells it.
+        /// The source, as [`crate::KeySource::describe`] words it.
         place: String,
     },
     /// A key file with one more version would be too long to be read.
@@ -395,7 +395,7 @@ pub enum KeyError {
         without_secrets(spec)
     )]
     NoKmip {
-        /// The key source asked for.
+        /// The requested key source.
         spec: String,
     },
     /// Not a name for a key.

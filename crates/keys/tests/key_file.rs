@@ -1,5 +1,4 @@
-//! The key file as its users meet it: made once, private, and clear about whatever is wrong with
-//! it.
+//! The key file as its users meet it: made once, private, and with clear errors.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};

@@ -1,5 +1,5 @@
 //! Key files that change: rotated, retired, copied version by version, by several processes at
-//! once, while others read them. Not here: what a key file must look like (`key_file.rs`),
+//! once, while others read them. Not here: the requirements on a key file (`key_file.rs`),
 //! passphrases (`key_file_passphrase.rs`).
 
 use std::fs;
@@ -89,7 +89,8 @@ fn a_reader_says_when_its_file_cannot_be_read_any_more() {
 
     write(b"format = 1\n", 0o600);
     assert!(matches!(refused(), KeyError::Garbled { .. }));
-    // what it sealed before can still be read, and what it never had is reported with the reason
+    // data it sealed before can still be read, and a version it never had is reported with the
+    // reason
     reader.get(&orders(1)).unwrap();
     assert!(matches!(reader.get(&orders(2)), Err(KeyError::Garbled { .. })));
     assert!(matches!(reader.rotate(), Err(KeyError::Garbled { .. })));

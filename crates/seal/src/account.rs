@@ -1,5 +1,5 @@
-//! Accounts of data directories: what a server has sealed in its files, under which key, and what
-//! is there in the clear.
+//! Accounts of data directories: the data that a server has sealed in its files, its keys, and the
+//! data in the clear.
 
 use std::path::PathBuf;
 
@@ -30,7 +30,7 @@ pub enum Content {
     Journal,
     /// Something that no encryptor gets to see.
     Aside,
-    /// Nothing that this program knows.
+    /// An unknown kind of file.
     Unknown,
 }
 
@@ -46,9 +46,9 @@ pub enum Standing {
     AlwaysClear,
     /// No block that holds data.
     Empty,
-    /// Nothing that this program knows.
+    /// An unknown kind of file.
     Unknown,
-    /// It could not be looked at: nobody knows what is in it.
+    /// The file could not be read: its content is unknown.
     Unread,
 }
 
@@ -82,7 +82,7 @@ pub struct FileAccount {
     pub remedy: Option<&'static str>,
 }
 
-/// Account of what is sealed in a data directory, and what is not.
+/// Account of the sealed and the unsealed data in a data directory.
 #[derive(Clone, Debug, Serialize)]
 pub struct Account {
     /// Version of this structure.
@@ -118,8 +118,8 @@ impl Account {
             && !self.sealed.is_empty()
     }
 
-    /// Returns what is sealed under the key with `fingerprint`, so that a version is retired only
-    /// once nothing is. A block names its key by the fingerprint, since another key may have the
+    /// Returns the data sealed under the key with `fingerprint`, so that a version is retired only
+    /// once there is none. A block names its key by the fingerprint, since another key may have the
     /// same version.
     #[must_use]
     pub fn under(&self, fingerprint: &str) -> Protected {

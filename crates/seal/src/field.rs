@@ -206,8 +206,8 @@ impl FieldSealer {
         Ok(())
     }
 
-    /// Returns what is needed to seal the next value, of `bytes` bytes: the keyed cipher, its salt,
-    /// and the counter to begin with.
+    /// Returns the parameters for sealing the next value, of `bytes` bytes: the keyed cipher, its
+    /// salt, and the counter to begin with.
     fn next(&self, bytes: u64) -> Result<(Keyed, [u8; SALT_BYTES], u64), FieldError> {
         let mut run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         let (limits, block_bytes) = (self.cipher.limits, self.cipher.block_bytes as u64);
@@ -438,8 +438,7 @@ mod tests {
         }
     }
 
-    /// 3DES may seal 2^20 blocks under a key; the next value has another salt, and all of them
-    /// open.
+    /// 3DES may seal 2^20 blocks under a key; the next value has another salt, and all values open.
     #[test]
     fn limits_are_kept_by_another_key() {
         let (sealer, opener, _) = pair("3des");

@@ -1,5 +1,5 @@
-//! Randomness: from the operating system, and few bits at a time for nonces. Not here: keys
-//! (`sealstone-keys` draws those).
+//! Randomness: from the operating system, and few bits at a time for nonces. Not here: keys (drawn
+//! by `sealstone-keys`).
 
 use std::cell::RefCell;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -1,5 +1,5 @@
-//! Packets through every suite and back, and what an attacker on the wire may do to them. Not here:
-//! other programs' packets (`dev/e2e/tests/esp.rs`).
+//! Packets through every suite and back, and attacks on them on the wire. Not here: other programs'
+//! packets (`dev/e2e/tests/esp.rs`).
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::testing::bytes;
@@ -309,7 +309,7 @@ fn what_is_no_ip_packet_is_not_sealed() {
     assert_eq!(outbound.used().packets, 0);
 }
 
-/// Who has the keys may still send nonsense: packets put together by hand, under the suite that
+/// A holder of the keys may still send nonsense: packets put together by hand, under the suite that
 /// authenticates nothing.
 #[test]
 fn what_a_careless_sender_sealed_is_refused_or_thrown_away() {
@@ -334,7 +334,7 @@ fn what_a_careless_sender_sealed_is_refused_or_thrown_away() {
             "{padding:?} {length}"
         );
     }
-    // what follows the packet hides its length; a number of another protocol, a torn packet, no
+    // the bytes after the packet hide its length; a number of another protocol, a torn packet, no
     // packet
     assert_eq!(open(&inner, &[9; 8], 0, 4), (Ok(Some(8..30)), false));
     for (data, protocol) in [(&inner[..], 41), (&inner[..], 6), (&inner[..18], 4), (&[0x15; 22], 4)]

@@ -1,5 +1,5 @@
-//! Engines: what opens stores, and the facts that a report states about them. Not here: open stores
-//! (`open_store`).
+//! Engines: they open stores, and provide the facts that a report states about them. Not here: open
+//! stores (`open_store`).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::{OpenStore, StoreError, Table, Variant};
 pub struct EngineFacts {
     /// `rocksdb`.
     pub name: String,
-    /// Version, such as `7.8.3`; empty where there is none to ask for.
+    /// Version, such as `7.8.3`; empty where there is none.
     pub version: String,
     /// `system library` or `bundled source`.
     pub build: String,

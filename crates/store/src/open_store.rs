@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::device::Device;
 use crate::{Counters, Store, Target, Upkeep};
 
-/// A layer around a store that counts work of its own.
+/// A layer around a store that counts its own work.
 pub trait Meter: Send + Sync {
     /// Returns the counts of the layer alone.
     fn counters(&self) -> Counters;
@@ -48,7 +48,7 @@ impl OpenStore {
     }
 
     /// Returns the store with a layer around its records, which `wrap` makes. A block device has
-    /// none, and stays as it is.
+    /// none, and stays unchanged.
     #[must_use]
     pub fn within<S: Store + Meter + 'static>(
         mut self,

@@ -1,7 +1,7 @@
 //! The text of a key file, in its three formats: format 1 contains the secrets in the clear, format
 //! 2 sealed under a passphrase, format 3 under a file key that each of several holders can open
-//! with a passphrase of their own. Every byte is specified in `docs/formats.md`. Not here: files
-//! (`file`), stretching passphrases (`passphrase`), what belongs to a holder (`holders`).
+//! with their own passphrase. Every byte is specified in `docs/formats.md`. Not here: files
+//! (`file`), stretching passphrases (`passphrase`), the entry of a holder (`holders`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub(super) enum Guard {
     Passphrase(Arc<Stretched>),
     /// The passphrase of each holder.
     Holders {
-        /// The one that opened the file.
+        /// The passphrase that opened the file.
         mine: Arc<Stretched>,
         /// In the order of the file, never empty.
         list: Vec<Holder>,

@@ -1,5 +1,5 @@
-//! A few bytes sealed with AES-256-GCM under a subkey, as a key file contains them. Not here: what
-//! is sealed under which key (`format`, `holders`).
+//! A few bytes sealed with AES-256-GCM under a subkey, as a key file contains them. Not here: the
+//! data and their keys (`format`, `holders`).
 
 use sealstone_cipher::aead::{Aead, aead};
 use sealstone_cipher::backend::Backend;

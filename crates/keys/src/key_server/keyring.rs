@@ -42,7 +42,7 @@ pub struct NewKey {
     pub name: String,
     /// Number of the version, from 1.
     pub version: u32,
-    /// Who drew it, and how it got onto the server.
+    /// Its generator, and how it got onto the server.
     pub origin: Origin,
 }
 
@@ -81,7 +81,7 @@ impl Keyring {
     }
 
     /// Makes a key named `name` for our cipher `cipher`, such as `aria-256`, and makes it Active.
-    /// The server generates it; if it says that it cannot, the key is generated here and
+    /// The server generates it; if the server reports that it cannot, the key is generated here and
     /// registered.
     ///
     /// # Errors
@@ -244,8 +244,8 @@ impl Keyring {
         connection.call(&Revoke { id, reason, compromised_since: compromised.then(now) })
     }
 
-    /// Returns the object of version `version` of the key `name`, if it may be deactivated: ask
-    /// before looking whether anything is still under it.
+    /// Returns the object of version `version` of the key `name`, if it may be deactivated: call
+    /// this before checking that nothing is still under it.
     ///
     /// # Errors
     /// [`KeyError::MissingVersion`], [`KeyError::Newest`], and as [`Keyring::show`].
@@ -277,8 +277,8 @@ impl Keyring {
         connection.call(&Destroy { id })
     }
 
-    /// Returns the material of the one object `key`, whatever its state, and what the server says
-    /// about it.
+    /// Returns the material of the one object `key`, whatever its state, and the server's
+    /// attributes of it.
     ///
     /// # Errors
     /// As [`Keyring::show`], and the server's refusal.
@@ -289,7 +289,8 @@ impl Keyring {
         Ok((found.attributes, material.bytes))
     }
 
-    /// Asks each server for its version, its maker and the key of the address, and gets that key.
+    /// Queries each server for its version, its maker and the key of the address, and gets that
+    /// key.
     #[must_use]
     pub fn check(&self) -> Check {
         check(&self.client)

@@ -47,7 +47,7 @@ impl KeyVersion {
 /// A key in all its versions, ascending; at least one.
 #[derive(Clone, Debug)]
 pub struct Family {
-    /// Unique identifier or name by which it was asked for.
+    /// Unique identifier or name by which it was requested.
     pub key: String,
     /// True if `key` is a unique identifier, and so the key is this one object alone.
     pub by_id: bool,
@@ -56,7 +56,7 @@ pub struct Family {
 }
 
 impl Family {
-    /// Returns the newest Active version: the one that protects new data.
+    /// Returns the newest Active version: the version that protects new data.
     #[must_use]
     pub fn current(&self) -> Option<&KeyVersion> {
         self.versions.iter().rev().find(|version| version.attributes.state == Some(State::ACTIVE))
@@ -185,8 +185,8 @@ pub(crate) fn by_name(
     Ok((!family.versions.is_empty()).then_some(family))
 }
 
-/// Adds the object with `attributes`, named as version `number`, and those it replaced, in order:
-/// they lost their name to it, and count as versions before it.
+/// Adds the object with `attributes`, named as version `number`, and the objects it replaced, in
+/// order: they lost their name to it, and count as versions before it.
 fn add_chain(
     connection: &mut Connection,
     versions: &mut Vec<KeyVersion>,

@@ -2,11 +2,11 @@
 //!
 //! - [`ttlv`], [`tag`], [`enumeration`], [`attribute`], [`message`], [`operation`]: the protocol;
 //!   bytes in, bytes out
-//! - [`address`], [`client`]: which servers, and how they are asked (feature `kmip`, on by default)
-//! - [`family`]: the versions of one key on a server; [`check`]: a trial of all that is needed
-//!   there (feature `kmip`)
+//! - [`address`], [`client`]: servers and connections to them (feature `kmip`, on by default)
+//! - [`family`]: the versions of one key on a server; [`check`]: a test of all requirements there
+//!   (feature `kmip`)
 //!
-//! The codec is always built; the feature `kmip` adds what needs the network.
+//! The codec is always built; the feature `kmip` adds the code that needs the network.
 //!
 //! Not here: keys as a person or a file uses them ([`crate::key_server`]), and a server.
 

@@ -1,8 +1,8 @@
-//! Tags: what an item is. The names are those of the standard, and so those of the attributes in
-//! KMIP 1.x.
+//! Tags: the kind of an item. The names come from the standard, and so are also the names of
+//! attributes in KMIP 1.x.
 //!
-//! Only what this client sends, reads or names in an error; any other tag is kept as its number.
-//! Source: OASIS KMIP 1.4, section 9.1.3.1; Attributes, Current Attribute and New Attribute
+//! Only the tags that this client sends, reads or names in an error; any other tag is kept as its
+//! number. Source: OASIS KMIP 1.4, section 9.1.3.1; Attributes, Current Attribute and New Attribute
 //! came with KMIP 2.0.
 
 use std::fmt;

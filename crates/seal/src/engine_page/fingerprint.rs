@@ -5,8 +5,8 @@ use std::fmt;
 
 use sealstone_keys::{KeyRef, Secret, subkey};
 
-/// Eight bytes that tell one key version from all others but nothing about its secret, from which
-/// they are derived.
+/// Eight bytes that identify a key version. They are derived from its secret but reveal nothing
+/// about it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fingerprint(pub [u8; 8]);
 

@@ -1,4 +1,4 @@
-//! The header of an engine page and what it says. Byte by byte in `docs/formats.md`, section 10.
+//! The header of an engine page and its fields. Byte by byte in `docs/formats.md`, section 10.
 //!
 //! Not here: sealing and opening (`engine_page`), errors (`error`).
 
@@ -24,7 +24,7 @@ pub const PADDING_BYTES_MAX: usize = u16::MAX as usize;
 pub const SALT_BYTES: usize = 16;
 
 /// Length of the room for the tag of a place, in bytes: zeros that follow the tag of the block, for
-/// the code that stores it. What is written there is neither authenticated nor looked at here.
+/// the code that stores it. Data written there is neither authenticated nor read here.
 pub const PLACE_TAG_BYTES: usize = 16;
 
 const VERSION_AT: usize = 3;
@@ -60,7 +60,7 @@ pub(super) const DRAWN_BYTES: usize = 6;
 /// another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaceKind {
-    /// Nothing is known about it: a block of an engine whose headers are not understood.
+    /// An unknown kind: a block of an engine whose headers are not understood.
     Unknown,
     /// A page of a data file.
     Page,
@@ -115,7 +115,7 @@ pub struct EnginePageInfo {
     pub journal_kept: bool,
 }
 
-/// Reads what a block says without any key, and so without knowing that it is genuine.
+/// Reads the header of a block without any key, so it may not be genuine.
 ///
 /// `block`: the block, or its first [`HEADER_BYTES`] bytes.
 ///

@@ -40,7 +40,7 @@ impl FramePlace {
         self.bytes as usize + OVERHEAD_BYTES
     }
 
-    /// The tag binds to file, frame number, place and length.
+    /// Returns the associated data: the tag binds to file, frame number, place and length.
     pub(super) fn associated(&self, file: &SealedFile) -> [u8; 36] {
         let mut associated = [0; 36];
         associated[..FILE_ID_BYTES].copy_from_slice(&file.info().file_id);
@@ -77,8 +77,8 @@ pub struct Frame<'a> {
 pub enum End {
     /// With a whole frame, or with none at all.
     Clean,
-    /// Within a frame, or in one that lost a sector: its writer was stopped there. What precedes
-    /// `offset` is whole.
+    /// Within a frame, or in a frame that lost a sector: its writer was stopped there. Everything
+    /// before `offset` is whole.
     Torn {
         /// Start of the torn frame, in stored bytes from the beginning of the file.
         offset: u64,

@@ -47,7 +47,7 @@ impl KeySource for FixedKeys {
     }
 }
 
-/// Data that differs in every 8 bytes and holds `len` of them.
+/// Returns data that differs in every 8 bytes, `len` bytes long.
 pub(crate) fn data(len: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(len + 8);
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
@@ -110,13 +110,13 @@ pub(crate) fn seal_frames(cipher: &'static Cipher, parts: &[&[u8]]) -> Vec<u8> {
     stored
 }
 
-/// Reads a whole file of frames; what was read before an error is lost with it.
+/// Reads a whole file of frames; frames read before an error are lost with it.
 pub(crate) fn read_frames(stored: &[u8]) -> Result<(Vec<Vec<u8>>, End), SealError> {
     read_frames_of(&open(stored)?, stored, usize::MAX)
 }
 
-/// Reads frames with the keys of `file`, handed over `portion` bytes at a time; nothing is known
-/// about what was synced.
+/// Reads frames with the keys of `file`, handed over `portion` bytes at a time; the synced length
+/// is unknown.
 pub(crate) fn read_frames_of(
     file: &SealedFile,
     stored: &[u8],
@@ -125,7 +125,7 @@ pub(crate) fn read_frames_of(
     read_synced_frames_of(file, stored, portion, 0)
 }
 
-/// As [`read_frames_of`], of a file whose first `synced_bytes` are known to be on stable storage.
+/// As [`read_frames_of`], of a file whose first `synced_bytes` are on stable storage.
 pub(crate) fn read_synced_frames_of(
     file: &SealedFile,
     stored: &[u8],

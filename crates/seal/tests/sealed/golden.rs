@@ -1,6 +1,6 @@
 //! Files sealed by earlier builds still open. They are kept in `vectors/formats` as hexadecimal
 //! text, with the key that sealed them; the example `golden` makes them for new ciphers and never
-//! replaces one.
+//! replaces a file.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -13,7 +13,7 @@ use crate::fixture::{
     FixedKeys, aes, create, data, open, read_frames_of, read_paged_of, seal_frames, seal_paged,
 };
 
-/// Both versions, the second of them current.
+/// Returns both versions, with the second current.
 fn rotated() -> FixedKeys {
     FixedKeys(vec![("orders", 1, 0x11), ("orders", 2, 0x22)])
 }
