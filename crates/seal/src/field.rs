@@ -1,5 +1,6 @@
-//! Field records: one value of a table, sealed by itself, so that it can be stored wherever a value
-//! can. Not here: columns and policies (`sealstone-fields`), and how a record is written as text.
+//! Field records: one value of a table, sealed separately, so that it can be stored wherever a
+//! value can. Not here: columns and policies (`sealstone-fields`), and how a record is written as
+//! text.
 //!
 //! A record names its cipher and key, and its tag covers the table, the column and, where the
 //! caller names one, the row that it belongs to. `docs/formats.md` has the bytes.

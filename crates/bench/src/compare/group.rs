@@ -5,12 +5,12 @@ use crate::workload::{Setting, SizedBy, Workload};
 /// Workloads that share one data set, and so one store a variant.
 pub(super) struct Group<'a> {
     pub(super) dataset: &'static str,
-    /// Each with its number in the whole list. Those that load the data themselves come first.
+    /// Each with its number in the whole list. Workloads that load the data themselves come first.
     pub(super) workloads: Vec<(usize, &'a dyn Workload)>,
 }
 
 impl<'a> Group<'a> {
-    /// In the order in which the data sets first appear.
+    /// Returns all groups, in the order in which the data sets first appear.
     pub(super) fn all(workloads: &'a [Box<dyn Workload>]) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
         for (number, workload) in workloads.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! Several result sets side by side: a name for each run, and what keeps them from being compared.
+//! Several result sets side by side: a name for each run, and the differences that prevent a
+//! comparison.
 //!
 //! Merging never mixes figures: every run keeps its own baseline and its own verdicts.
 
@@ -150,7 +151,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 fn read_one(path: &Path) -> Result<Comparison, MergeError> {
-    /// The part of every schema that says which it is.
+    /// The part of every schema that holds its version.
     #[derive(serde::Deserialize)]
     struct Head {
         schema: u64,
@@ -307,8 +308,8 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-/// Returns every setting that affects the figures, with its value in each run. Where results are
-/// put does not, nor which key seals, nor what they are compared with.
+/// Returns every setting that affects the figures, with its value in each run. The output
+/// directory, the key and the earlier results to compare with do not.
 fn plan_settings(runs: &[Results]) -> Vec<(String, Vec<String>)> {
     let points: Vec<_> = runs.iter().map(|run| run.plan.point()).collect();
     let tables: Vec<_> = runs.iter().map(|run| table(&run.plan)).collect();
@@ -320,7 +321,7 @@ fn plan_settings(runs: &[Results]) -> Vec<(String, Vec<String>)> {
         .filter(|name| !NO_FIGURES.contains(&name.as_str()))
         // a group leaves out what another point of its comparison has measured
         .filter(|name| *name != "workloads" || varied(&points).is_empty())
-        // what the names of the runs say already
+        // settings that the names of the runs contain already
         .filter(|name| !AXES.iter().any(|axis| axis.setting == name.as_str()))
         .map(|name| (name.clone(), tables.iter().map(|table| plain(table.get(name))).collect()))
         .collect()

@@ -1,7 +1,7 @@
 //! Performance of variants at a fixed rate: whether they kept up, how long their requests took, and
-//! what those cost in CPU time. The throughput is what was set, so nothing is concluded from it.
-//! Made from the recorded slices alone. Not here: how a percentile is estimated (`quantile`), the
-//! words for it (`judgement`).
+//! their CPU time. The throughput is fixed by the plan, so nothing is concluded from it. Made from
+//! the recorded slices alone. Not here: the estimate of a percentile (`quantile`), the words for it
+//! (`judgement`).
 
 use crate::conclude::judgement::{Judgement, judge, judge_as};
 use crate::conclude::quantile::Quantile;
@@ -18,9 +18,9 @@ pub(crate) const KEPT_MIN: f64 = 0.98;
 /// The percentiles that are compared.
 const SHARES: [f64; 2] = [0.5, 0.99];
 
-/// Sets what follows from the slices of every cell at `target_per_s` operations a second; the
-/// ratios of all percentiles to those of the baseline are judged as one family, those of CPU time
-/// as another.
+/// Sets the conclusions from the slices of every cell at `target_per_s` operations a second; the
+/// ratios of all percentiles to the baseline are judged as one family, the ratios of CPU time as
+/// another.
 pub(crate) fn judge_at_rate(cells: &mut [Cell], target_per_s: f64, margin: f64) {
     let base = |cell: &Cell| {
         cells.iter().position(|other| other.variant == 0 && other.workload == cell.workload)
@@ -153,7 +153,7 @@ mod tests {
     use crate::results::open_loop::OpenLoop;
     use crate::words::verdict::Verdict;
 
-    /// Cells of a baseline and variants whose latencies are multiples of its own, all at 2000
+    /// Returns cells of a baseline, and of variants with multiples of its latencies, all at 2000
     /// operations a second.
     fn cells(longer: &[f64], requests: u64) -> Vec<Cell> {
         let mut cells = cells_of("a", &vec![vec![2.0; 24]; longer.len()]);

@@ -149,8 +149,8 @@ pub fn seconds(value_s: f64) -> String {
     }
 }
 
-/// Formats a point in time, given in RFC 3339, to the minute; text in another form is left as it
-/// is.
+/// Formats a point in time, given in RFC 3339, to the minute; text in another form is left
+/// unchanged.
 pub fn moment(rfc3339: &str) -> String {
     match rfc3339.parse::<jiff::Timestamp>() {
         Ok(time) => time.strftime("%Y-%m-%d %H:%M UTC").to_string(),
@@ -188,7 +188,7 @@ pub fn change(ratio: f64) -> String {
 }
 
 /// Returns half the width of the 95 % interval, in percentage points: `± 1.5`; without an interval,
-/// what there is: `4 pairs`.
+/// the number of pairs: `4 pairs`.
 pub fn half_width(overhead: &Overhead) -> String {
     match half_percent(overhead) {
         Some(percent) => format!("± {}", one_place(percent, false)),
@@ -330,7 +330,7 @@ mod tests {
         };
         assert_eq!(overhead(&measured), "−4.0 % ± 1.5");
         assert_eq!(interval(&measured), "−5.5 to −2.5 %");
-        // pairs that are too few for an interval show none, however close they lie
+        // too few pairs for an interval show none, however close they are
         let few =
             Overhead { interval: None, pairs: 4, verdict: Verdict::CannotConclude, ..measured };
         assert_eq!((overhead(&few).as_str(), interval(&few).as_str()), ("−4.0 %, 4 pairs", "–"));

@@ -1,7 +1,7 @@
 //! Ratios between the cells of one group, from slices that were measured side by side: of each
-//! variant to the baseline, and of each cipher to each other one. They are made of the samples
-//! alone, so results of earlier versions are judged like new ones. Not here: how a ratio is
-//! estimated (`statistics`), the words for it (`judgement`).
+//! variant to the baseline, and of each cipher to each other cipher. They are made of the samples
+//! alone, so results of earlier versions are judged like new results. Not here: the estimate of a
+//! ratio (`statistics`), the words for it (`judgement`).
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::results::{Between, Cell, Overhead, Sample, Variant};
 use crate::words::verdict::FEWEST_PAIRS;
 use crate::words::verdict::{CONFIDENCE, Quantity, Verdict};
 
-/// Share of the bytes of records that must pass the cipher for a cell to say anything about it.
+/// Share of the bytes of records that must pass the cipher for a cell to be informative about it.
 const CIPHER_SHARE_MIN: f64 = 0.01;
 
 /// Logarithms of the ratios of one slice to the other variant's slice of the same block.
@@ -92,13 +92,13 @@ pub(crate) fn judge_overheads(cells: &mut [Cell], margin: f64) {
     }
 }
 
-/// Every cipher against every other one by throughput, or by the rates sustained, under each
+/// Compares every cipher with every other by throughput, or by the rates sustained, under each
 /// workload and over all of them.
 pub(crate) fn between_ciphers(variants: &[Variant], cells: &[Cell], margin: f64) -> Vec<Between> {
     between_by(Quantity::Throughput, variants, cells, margin, THROUGHPUT)
 }
 
-/// Every cipher against every other one by `figure`, which is of `quantity`, under each workload
+/// Compares every cipher with every other by `figure`, which is of `quantity`, under each workload
 /// and over all of them.
 pub(crate) fn between_by(
     quantity: Quantity,
@@ -274,7 +274,7 @@ pub(crate) fn to_baseline(cells: &[Cell], variant: usize, workload: &str) -> Opt
 }
 
 /// Returns the workloads under which a cipher had something to do, in their order. A store that
-/// cannot say how much passed its cipher counts as one where everything did.
+/// does not report how much passed its cipher counts as if everything did.
 pub(crate) fn headline(cells: &[Cell]) -> Vec<&str> {
     let knows = cells.iter().any(|cell| cipher_bytes(cell) > 0);
     let mut workloads: Vec<&str> = Vec::new();
@@ -348,8 +348,8 @@ fn paired(base: &Cell, cell: &Cell) -> Vec<Pair> {
     let of_base: BTreeMap<_, _> =
         base.samples.iter().map(|sample| (place(sample), sample)).collect();
     let unit = cell.unit;
-    // a slice in which nothing was finished, as where a server stood still for all of it, counts as
-    // one that did one unit: its logarithm is finite, and as far from the others as it is
+    // a slice in which nothing was finished, for example during a stall of the server, counts as
+    // one unit: its logarithm is finite, and far from the others
     let rate = |sample: &Sample| sample.throughput(unit).max(1.0 / sample.elapsed_s);
     let pairs =
         cell.samples.iter().filter_map(|sample| Some((of_base.get(&place(sample))?, sample)));
@@ -407,8 +407,8 @@ mod tests {
     use super::*;
     use crate::conclude::testing::{cell, cells_of};
 
-    /// The defect that a user saw: intervals against the shared baseline touch, and the slices tell
-    /// the two apart.
+    /// The defect that a user saw: intervals against the shared baseline touch, but the slices
+    /// separate the two.
     #[test]
     fn two_ciphers_are_compared_by_their_own_pairs() {
         // a machine that drifts: all three slices of a block go up and down together
@@ -481,7 +481,7 @@ mod tests {
             met(cell(1, "c", &[1.0; 12]), 0),
         ];
         assert_eq!((headline(&cells), left_out(&cells)), (vec!["a"], vec!["c".to_owned()]));
-        // a store that does not count: nothing is known, so nothing is left out
+        // a store that does not count: the share is unknown, so nothing is left out
         let unknown = [met(cell(1, "a", &[0.9; 12]), 0), met(cell(1, "c", &[1.0; 12]), 0)];
         assert_eq!((headline(&unknown), left_out(&unknown)), (vec!["a", "c"], Vec::new()));
     }

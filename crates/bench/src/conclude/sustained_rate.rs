@@ -1,6 +1,6 @@
 //! The highest rate that each variant sustains under a limit on its 99th percentile, from searches
-//! that ran side by side. Not here: how a search is run (`compare::search`), how two variants are
-//! compared (`ratios`, by the ratios of their searches).
+//! that ran side by side. Not here: running a search (`compare::search`), comparing two variants
+//! (`ratios`, by the ratios of their searches).
 
 use crate::conclude::figures;
 use crate::conclude::quantile::Quantile;
@@ -31,7 +31,7 @@ pub(crate) fn log_rates(cell: &Cell) -> Option<Vec<(usize, f64)>> {
     cell.open_loop.as_ref().and_then(|open_loop| found(&open_loop.searches))
 }
 
-/// Returns what was found about the rate that `cell` sustains, once that is judged.
+/// Returns the findings about the rate that `cell` sustains, once judged.
 pub(crate) fn sustained(cell: &Cell) -> Option<&Sustained> {
     cell.open_loop.as_ref()?.sustained.as_ref()
 }
@@ -49,8 +49,7 @@ pub(crate) fn is_searched_in_vain(cell: &Cell) -> bool {
 
 fn found(searches: &[Search]) -> Option<Vec<(usize, f64)>> {
     let met = searches.iter().filter(|search| search.met_per_s.is_some()).count();
-    // a search that found none says that the rate is below the lowest one tried, which is not worth
-    // more than that
+    // a search that found none only shows that the rate is below the lowest rate tried
     let rate = |search: &Search| {
         (
             search.load,

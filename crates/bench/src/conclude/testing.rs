@@ -1,4 +1,4 @@
-//! Cells made up for the tests of what is concluded from them.
+//! Made-up cells for the tests of conclusions.
 
 use std::collections::BTreeMap;
 

@@ -25,7 +25,7 @@ impl CpuTime {
     }
 
     /// Returns the CPU time so far of this process and of the processes `servers`, as far as they
-    /// live. What a server used is known to a hundredth of a second.
+    /// live. The time of a server is precise to a hundredth of a second.
     pub fn with(servers: &[u32]) -> Self {
         Self::now().plus(Self::of_all(servers))
     }
@@ -61,13 +61,13 @@ impl CpuTime {
         Self { user_s: seconds(), system_s: seconds() }
     }
 
-    /// Both together.
+    /// Returns both together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self { user_s: self.user_s + other.user_s, system_s: self.system_s + other.system_s }
     }
 
-    /// Returns what was used since `earlier`.
+    /// Returns the time used since `earlier`.
     pub fn since(self, earlier: Self) -> Self {
         Self {
             user_s: (self.user_s - earlier.user_s).max(0.0),
@@ -75,7 +75,7 @@ impl CpuTime {
         }
     }
 
-    /// User and system together, in seconds.
+    /// Returns user and system time together, in seconds.
     pub fn total_s(self) -> f64 {
         self.user_s + self.system_s
     }

@@ -1,4 +1,4 @@
-//! Histograms of the latencies of a slice, by operation. Not here: how they are written to results
+//! Histograms of the latencies of a slice, by operation. Not here: their form in results
 //! (`buckets`).
 
 use std::collections::BTreeMap;
@@ -77,7 +77,7 @@ impl LatencyHistogram {
         )
     }
 
-    /// Counts again what is in `buckets`.
+    /// Adds the counts of `buckets`.
     pub fn add(&mut self, buckets: &Buckets) {
         for (ns, count) in &buckets.0 {
             self.0.saturating_record_n(*ns, u32::try_from(*count).unwrap_or(u32::MAX));
@@ -162,13 +162,13 @@ impl Latencies {
         used.map(|(operation, histogram)| ((*operation).to_owned(), histogram.buckets())).collect()
     }
 
-    /// Those of service times, by operation; none in a closed loop.
+    /// Returns the histograms of service times, by operation; none in a closed loop.
     pub fn service_histograms(&self) -> BTreeMap<String, Buckets> {
         let used = self.service.iter().filter(|(_, histogram)| !histogram.0.is_empty());
         used.map(|(operation, histogram)| ((*operation).to_owned(), histogram.buckets())).collect()
     }
 
-    /// Counts again what is in `response` and in `service`.
+    /// Adds the counts of `response` and of `service`.
     pub fn add(
         &mut self,
         response: &BTreeMap<String, Buckets>,

@@ -1,13 +1,13 @@
-//! Latencies of the requests of one slice, as results keep them. Not here: what is concluded from
-//! many slices (`conclude::quantile`).
+//! Latencies of the requests of one slice, as results keep them. Not here: conclusions from many
+//! slices (`conclude::quantile`).
 
 use std::fmt::Write;
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Buckets in which a latency doubles: neighbouring ones differ by 2.2 %, and within one a straight
-/// line is drawn.
+/// Buckets in which a latency doubles: neighbouring buckets differ by 2.2 %, and within a bucket a
+/// straight line is drawn.
 const BUCKETS_A_DOUBLING: f64 = 32.0;
 
 /// Latency at which the buckets begin, in microseconds.

@@ -1,5 +1,4 @@
-//! The scale along one side of a chart: the position of a value on it, and which values are
-//! labelled.
+//! The scale along one side of a chart: the position of a value on it, and the labelled values.
 
 use crate::conclude::figures;
 
@@ -10,7 +9,7 @@ pub(super) struct Axis {
     logarithmic: bool,
     /// Values to mark, with their text.
     pub(super) ticks: Vec<(f64, String)>,
-    /// The value that others are compared with, if it is to stand out.
+    /// The value that others are compared with, if it should stand out.
     pub(super) reference: Option<f64>,
 }
 

@@ -1,5 +1,5 @@
-//! Finds cells by workload and variant, and fixes the order and colour in which variants are shown.
-//! Shared by the charts, the tables and the terminal summary.
+//! Finds cells by workload and variant, and fixes the order and colour of variants. Shared by the
+//! charts, the tables and the terminal summary.
 
 use super::canvas::Ink;
 use crate::compare::merge;

@@ -11,7 +11,7 @@ use crate::conclude::figures;
 use crate::conclude::sustained_rate::sustained;
 use crate::results::{Ranked, Results};
 
-/// Returns the answer, a table of every variant and workload, and what must be known to trust it.
+/// Returns the answer, a table of every variant and workload, and the facts needed to trust it.
 /// Ends with a newline.
 ///
 /// - `title`: heading of the run; absent: none

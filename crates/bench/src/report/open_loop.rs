@@ -79,7 +79,7 @@ pub(super) fn key(results: &Results, rate_per_s: f64) -> String {
     text
 }
 
-/// Every variant at the rate: latency, its change, CPU time.
+/// Tabulates every variant at the rate: latency, its change, CPU time.
 pub(super) fn at_rate_table(run: &Run) -> Option<Table> {
     let rate_per_s = run.rate()?;
     let heads = [

@@ -63,7 +63,7 @@ pub(super) fn curves(run: &Run) -> Vec<Chart> {
     charts
 }
 
-/// (nines, microseconds) of a distribution.
+/// Returns (nines, microseconds) of a distribution.
 fn points(latency: &Latency) -> Vec<(f64, f64)> {
     latency.distribution.iter().filter_map(|(share, us)| Some((nines(*share)?, *us))).collect()
 }

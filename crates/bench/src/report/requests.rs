@@ -37,7 +37,7 @@ pub(super) fn requests(run: &Run) -> Option<Table> {
         };
         let bytes = median(|sample| sample.bytes as f64 / sample.elapsed_s);
         let requests = median(|sample| sample.operations as f64 / sample.elapsed_s);
-        // what servers used is known to a hundredth of a second, so of all slices together
+        // server times are precise to a hundredth of a second, so the sum is over all slices
         let sum = |of: fn(&Sample) -> f64| cell.samples.iter().map(of).sum::<f64>();
         let elapsed_s = sum(|sample| sample.elapsed_s).max(1e-9);
         let servers_s = sum(|sample| sample.servers_cpu_s);

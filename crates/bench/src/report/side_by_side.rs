@@ -1,5 +1,5 @@
-//! The tables of several runs side by side, and of stores against each other. Not here: those of
-//! one run (`tables`).
+//! The tables of several runs side by side, and of stores against each other. Not here: the tables
+//! of one run (`tables`).
 
 use std::iter::once;
 
@@ -55,7 +55,7 @@ pub(super) fn across(runs: &[Run]) -> Table {
     }
 }
 
-/// Returns what is shown for a cell at a fixed rate, where the throughput is not informative.
+/// Returns the content shown for a cell at a fixed rate, where the throughput is not informative.
 fn of_rate(found: &AtRate) -> Datum {
     match found.p99.as_ref().map(|p99| (p99, &p99.against)) {
         _ if !found.is_kept => figure(figures::rate(found.kept_per_s, Unit::Operations), f64::NAN)

@@ -1,5 +1,5 @@
-//! Speeds by size of what is computed: a panel for each thing that computes, a line for each way to
-//! do so, on one page.
+//! Speeds by the size of the input: a panel for each algorithm, a line for each way to compute it,
+//! on one page.
 
 use super::axis::Axis;
 use super::canvas::{Ink, Mark, style_sheet};
@@ -48,7 +48,7 @@ pub fn speeds(title: &str, notes: &[String], panels: &[SpeedPanel]) -> String {
     )
 }
 
-/// The rules of the page, beside those of charts.
+/// The rules of the page, beside the rules of charts.
 const RULES: &str = "\
 :root { color-scheme: light dark; }
 body { font: 15px/1.45 system-ui, sans-serif; background: var(--surface); color: var(--text);

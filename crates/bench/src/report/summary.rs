@@ -1,4 +1,4 @@
-//! The answer on one terminal screen. Not the report: that is HTML and has everything.
+//! The answer on one terminal screen. The complete report is HTML.
 
 use anstyle::{AnsiColor, Style};
 use sealstone_message::printable::printable;
@@ -31,14 +31,14 @@ const LIST_ENTRIES: usize = 3;
 /// Returns the recommendation, a table of every variant and workload, and the warnings, in lines of
 /// at most `width` columns (never fewer than 40) and on one screen of about 40 lines.
 ///
-/// `colour` puts ANSI colours around verdicts; without them the text says the same. Ends with a
+/// `colour` puts ANSI colours around verdicts; without them the text is the same. Ends with a
 /// newline. The caller adds the path of the report.
 pub fn screen(results: &Results, width: usize, colour: bool) -> String {
     screen_beside(results, &[], width, colour)
 }
 
-/// [`screen`] without the warnings that are `shared` with others, which are shown once behind all
-/// of them.
+/// Returns [`screen`] without the warnings that are `shared` with others, which are shown once at
+/// the end.
 fn screen_beside(
     results: &Results,
     shared: &[(&str, String)],
@@ -144,7 +144,7 @@ pub fn screens(runs: &[Results], against: &[Against], width: usize, colour: bool
     text
 }
 
-/// On what was measured, and how often.
+/// Returns the measured items, and how often they were measured.
 fn setting(results: &Results) -> String {
     let slices = results.cells.iter().map(|cell| cell.samples.len()).max().unwrap_or(0);
     format!(
@@ -392,7 +392,7 @@ fn column_width(column: &Column) -> usize {
     column.iter().map(|entry| entry.text.width()).max().unwrap_or(0)
 }
 
-/// Returns the first column: what the rows are.
+/// Returns the first column: the names of the rows.
 fn row_names(run: &Run, label_columns: usize, is_rate: bool) -> Column {
     let head = Style::new().bold();
     let mut names = vec![Styled { text: "workload".into(), style: head }, plain("backend")];
@@ -410,8 +410,8 @@ fn row_names(run: &Run, label_columns: usize, is_rate: bool) -> Column {
     names
 }
 
-/// Returns a variant's column: its name, its backend, a figure for each workload, and the one for
-/// all.
+/// Returns a variant's column: its name, its backend, a figure for each workload, and the figure
+/// for all.
 fn column(run: &Run, number: usize, label_columns: usize, terse: bool) -> Column {
     let variant = &run.results.variants[number];
     let mut column = vec![
@@ -511,7 +511,7 @@ fn key(run: &Run, terse: bool) -> String {
     };
     text += ", ± 95 % confidence interval, against no encryption; minus is slower";
     let can_be_chance = |cell: &Cell| cell.overhead.as_ref().is_some_and(Overhead::can_be_chance);
-    // what can be chance has another sign where there is room
+    // a difference that can be chance has another sign where there is room
     let is_open = compared().any(|cell| {
         let verdict = cell.overhead.as_ref().map(|overhead| overhead.verdict);
         verdict == Some(Verdict::CannotConclude) && !can_be_chance(cell)

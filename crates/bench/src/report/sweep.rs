@@ -176,7 +176,7 @@ fn cost(runs: &[&Run], workload: &str, at: &dyn Fn(&Run) -> f64) -> Vec<Curve> {
         let overhead = cell.overhead.as_ref()?;
         let ends = shown(overhead);
         let [value, low, high] = [overhead.ratio, ends.low, ends.high].map(|ratio| ratio - 1.0);
-        // an interval that says next to nothing must not flatten the others
+        // a nearly meaningless interval must not flatten the others
         let mark = (mark_of(overhead.verdict), low.max(value - 0.3), high.min(value + 0.3));
         Some(Point { at: at(run), value, mark: Some(mark) })
     })

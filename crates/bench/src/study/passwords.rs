@@ -1,5 +1,5 @@
-//! Command lines and plans as they may be shown to others, since results are passed on: addresses
-//! in them without users, passwords and parameters. Not here: what of an address may be shown
+//! Command lines and plans in a form safe to show, since results are passed on: without users,
+//! passwords and parameters in addresses. Not here: shortening an address
 //! (`sealstone_message::shown_address`).
 
 use sealstone_message::shown_address;

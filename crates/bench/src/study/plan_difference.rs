@@ -1,12 +1,12 @@
-//! Comparison of two plans: whether they measure the same, and by which setting they differ if not.
+//! Comparison of two plans: whether they measure the same, and if not, the settings that differ.
 
 use serde_json::{Map, Value};
 
 use crate::study::passwords::shown;
 use crate::study::plan::Plan;
 
-/// Settings that change no figure: where results are put and how a key is opened, what they are
-/// compared with, and what ends the rounds, which are all alike.
+/// Settings that change no figure: the output, the opening of a key, the earlier results to compare
+/// with, and the limits that end the rounds, which are all alike.
 pub(crate) const NO_FIGURES: [&str; 10] = [
     "out",
     "keep",
@@ -25,7 +25,7 @@ pub(crate) const NO_FIGURES: [&str; 10] = [
 pub struct Difference {
     /// Its name, as of its flag.
     pub setting: String,
-    /// Its value in the one.
+    /// Its value in the first plan.
     pub was: String,
     /// Its value in the other.
     pub is: String,

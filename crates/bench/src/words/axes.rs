@@ -1,6 +1,6 @@
-//! The axes of a comparison besides variant and workload: which store, how many clients, records
-//! and members. Cells that differ in these are never compared by a ratio; they form groups, each
-//! with its own baseline.
+//! The axes of a comparison besides variant and workload: the store, and the numbers of clients,
+//! records and members. Cells that differ in an axis are never compared by a ratio; they form
+//! groups, each with its own baseline.
 
 use serde::{Deserialize, Serialize};
 

@@ -30,7 +30,7 @@ pub fn counted(value: usize, one: &str) -> String {
 /// Reads a count; `k`, `M` and `G` stand for thousands, millions and thousand millions.
 ///
 /// # Errors
-/// One line that says what is accepted.
+/// One line that describes the accepted values.
 pub fn parse_count(text: &str) -> Result<u64, String> {
     number(text).ok_or_else(|| format!("expected {EXPECTED}"))
 }

@@ -4,7 +4,7 @@
 /// Reads a share: `2%`, `0.5 %`, or the number of percent alone.
 ///
 /// # Errors
-/// Text that is not such a number; says what was found and what is accepted.
+/// Text that is not such a number, with the text and the accepted values.
 pub fn parse_percent(text: &str) -> Result<f64, String> {
     let number = text.trim().strip_suffix('%').unwrap_or(text.trim()).trim_end();
     match number.parse::<f64>() {

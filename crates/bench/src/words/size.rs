@@ -3,7 +3,7 @@
 /// Reads a number of bytes: `4096`, `512MiB`, `2GB` (powers of ten), `1.5 GiB` (powers of two).
 ///
 /// # Errors
-/// Text that is not such a number; says what was found and what is accepted.
+/// Text that is not such a number, with the text and the accepted values.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let size: bytesize::ByteSize = text.trim().parse().map_err(|_| {
         format!("{text:?} is not a size; write bytes, or a number with kB, MB, GB, KiB, MiB, GiB")

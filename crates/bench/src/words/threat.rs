@@ -1,5 +1,5 @@
-//! The table of those whom data may have to be protected from. Not here: what protects from them
-//! (`places`).
+//! The table of threats: the people whom data may have to be protected from. Not here: the
+//! protection from them (`places`).
 
 use sealstone_message::nearest::nearest;
 
@@ -19,7 +19,7 @@ pub enum Threat {
 }
 
 impl Threat {
-    /// All of them, in the order of every table: whoever can do more comes later.
+    /// All of them, in the order of every table: the more capable come later.
     pub const ALL: [Self; 5] =
         [Self::DiskThief, Self::BackupReader, Self::Network, Self::Dba, Self::ServerAdmin];
 
@@ -51,10 +51,10 @@ impl Threat {
         }
     }
 
-    /// Returns the one called `name`.
+    /// Returns the threat called `name`.
     ///
     /// # Errors
-    /// A name that is none; the one most like it.
+    /// An unknown name, with the nearest name.
     pub fn by_name(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|threat| threat.name().eq_ignore_ascii_case(name));
         found.ok_or_else(|| nearest(name, Self::ALL.map(Self::name)).to_owned())

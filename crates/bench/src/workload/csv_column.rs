@@ -1,4 +1,4 @@
-//! One column of a CSV file. Not here: how such a file is read (`csv_records`).
+//! One column of a CSV file. Not here: reading a CSV file (`csv_records`).
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;

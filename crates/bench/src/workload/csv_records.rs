@@ -1,5 +1,5 @@
 //! The rows of a CSV file, read once and kept compactly, with the kind of each column. Only
-//! reading: how often and under which keys a row is stored is the workload's business.
+//! reading: the number of copies of a row and its keys are the workload's business.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -157,7 +157,7 @@ pub enum Error {
         /// Line the record begins on, from 1.
         line: u64,
     },
-    /// The user asked for an end.
+    /// The user requested an end.
     #[error("stopped while reading {}", path.display())]
     Stopped {
         /// The file.
@@ -165,7 +165,7 @@ pub enum Error {
     },
 }
 
-/// Into how many fields each of `choices` separates a line, in words.
+/// Returns the number of fields that each of `choices` separates a line into, in words.
 fn counts(choices: &[(Delimiter, usize)]) -> String {
     let words = choices.iter().map(|(one, fields)| format!("by {} there are {fields}", one.name()));
     words.collect::<Vec<_>>().join(", ")
@@ -184,8 +184,8 @@ pub(super) struct CsvRecords {
 }
 
 impl CsvRecords {
-    /// Reads `path`, whose fields are separated by `delimiter`; without it by the one that the file
-    /// shows.
+    /// Reads `path`, whose fields are separated by `delimiter`; without it the delimiter is
+    /// detected.
     pub(super) fn read(
         path: &Path,
         delimiter: Option<Delimiter>,
@@ -314,7 +314,7 @@ fn decode(path: &Path, raw: Vec<u8>) -> Result<String, Error> {
     }
     // A line feed is never part of a longer character in either encoding, so lines can be judged
     // one by one. The file was meant to be in the encoding that fewer of its lines violate; the
-    // first of those is the one to look at.
+    // first of these lines is reported.
     let violations = |violates: &dyn Fn(&[u8]) -> bool| {
         let mut lines =
             raw.split(|&octet| octet == b'\n').zip(1..).filter(|(line, _)| violates(line));
@@ -478,7 +478,7 @@ mod tests {
         assert_eq!(kind(&["1", "2", "three"]), Kind::Text);
         assert_eq!(kind(&["1", "x", "2.5"]), Kind::Text);
         assert_eq!(kind(&["", ""]), Kind::Text);
-        // what a numeric column would not return unchanged
+        // texts that a numeric column would not return unchanged
         for text in [
             "007",
             "+1",

@@ -1,4 +1,4 @@
-//! A workload as a TOML file, both ways. Not here: which values make sense (`definition_check`).
+//! A workload as a TOML file, both ways. Not here: checks of values (`definition_check`).
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -75,7 +75,7 @@ impl Definition {
     }
 }
 
-/// Returns the name of a workload whose file does not say one: that of the file.
+/// Returns the name of a workload whose file contains none: the file's name.
 pub(super) fn stem(path: &Path) -> String {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }

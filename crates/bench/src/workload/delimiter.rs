@@ -1,4 +1,4 @@
-//! The character between the fields of a CSV file: its names, and which one a file has.
+//! The character between the fields of a CSV file: its names, and its detection in a file.
 
 use sealstone_message::nearest::{did_you_mean, nearest};
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ impl Delimiter {
     /// Reads a name, or the character itself.
     ///
     /// # Errors
-    /// Text that is neither; says what there is.
+    /// Text that is neither, with the allowed names.
     pub fn parse(text: &str) -> Result<Self, String> {
         let is =
             |one: &Self| text.eq_ignore_ascii_case(one.name()) || text.as_bytes() == [one.octet()];
@@ -76,12 +76,12 @@ impl TryFrom<String> for Delimiter {
     }
 }
 
-/// Returns the delimiter of `text`: the one in its first line or, if several are, the one by which
-/// the records below have as many fields as the header. The comma if there is none, for a single
-/// column.
+/// Returns the delimiter of `text`: the delimiter in its first line or, if there are several, the
+/// delimiter by which the records below have as many fields as the header. The comma if there is
+/// none, for a single column.
 ///
 /// # Errors
-/// Those that could be it, each with the fields of the header that it separates.
+/// The possible delimiters, each with the number of fields of the header.
 pub fn detect(text: &str) -> Result<Delimiter, Vec<(Delimiter, usize)>> {
     let found: Vec<(Delimiter, Vec<usize>)> = Delimiter::ALL
         .map(|one| (one, fields(text, one)))

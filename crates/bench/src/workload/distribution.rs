@@ -1,6 +1,6 @@
-//! Distributions from which keys are drawn: those of YCSB 0.17, with the same formulas draw for
-//! draw, and the streams of random numbers behind them. What is drawn for (operations, values) is
-//! the workload's business.
+//! Distributions from which keys are drawn: YCSB 0.17's, with the same formulas draw for draw, and
+//! the streams of random numbers behind them. The use of draws (operations, values) is the
+//! workload's business.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -60,12 +60,13 @@ pub struct Zipfian {
 }
 
 impl Zipfian {
-    /// Over `items` items, with the skew `theta` between 0 and 1. Sums `items` terms: 30 ns each.
+    /// Makes the distribution over `items` items, with the skew `theta` between 0 and 1. Sums
+    /// `items` terms: 30 ns each.
     pub fn new(items: u64, theta: f64) -> Self {
         Self::with_zetan(items, theta, zeta(0, items, theta, 0.0))
     }
 
-    /// Over `items` items, whose sum of `i^-theta` is already known to be `zetan`.
+    /// Makes the distribution over `items` items, whose sum of `i^-theta` is `zetan`.
     pub fn with_zetan(items: u64, theta: f64, zetan: f64) -> Self {
         let mut zipfian = Self {
             theta,
@@ -116,8 +117,7 @@ fn zeta(from: u64, to: u64, theta: f64, sum: f64) -> f64 {
     (from..to).fold(sum, |sum, i| sum + 1.0 / ((i + 1) as f64).powf(theta))
 }
 
-/// Returns the sum of the terms `1` to `items^-theta`, of which those beyond the first are not
-/// added one by one.
+/// Returns the sum of the terms `1` to `items^-theta`, adding only the first terms one by one.
 ///
 /// Source: the formula of Euler and Maclaurin, whose next term is below 1e-19 here.
 fn zeta_of_many(items: u64, theta: f64) -> f64 {
@@ -150,7 +150,7 @@ impl ScrambledZipfian {
     /// Sum of `i^-0.99` over the inner distribution, as YCSB has it.
     pub const INNER_ZETAN: f64 = 26.469_028_201_783_02;
 
-    /// Over `items` items, at least one, with YCSB's skew.
+    /// Makes the distribution over `items` items, at least one, with YCSB's skew.
     pub fn new(items: u64) -> Self {
         Self {
             inner: Zipfian::with_zetan(Self::INNER_LAST + 1, THETA, Self::INNER_ZETAN),
@@ -158,7 +158,8 @@ impl ScrambledZipfian {
         }
     }
 
-    /// Over `items` items, at least one, with the skew `theta` between 0 and 1.
+    /// Makes the distribution over `items` items, at least one, with the skew `theta` between 0
+    /// and 1.
     pub fn with_skew(items: u64, theta: f64) -> Self {
         let inner = Zipfian::with_zetan(
             Self::INNER_LAST + 1,
@@ -178,7 +179,7 @@ impl ScrambledZipfian {
 /// The newest items are the most popular: the last one minus a zipfian rank.
 ///
 /// Source: YCSB 0.17, `SkewedLatestGenerator`. As there, the zipfian runs over as many items as the
-/// last one's number says, so item 0 is never drawn once there are two.
+/// last item's number, so item 0 is never drawn once there are two.
 #[derive(Clone, Debug)]
 pub struct Latest {
     zipfian: Zipfian,
@@ -191,10 +192,10 @@ impl Latest {
     }
 
     /// As [`Latest::new`], which takes a minute for two thousand million items, with the skew
-    /// `theta` between 0 and 1; asks `go_on` now and then.
+    /// `theta` between 0 and 1; calls `go_on` regularly.
     ///
     /// # Errors
-    /// Those of `go_on`.
+    /// Errors of `go_on`.
     pub fn until<E>(last: u64, theta: f64, go_on: impl Fn() -> Result<(), E>) -> Result<Self, E> {
         const PART: u64 = 1 << 16;
         let mut zetan = 0.0;
@@ -228,7 +229,7 @@ pub struct HotSpot {
 }
 
 impl HotSpot {
-    /// Over `items` items, at least one.
+    /// Makes the distribution over `items` items, at least one.
     pub fn new(items: u64, hot_items: u64, hot_share: f64) -> Self {
         let items = items.max(1);
         Self { items, hot_items: hot_items.clamp(1, items), hot_share }
@@ -242,7 +243,7 @@ impl HotSpot {
     }
 }
 
-/// Hands out numbers, and knows up to which number all have been acknowledged, in whatever order.
+/// Hands out numbers, and records up to which number all have been acknowledged, in any order.
 ///
 /// Source: YCSB 0.17, `AcknowledgedCounterGenerator`; here the window of unacknowledged numbers has
 /// no bound.

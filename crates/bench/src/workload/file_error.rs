@@ -26,7 +26,7 @@ pub enum FileError {
         path: PathBuf,
         /// Line, from 1.
         line: usize,
-        /// Description of what was found.
+        /// Description of the finding.
         message: String,
     },
     /// A key that a workload does not have.
@@ -63,7 +63,7 @@ pub enum FileError {
     Properties {
         /// The file.
         path: PathBuf,
-        /// Description of what is wrong.
+        /// Description of the error.
         message: String,
     },
     /// A property that means nothing here.
@@ -77,7 +77,7 @@ pub enum FileError {
         place: String,
         /// The property found.
         name: String,
-        /// The one most like it.
+        /// The nearest name.
         nearest: String,
         /// All that mean something.
         known: String,

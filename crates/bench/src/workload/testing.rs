@@ -1,5 +1,5 @@
-//! Helpers that the tests of workloads share: a store that writes down the requests it gets, a
-//! recorder that keeps names, a chi-square test.
+//! Helpers that the tests of workloads share: a store that records its requests, a recorder that
+//! keeps names, a chi-square test.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
@@ -84,7 +84,7 @@ impl Recorder for Names {
     }
 }
 
-/// A memory store that writes down what it is asked, with the abilities it is given.
+/// A memory store that records its requests, with configurable abilities.
 #[derive(Default)]
 pub(super) struct Journal {
     pub(super) store: MemoryStore,
@@ -260,7 +260,7 @@ pub(super) fn tally(numbers: impl IntoIterator<Item = u64>, cells: usize) -> Vec
 
 /// Returns the path of a thousand made-up records, of the same shape as the health checks of 2016
 /// that Korea's National Health Insurance Service publishes: 34 columns with Hangul names, empty
-/// ones among them, and sentinels such as 999.
+/// values among them, and sentinels such as 999.
 pub(super) fn health_checks() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/health-checks.csv")
 }

@@ -1,5 +1,5 @@
 //! Open loops on a store in memory: latency at a rate that is reached, a rate that is not, and the
-//! search for the highest one under a limit.
+//! search for the highest rate under a limit.
 
 use std::path::Path;
 use std::time::Duration;
@@ -27,7 +27,7 @@ fn slow(slow: &[&'static str], delay: Duration) -> FakeEngine {
     }
 }
 
-/// Returns what is concluded from the files of `results`.
+/// Returns the conclusions from the files of `results`.
 fn read_again(plan: &Plan, results: &Results) -> Results {
     let path = plan.out.join("results.json");
     let comparison = groups::comparison(plan, vec![results.clone()]);

@@ -1,5 +1,5 @@
-//! Tests of what is drawn: a colour for a variant, all else grey, text on the sheet, words for
-//! readers who cannot see it.
+//! Tests of drawings: a colour for a variant, all else grey, text on the sheet, words for readers
+//! who cannot see it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -64,7 +64,7 @@ fn a_colour_means_one_variant_in_every_chart_and_table() {
             .map(|variant| variant.label.as_str())
             .collect();
         assert_eq!(key.keys().map(String::as_str).collect::<BTreeSet<_>>(), labels);
-        // what is drawn at the height of a variant's name, and what leads to it, has its colour
+        // marks at the height of a variant's name, and the lines to them, have its colour
         let mut checked = 0;
         for svg in drawings(&html) {
             let drawing = roxmltree::Document::parse(svg).unwrap();

@@ -34,7 +34,7 @@ pub(crate) fn shapes() -> Vec<(&'static str, Vec<Results>)> {
     ]
 }
 
-/// Ended before the first slice.
+/// Returns results that ended before the first slice.
 pub(crate) fn nothing_measured() -> Results {
     let mut results = fixtures::interrupted();
     results.cells.clear();

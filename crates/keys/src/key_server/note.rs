@@ -121,7 +121,7 @@ impl Note {
     /// As [`Note::read`], and errors of `change`; [`KmipError::Overtaken`] if the server reports
     /// that another text was written in between; [`KmipError::NotPossible`] if no object can have
     /// the name; [`KmipError::Uncertain`] if the answer was lost and the server does not show the
-    /// new text; and everything that a server can do wrong.
+    /// new text; and every fault of a server.
     pub fn update<E: From<KmipError>>(
         &self,
         change: impl FnOnce(Option<&str>) -> Result<Option<String>, E>,

@@ -43,9 +43,9 @@ impl Plan {
         }
     }
 
-    /// One plan for each group of cells: each point of the axes, with the workloads that its values
-    /// affect. A workload that fixes its own clients, or has its own data set, is measured only at
-    /// the first value of that axis.
+    /// Returns one plan for each group of cells: each point of the axes, with the workloads that
+    /// its values affect. A workload that fixes its own clients, or has its own data set, is
+    /// measured only at the first value of that axis.
     ///
     /// # Errors
     /// A workload that is not in the table.

@@ -1,5 +1,5 @@
-//! Rules for where a plan encrypts and against whom: its places, each a layer or several at once,
-//! and which of them go together.
+//! Rules for the places where a plan encrypts, and its threats: each place is a layer or several,
+//! and only some combine.
 
 use sealstone_message::nearest::nearest;
 use sealstone_store::Layer;
@@ -7,7 +7,7 @@ use sealstone_store::Layer;
 use super::{Plan, PlanError, listed, value};
 use crate::words::threat::Threat;
 
-/// The layers that a comparison can have: ciphers of ours in two, what the server has in the third,
+/// The layers that a comparison can have: our ciphers in two, the server's functions in the third,
 /// TLS or tunnels in the fourth.
 const COMPARED: [Layer; 4] = [Layer::Rest, Layer::Field, Layer::Server, Layer::Wire];
 
@@ -73,7 +73,7 @@ impl Plan {
         self.layer.iter().filter(|name| !is_in(layer, name)).cloned().collect()
     }
 
-    /// Whom it is to protect from, each once, in the order of the table.
+    /// Returns the threats to protect from, each once, in the order of the table.
     ///
     /// # Errors
     /// [`PlanError::Value`] for a name that is none, with the nearest.

@@ -1,4 +1,4 @@
-//! Tests of what block workloads do to a device in memory. Not here: real devices
+//! Tests of block workloads on a device in memory. Not here: real devices
 //! (`adapters/stores/tests/block.rs`).
 
 use sealstone_store::device::Access;
@@ -8,7 +8,7 @@ use crate::study::plan::Plan;
 use crate::workload::testing::{Names, alone, load, make, run};
 use crate::workload::{Position, Workload, workloads};
 
-/// Sixteen blocks of 4 KiB, four at once, everything checked.
+/// Returns a plan of sixteen blocks of 4 KiB, four at once, everything checked.
 fn plan() -> Plan {
     Plan {
         bytes: 65_536,
