@@ -1,5 +1,5 @@
-//! The anchor that a command was given: a file, or an attribute on a key server. Not here: what an
-//! anchor is (`sealstone_rocksdb::anchor`).
+//! The anchor of a command: a file, or an attribute on a key server. Not here: anchors themselves
+//! (`sealstone_rocksdb::anchor`).
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `sealstone ciphers`: the tables of ciphers and modes; with `--speed`, what they do on this
+//! `sealstone ciphers`: the tables of ciphers and modes; with `--speed`, their speed on this
 //! machine.
 
 use sealstone_bench::words::size::human_bytes;

@@ -1,6 +1,6 @@
 //! Every command and flag: the one table from which help, completions and manual pages are made.
 //!
-//! Parsing does nothing else; what a value means is decided where it is used.
+//! Parsing does nothing else; values are interpreted where they are used.
 
 mod columns;
 mod examples;

@@ -1,5 +1,5 @@
-//! Manual pages from the definition of the commands, as `mandoc -T lint` wants them. Not here:
-//! where they go (`shell`).
+//! Manual pages from the definition of the commands, as `mandoc -T lint` requires them. Not here:
+//! their output (`shell`).
 
 use clap::Command;
 use clap_mangen::Man;
@@ -32,7 +32,7 @@ fn of_each(command: Command, pages: &mut Vec<(String, String)>) {
 pub(crate) fn page(command: Command) -> String {
     let title = command.get_display_name().unwrap_or_else(|| command.get_name()).to_uppercase();
     let source = concat!("sealstone ", env!("CARGO_PKG_VERSION"));
-    // the crate leaves out what there is to say of flags that the short help does not show
+    // the crate omits the text of flags that the short help does not show
     let command = command.mut_args(|flag| match flag.get_help().cloned() {
         Some(words) if flag.get_long_help().is_none() => flag.long_help(words),
         _ => flag,
@@ -48,7 +48,7 @@ pub(crate) fn page(command: Command) -> String {
     tidy(&String::from_utf8(text).expect("the definition is text"))
 }
 
-/// Returns the day of a build that is to be repeatable (reproducible-builds.org), otherwise today.
+/// Returns the day of a reproducible build (reproducible-builds.org), otherwise today.
 fn date() -> String {
     let second = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|second| second.parse().ok());
     let time = second

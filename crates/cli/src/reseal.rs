@@ -1,8 +1,8 @@
 //! `sealstone rest reseal`: rewrites a closed store under another cipher or key, or seals a plain
-//! one.
+//! store.
 //!
-//! Not here: how (`sealstone_rocksdb::reseal`), and stores that a program has open, which that
-//! program reseals itself.
+//! Not here: the resealing (`sealstone_rocksdb::reseal`); a program reseals the stores that it has
+//! open itself.
 
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -20,9 +20,9 @@ use crate::key_source;
 use crate::listing::list;
 use crate::message::{Answer, print, print_json, safe};
 
-/// Reseals; the answer is negative where something is left to do.
+/// Reseals; the answer is negative if work remains.
 pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
-    // a wrong name is reported before a passphrase is asked for
+    // a wrong name is reported before a passphrase is requested
     flags.cipher.as_deref().map(registry::cipher).transpose()?;
     let keys = key_source::of_store(&flags.store)?;
     let cipher = match source::cipher(flags.cipher.as_deref(), &*keys)? {
@@ -62,7 +62,7 @@ pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
     let closed = db.close();
     let mut report = resealed?;
     closed?;
-    // closing the database removed what was no longer needed
+    // closing the database removed files that were no longer needed
     let key = KeyRef { id: report.key_id.clone(), version: report.key_version };
     report.left = reseal::left(&flags.store.dir, cipher, &key)?;
     if flags.json {
@@ -73,7 +73,8 @@ pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
     Ok(if report.is_finished() { Answer::Done } else { Answer::Negative })
 }
 
-/// Says what sealing a plain store means, and asks for leave, if there is something to seal.
+/// Explains the effect of sealing a plain store, and requests confirmation, if there is something
+/// to seal.
 fn agrees(flags: &ResealFlags, keys: &dyn KeySource) -> anyhow::Result<bool> {
     let status = rest::status(&flags.store.dir)?;
     let is_store = status.files.iter().any(|file| file.name == "CURRENT");

@@ -1,6 +1,5 @@
-//! `sealstone mongo` and its like: servers with their files sealed, the options they are started
-//! with, and what is sealed in a data directory. Not here: the servers
-//! (`sealstone_stores::at_rest`), servers to try it on (`lab`).
+//! `sealstone mongo` and its like: servers with sealed files, their options, and the sealed data in
+//! a data directory. Not here: the servers (`sealstone_stores::at_rest`), test servers (`lab`).
 
 mod check;
 mod prometheus;
@@ -58,7 +57,7 @@ pub(crate) fn sealing(
     sealed: bool,
 ) -> anyhow::Result<Sealing> {
     // a server would report a wrong name by not starting; here it is reported before a passphrase
-    // is asked for
+    // is requested
     flags.cipher.as_deref().map(registry::cipher).transpose()?;
     if let Some(accel) = flags.accel.as_deref().filter(|name| *name != "auto") {
         Backend::by_name(accel)?;

@@ -52,7 +52,7 @@ pub(crate) fn plan(flags: &CompareFlags) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// Returns the plan `earlier` with the flags that are given again; those that say the same change
+/// Returns the plan `earlier` with the flags that are given again; flags with the same value change
 /// nothing.
 ///
 /// # Errors
@@ -196,8 +196,8 @@ mod tests {
         }
     }
 
-    /// Flags that change what is printed and how, but not what is measured; and the name of the
-    /// machine, since other machines run the same plan.
+    /// Flags that change the output, but not the measurement; and the name of the machine, since
+    /// other machines run the same plan.
     const NOT_SETTINGS: [&str; 10] = [
         "set",
         "config",
@@ -225,7 +225,7 @@ mod tests {
             let changed = plan(&compare(&[&as_flag(name, value)])).unwrap();
             let changed = toml::Table::try_from(changed).unwrap();
             assert_ne!(changed.get(name), usual.get(name), "--{name}");
-            // a store may have a number of clients of its own, where RocksDB's is looked for
+            // a store may have a number of clients of its own, where RocksDB's is found by search
             let others = |table: &toml::Table| {
                 table.iter().filter(|(key, _)| *key != name && *key != "threads").count()
             };

@@ -1,5 +1,5 @@
-//! Engine and key of a point of a study. Not here: which points there are
-//! (`sealstone_bench::study`), stores (`sealstone_stores`).
+//! Engine and key of a point of a study. Not here: the list of points (`sealstone_bench::study`),
+//! stores (`sealstone_stores`).
 
 use sealstone_bench::study::plan::Plan;
 use sealstone_bench::study::point::StudyPoint;
@@ -11,7 +11,7 @@ use sealstone_stores::built;
 use crate::key_source;
 use crate::message::say;
 
-/// Returns the key that was named, if one was; a passphrase is asked for once for all groups.
+/// Returns the named key, if any; a passphrase is requested once for all groups.
 ///
 /// # Errors
 /// A key that is not available.

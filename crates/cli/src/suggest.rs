@@ -62,7 +62,7 @@ pub(crate) fn suggesting(
     error
 }
 
-/// Puts `value` in the place of what `error` says under `kind`, or removes it.
+/// Replaces the entry of `error` under `kind` by `value`, or removes it.
 fn replace(error: &mut clap::Error, kind: ContextKind, value: Option<ContextValue>) {
     match value {
         Some(value) => drop(error.insert(kind, value)),

@@ -1,6 +1,5 @@
-//! Text tables: columns as wide as their widest cell, the last one wrapped at the width of the
-//! terminal. What is wide is what a terminal shows wide: a syllable of Hangul takes two columns of
-//! it.
+//! Text tables: columns as wide as their widest cell, the last wrapped at the width of the
+//! terminal. Widths are a terminal's: a syllable of Hangul takes two columns.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -32,8 +31,8 @@ impl Table {
         }
     }
 
-    /// Adds a row: one cell a column. What a cell has that a terminal would take for more than text
-    /// is escaped, so that its width is that of what is seen.
+    /// Adds a row: one cell a column. Characters of a cell with a special meaning for a terminal
+    /// are escaped, so that its width is the visible width.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
         let cells: Vec<String> =
             cells.into_iter().map(|cell| printable(&cell.into()).into_owned()).collect();

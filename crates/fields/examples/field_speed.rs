@@ -1,7 +1,7 @@
 //! Speed of sealing two FF1 columns of a CSV file, compared with copying the same file through the
-//! crate `csv`: alternately in one run, with ratio and spread, and the most memory that was in use.
-//! Rows are made as they are read, so no disk is measured. Arguments: rows (1,000,000), rounds (5),
-//! cipher (aes-256).
+//! crate `csv`: alternately in one run, with ratio and spread, and the peak memory use. Rows are
+//! made as they are read, so no disk is measured. Arguments: rows (1,000,000), rounds (5), cipher
+//! (aes-256).
 //!
 //!     cargo run --release -p sealstone-fields --example field_speed -- 10000000 5 aria-256
 
@@ -20,7 +20,7 @@ use sealstone_keys::ephemeral::EphemeralKey;
 
 type Failure = Box<dyn std::error::Error>;
 
-/// Different rows, repeated: making them costs little beside what is measured.
+/// Different rows, repeated: making them is cheap compared with the measured work.
 const DIFFERENT: usize = 1 << 16;
 
 /// A file of `rows` rows, read from memory.
@@ -58,7 +58,7 @@ fn file(rows: &[String], count: usize) -> impl Read + Send {
     HEADER.as_bytes().chain(Rows { rows, left: count, next: 0, rest: b"" })
 }
 
-/// Counts what is written, and no more.
+/// A writer that only counts bytes.
 #[derive(Default)]
 struct Counted(u64);
 

@@ -1,5 +1,5 @@
-//! Alphabets: which characters a value is written in, each with its number. Not here: how long a
-//! value is (`format`).
+//! Alphabets: the characters of values, each with its number. Not here: the length of a value
+//! (`format`).
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Days by number, in the Gregorian calendar: whether a date exists, and which day it is.
+//! Days by number, in the Gregorian calendar: the check of a date, and its number.
 
 use std::fmt;
 

@@ -69,7 +69,7 @@ impl ColumnCipher {
     }
 
     /// Returns the same, where `permuter` computes FF1 and `backend` all else. The sealed values
-    /// are the same ones.
+    /// are the same.
     ///
     /// # Errors
     /// As [`ColumnCipher::new`], and [`FieldsError::Permuter`].
@@ -114,12 +114,12 @@ impl ColumnCipher {
     /// Appends to `out` each of `values`, sealed. Where a value does not fit, `out` gets an empty
     /// text, and `misfits` the number of the value and the reason, in ascending order.
     ///
-    /// - `rows`: for a column that is bound to the row, what names the row of each value, as many
-    ///   as `values`
+    /// - `rows`: for a column that is bound to the row, the name of each value's row, as many as
+    ///   `values`
     ///
     /// # Errors
-    /// [`FieldsError::Field`] where no randomness is to be had, [`FieldsError::Permuter`]; nothing
-    /// of `out` is usable then.
+    /// [`FieldsError::Field`] where no randomness is available, [`FieldsError::Permuter`]; `out` is
+    /// then unusable.
     ///
     /// # Panics
     /// If `rows` are needed and not given, or not as many.

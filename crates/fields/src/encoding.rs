@@ -1,4 +1,4 @@
-//! The encodings of CSV files: UTF-8, and CP949, as Korean public data comes.
+//! The encodings of CSV files: UTF-8, and CP949, which Korean public data uses.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Formats: how the values of a column look, so that a sealed one looks the same. The table of
+//! Formats: the form of a column's values, so that sealed values have the same form. The table of
 //! formats is here; the guide's table (docs/guide/fields.md) is checked against it. Not here: the
 //! encryption (`ff1_column`).
 
@@ -21,7 +21,7 @@ use crate::shape::{Shape, Taken, Word};
 /// Fewest values a word may have (SP 800-38G Rev. 1, second draft, section 5: radix^minlen).
 pub const VALUES_MIN: f64 = 1_000_000.0;
 
-/// Makes a format of what follows the colon; otherwise says what is wrong with it.
+/// Makes a format of the text after the colon; otherwise returns the error in it.
 type Make = fn(Option<&str>) -> Result<Box<dyn Shape>, String>;
 
 /// One row of the table of formats.
@@ -188,7 +188,7 @@ pub enum FormatError {
     Parameter {
         /// The format as it was given.
         format: String,
-        /// Description of what is wrong.
+        /// Description of the error.
         found: String,
     },
     /// So few values that all can be tried.
@@ -241,8 +241,8 @@ pub struct Format {
 }
 
 impl Format {
-    /// Reads `text`: the name of a row, and what follows it after a colon. A text with `*` or `{`
-    /// and no such name is a pattern.
+    /// Reads `text`: the name of a row, and the part after a colon. A text with `*` or `{` and
+    /// without the name of a row is a pattern.
     ///
     /// - `allows_small`: whether values may be so few that all can be tried, the override of the
     ///   rule of SP 800-38G
@@ -280,8 +280,7 @@ impl Format {
         Ok(Self { text, allows_small, shape: shape.into(), words: words.into() })
     }
 
-    /// Returns the format in full, by which it is known: `pattern:***-***` where `***-***` was
-    /// given.
+    /// Returns the full name of the format: `pattern:***-***` where `***-***` was given.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -362,7 +361,7 @@ mod tests {
         assert_eq!(Format::parse("***-***", false).unwrap().text(), "pattern:***-***");
     }
 
-    /// The guide has the table as it is here: name, what, values, leaks.
+    /// The guide has the same table: name, what, values, leaks.
     #[test]
     fn the_guide_has_the_table() {
         let guide = include_str!("../../../docs/guide/fields.md");

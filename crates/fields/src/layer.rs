@@ -1,6 +1,5 @@
-//! The field layer of a data store: which columns of its tables are sealed, as a policy says, and
-//! under which key. Not here: the store around another one ([`crate::Sealed`]), engines
-//! (`sealed_engine`).
+//! The field layer of a data store: the columns of its tables that a policy seals, and the key. Not
+//! here: the store around another one ([`crate::Sealed`]), engines (`sealed_engine`).
 
 use std::sync::Arc;
 
@@ -38,7 +37,7 @@ pub enum LayerError {
         found: String,
         /// The tables that are there.
         known: String,
-        /// The one that is most like the first of the policy's.
+        /// The name nearest to the first of the policy's.
         nearest: String,
     },
     /// A column that the table lacks.

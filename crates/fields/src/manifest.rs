@@ -1,9 +1,9 @@
-//! The manifest beside a sealed file: under which key and policy it is sealed, and whether it is
-//! still that file. FF1 leaves no room for either in a value. docs/formats.md has its keys and what
-//! its MACs cover.
+//! The manifest beside a sealed file: its key and policy, and proof that it is still the same file.
+//! FF1 leaves no room for either in a value. docs/formats.md has its keys and the scope of its
+//! MACs.
 //!
-//! It is a file of its own rather than a column, because it also records what was done to each
-//! column, and because a MAC over the whole file has no place in a row.
+//! It is a file of its own rather than a column, because it also records the method of each column,
+//! and because a MAC over the whole file has no place in a row.
 
 use std::path::Path;
 
@@ -83,7 +83,7 @@ impl From<PolicyFileError> for ManifestError {
 pub enum FileLayout {
     /// CSV.
     Csv(Layout),
-    /// Parquet, which says itself how it is written.
+    /// Parquet, which describes its own form.
     Parquet,
 }
 
@@ -132,7 +132,7 @@ pub struct Manifest {
     file_mac: [u8; MAC_BYTES],
 }
 
-/// Reads the bytes of a sealed file as they are written or read, for its MAC.
+/// A MAC over the bytes of a sealed file as they are written or read.
 #[derive(Debug)]
 pub struct FileMac(HmacSha256);
 

@@ -1,5 +1,5 @@
-//! Policies: which columns of which tables are sealed, how, and under which key. Not here: reading
-//! them from TOML (`policy/read.rs`), and the sealing (`column`).
+//! Policies: the sealed columns of tables, their methods, and their keys. Not here: reading them
+//! from TOML (`policy/read.rs`), and the sealing (`column`).
 
 mod read;
 
@@ -15,7 +15,7 @@ use crate::index::{BITS_MAX, BITS_MIN};
 pub use read::PolicyFileError;
 pub(crate) use read::{ColumnReader, columns_text, syntax};
 
-/// Bits of an index value where nobody says.
+/// The default number of bits of an index value.
 const INDEX_BITS: u32 = 32;
 /// Suffix of the name of an index column if no name is given.
 const INDEX_ENDING: &str = "_index";
@@ -119,7 +119,7 @@ pub struct Table {
     pub columns: Vec<Column>,
 }
 
-/// Tables, and the key of those that name none.
+/// Tables, and the key of tables that name none.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     /// All tables.
@@ -143,7 +143,7 @@ pub enum PolicyError {
     Method {
         /// The column.
         column: String,
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// The most similar one.
         nearest: &'static str,
@@ -181,7 +181,7 @@ pub enum PolicyError {
     IndexBits {
         /// The column.
         column: String,
-        /// The length asked for, in bits.
+        /// The requested length, in bits.
         found: u32,
     },
     /// No column at all.
@@ -215,7 +215,7 @@ pub enum PolicyError {
     /// A table that is in no policy.
     #[error("no table {name:?} in the policy{}\ntables: {known}", did_you_mean(nearest))]
     NoTable {
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// The most similar one.
         nearest: String,
@@ -304,7 +304,7 @@ impl Column {
         if let Tweak::Row(row) = &self.tweak { Some(row) } else { None }
     }
 
-    /// Returns the method as it is written: `ff1:digits`, `aead`.
+    /// Returns the method in its written form: `ff1:digits`, `aead`.
     #[must_use]
     pub fn method_text(&self) -> String {
         match &self.method {

@@ -16,7 +16,7 @@ impl Ranks {
     /// Longest that `count` may be, in bits.
     pub(crate) const BITS_MAX: u32 = 112;
 
-    /// For numbers below `count`, from 1 to 2^[`Ranks::BITS_MAX`].
+    /// Makes ranks for numbers below `count`, from 1 to 2^[`Ranks::BITS_MAX`].
     pub(crate) fn below(count: u128) -> Self {
         debug_assert!(count > 0 && count <= 1 << Self::BITS_MAX);
         // FF1 takes two numerals at least

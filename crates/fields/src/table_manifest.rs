@@ -1,5 +1,5 @@
-//! The manifest of a table of a database: under which key and policy its columns are sealed.
-//! docs/formats.md has its keys and what its MAC covers.
+//! The manifest of a table of a database: the key and policy of its columns. docs/formats.md has
+//! its keys and the scope of its MAC.
 
 use std::path::Path;
 
@@ -62,8 +62,8 @@ impl TableManifest {
             && columns_text(&self.table.columns) == columns_text(columns)
     }
 
-    /// As it is stored: a line with the MAC, which is over all that follows, under the key that it
-    /// names.
+    /// Returns it as stored: a line with the MAC, which is over all that follows, under the key
+    /// that it names.
     ///
     /// # Errors
     /// [`FieldsError::Key`] in a forked process.

@@ -1,7 +1,6 @@
-//! Many texts: the values of a column, in one allocation or where they lie.
+//! Many texts: the values of a column, in one allocation or in place.
 
-/// Texts that can be read by number, wherever they lie: [`Texts`], or slices of somebody else's
-/// memory.
+/// Texts that can be read by number: [`Texts`], or slices of other memory.
 pub trait Values {
     /// Returns the number of texts.
     fn len(&self) -> usize;
@@ -46,7 +45,7 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// None yet.
+    /// Returns no texts yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

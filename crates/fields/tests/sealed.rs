@@ -1,4 +1,4 @@
-//! A store with sealed columns behaves as the store itself, and what lies below shows nothing of
+//! A store with sealed columns behaves like the store itself, and the store below shows nothing of
 //! them.
 
 use std::sync::Arc;
@@ -143,7 +143,7 @@ fn below_lies_nothing_but_what_the_policy_says() {
         assert!(clear[2].is_empty() || !stored[2].contains(&clear[2]), "{stored:?}");
         assert_eq!(stored[3].len(), 8, "{stored:?}");
     }
-    // the index follows the value, and equal values have equal ones
+    // the index follows the value, and equal values have equal indexes
     store.update(&table, b"user00001", &[(1, b"010-1111-2222")]).unwrap();
     store.update(&table, b"user00002", &[(1, b"010-9999-9999"), (1, b"010-1111-2222")]).unwrap();
     let of = |key: &[u8]| read(store.inner(), &table, key, None).unwrap();

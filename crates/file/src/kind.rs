@@ -1,4 +1,4 @@
-//! Kinds of things that a name in the file system can stand for, in words.
+//! Kinds of objects in the file system, in words.
 
 use std::fmt;
 use std::fs::FileType;

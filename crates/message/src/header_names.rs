@@ -18,12 +18,12 @@ const DIGITS: usize = 6;
 /// Longer names are rather data, in characters.
 const NAME_CHARS_MAX: usize = 64;
 
-/// Words that continue `no column "x"`: what was probably meant and all names, or how many columns
-/// there are and what must be in the line.
+/// Returns words that continue `no column "x"`: the probable name and all names, or the number of
+/// columns and the requirement on the line.
 ///
-/// - `wanted`: the column that is not there
-/// - `others`: the other columns that were asked for
-/// - `names`: what is in the line
+/// - `wanted`: the missing column
+/// - `others`: the other requested columns
+/// - `names`: the names in the line
 #[must_use]
 pub fn not_among<'a>(
     wanted: &str,
@@ -61,7 +61,7 @@ fn shown_name(at: usize, name: &str) -> String {
     if looks_like_data(name) { format!("(column {at})") } else { name.to_owned() }
 }
 
-/// Returns whether `name` is `wanted` apart from a slip: different case, or one letter in four
+/// Returns whether `name` is `wanted` with a typing error: different case, or one letter in four
 /// wrong.
 fn is_slip(wanted: &str, name: &str) -> bool {
     let plain = |text: &str| text.trim().to_lowercase().replace(['_', ' '], "-");

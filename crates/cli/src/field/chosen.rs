@@ -1,5 +1,5 @@
-//! Choice of the columns that are sealed and how, from flags or a policy, and of how the file is
-//! written.
+//! Choice of the sealed columns and their methods, from flags or a policy, and of the form of the
+//! file.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -23,7 +23,7 @@ use crate::flags::{ColumnFlags, FieldColumns, FieldLayout};
 /// Number of bytes of a file that are examined to see how it is written.
 const LOOK_BYTES: u64 = 64 << 10;
 
-/// Returns the table of `file` that the flags describe; `keys` may know the cipher.
+/// Returns the table of `file` that the flags describe; `keys` may determine the cipher.
 pub(crate) fn of_file(
     flags: &FieldColumns,
     file: &Path,
@@ -79,7 +79,7 @@ fn cipher(named: Option<&str>, keys: Option<&dyn KeySource>) -> anyhow::Result<&
     Ok(known.map_or_else(|| registry::cipher(DEFAULT_CIPHER), Ok)?)
 }
 
-/// Returns the columns of `--column`, with what the other flags say of each.
+/// Returns the columns of `--column`, with the settings of the other flags for each.
 fn columns(flags: &ColumnFlags) -> anyhow::Result<Vec<Column>> {
     let names: Vec<&str> =
         flags.columns.iter().map(|spec| spec.split('=').next().unwrap_or_default()).collect();
@@ -163,7 +163,7 @@ fn delimiter(file: &Path, beginning: &[u8], encoding: Encoding) -> anyhow::Resul
             )
         });
     }
-    // a last line that is cut says nothing, unless it is the only one
+    // a cut last line is not used, unless it is the only line
     let whole =
         beginning.iter().rposition(|byte| *byte == b'\n').map_or(beginning.len(), |end| end + 1);
     let text = encoding.decode(&beginning[..whole]).unwrap_or_default();

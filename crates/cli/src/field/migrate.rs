@@ -1,5 +1,5 @@
 //! `sealstone field migrate`, and `check` of a table: columns of a table of a database sealed in
-//! place, opened, looked at. Not here: how (`sealstone_fields::migration`), what a server is told
+//! place, opened, checked. Not here: the migration (`sealstone_fields::migration`), the statements
 //! (`sealstone_stores::tables`).
 
 use std::path::Path;
@@ -36,8 +36,8 @@ pub(super) fn is_table(file: &Path) -> bool {
         .is_some_and(|text| tables::is_address(text) || (text.starts_with('@') && !file.exists()))
 }
 
-/// Says of a command on files that was given a database what to run instead: `migrate` with the
-/// flag `flag`.
+/// Returns the error of a command on files that got a database, with the command to run instead:
+/// `migrate` with the flag `flag`.
 pub(super) fn refuse(command: &str, flag: &str) -> anyhow::Result<Answer> {
     bail!(
         "field {command} writes a file, and a table of a database stays where it is\n\
@@ -58,11 +58,11 @@ pub(super) fn migrate(flags: &FieldMigrateFlags) -> anyhow::Result<Answer> {
     };
     let described =
         |keys: Option<&dyn KeySource>| chosen::table(&flags.columns, Some(bound_name(name)), keys);
-    // where it is sealed already, the server knows the columns
+    // where it is sealed already, the server records the columns
     let wanted = |keys: Option<&dyn KeySource>| {
         if did == Did::Sealed { described(keys).map(Some) } else { Ok(None) }
     };
-    // what is wrong with the columns is said before any passphrase is asked for
+    // errors in the columns are reported before any passphrase is requested
     let table = wanted(None)?;
     let policy_key = match &table {
         Some(table) => table.key.clone(),
@@ -129,7 +129,7 @@ fn run(
     })
 }
 
-/// Removes the record of a table that is no longer the one that was sealed.
+/// Removes the record of a table that is no longer the sealed table.
 fn forget(flags: &FieldMigrateFlags) -> anyhow::Result<Answer> {
     let name = &flags.table;
     let mut server = connect(&flags.address, name, &flags.tls)?;
@@ -151,7 +151,7 @@ fn bound_name(table: &str) -> &str {
     table.rsplit_once('.').map_or(table, |(_, name)| name)
 }
 
-/// Describes what is going to happen, for the confirmation prompt.
+/// Describes the next step, for the confirmation prompt.
 fn about(did: Did, server: &dyn TableServer, name: &str, table: Option<&Table>) -> String {
     let place = server.place();
     let columns: Vec<&str> =
@@ -171,7 +171,7 @@ fn about(did: Did, server: &dyn TableServer, name: &str, table: Option<&Table>) 
     }
 }
 
-/// `check` of a table.
+/// Runs `check` on a table.
 pub(super) fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
     let address = flags.file.to_str().unwrap_or_default();
     if flags.layout.delimiter.is_some() || flags.layout.encoding.is_some() {

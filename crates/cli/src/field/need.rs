@@ -1,6 +1,6 @@
 //! Check of whether files with sealed columns, and tables of databases, still need a version of a
-//! key that is to be retired. Not here: retiring it (`keys`), how a value says which key it is
-//! under (`sealstone_fields`).
+//! key before it is retired. Not here: retiring it (`keys`), the key in a value
+//! (`sealstone_fields`).
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -60,7 +60,7 @@ pub(crate) fn check_files_unneeding(
             continue;
         }
         for file in files {
-            // one that is not there needs nothing; what cannot be looked at might
+            // a missing file needs nothing; an unreadable file might
             let cannot = || format!("cannot look at {}", file.display());
             let is_there = walk::open(&file).with_context(cannot).with_context(unread)?.is_some();
             if is_there
@@ -91,7 +91,7 @@ fn read(path: &Path) -> anyhow::Result<Manifest> {
     Manifest::parse(&text, path).with_context(|| format!("manifest {}", path.display()))
 }
 
-/// Returns the manifests below `dir`, and those of files that links there lead to.
+/// Returns the manifests below `dir`, and the manifests of files that links there lead to.
 fn below(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut found = BTreeSet::new();
     let cannot = || format!("cannot read directory {}", dir.display());
@@ -113,8 +113,8 @@ fn of_linked(path: &Path) -> Option<PathBuf> {
     manifest.exists().then_some(manifest)
 }
 
-/// Returns the files that the manifest `path` may be of: the one that it is beside, and if it is a
-/// link, the one that it leads to is beside.
+/// Returns the files that the manifest `path` may belong to: the file beside it, and if it is a
+/// link, the file beside its target.
 fn sealed_by_any(path: &Path) -> Vec<PathBuf> {
     let linked = path.canonicalize().ok().filter(|_| path.is_symlink());
     [Some(path.to_owned()), linked]
@@ -164,8 +164,8 @@ struct Under {
     column: String,
 }
 
-/// Returns the first authenticated value of `file` that is under `key`. Each names its own: rows
-/// that were added since may be under another one than the manifest says.
+/// Returns the first authenticated value of `file` that is under `key`. Each value names its own
+/// key: rows that were added since may be under another key than the manifest's.
 fn first_under(key: &KeyRef, manifest: &Manifest, file: &Path) -> anyhow::Result<Option<Under>> {
     let Table { name, cipher, columns, .. } = &manifest.table;
     let alone = |column: &Column| Column { tweak: Tweak::Column, index: None, ..column.clone() };
@@ -216,7 +216,7 @@ pub(crate) fn check_tables_unneeding(
             .rsplit_once('#')
             .filter(|(address, table)| !address.is_empty() && !table.is_empty())
         else {
-            // what was written may have a password in it
+            // the text as written may have a password in it
             bail!(
                 "--table names no table: it is an address, #, and the name of the table\n\
                  write mysql://USER:PASSWORD@HOST:PORT/DATABASE#TABLE, or @FILE#TABLE with the \

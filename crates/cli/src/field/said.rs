@@ -199,7 +199,7 @@ struct Checked {
     rows_that_fit: u64,
     rows_that_do_not: u64,
     columns: Vec<CheckedColumn>,
-    /// The first ones.
+    /// The first misfits.
     misfits: Vec<Misfitting>,
 }
 
@@ -216,7 +216,7 @@ pub(super) struct CheckedColumn {
 }
 
 impl CheckedColumn {
-    /// Returns the columns of `table`, for each what was `found`.
+    /// Returns the columns of `table`, each with the counts `found`.
     pub(super) fn all(table: &Table, found: &[ColumnCount]) -> Vec<Self> {
         let column = |(column, found): (Column, &ColumnCount)| Self {
             column,
@@ -363,7 +363,7 @@ fn checked_text(
     text
 }
 
-/// Such as `1000000` and `1.0e16`: values that one hides among.
+/// Returns texts such as `1000000` and `1.0e16`: the number of values that a value hides among.
 fn choices_text(choices: f64) -> String {
     if choices < 1e9 { format!("{choices:.0}") } else { format!("{choices:.1e}") }
 }

@@ -1,5 +1,5 @@
-//! On which lists the cipher of a column is in the mode of the column, and the refusal of those
-//! that are not on a list that was asked for. Not here: the lists (`sealstone_cipher::registry`).
+//! The lists that the cipher of a column is on in the column's mode, and the refusal of columns
+//! that are not on a requested list. Not here: the lists (`sealstone_cipher::registry`).
 
 use anyhow::bail;
 use sealstone_cipher::registry::{Approval, Cipher, Mode, ciphers};
@@ -29,7 +29,7 @@ pub(super) fn words(column: &Column, cipher: &Cipher) -> String {
 /// Refuses a column of `table` whose cipher or mode is not on `list`.
 ///
 /// # Errors
-/// The first such column, and what would be on it.
+/// The first such column, and alternatives on the list.
 pub(super) fn check(table: &Table, list: ApprovedName) -> anyhow::Result<()> {
     let (name, is_on): (_, fn(Approval) -> bool) = match list {
         ApprovedName::Fips => ("approved under FIPS 140", |approval| approval.fips),

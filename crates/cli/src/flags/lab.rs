@@ -1,4 +1,4 @@
-//! The flags of `sealstone lab`: those of each server come from the table of servers.
+//! The flags of `sealstone lab`: the flags of each server come from the table of servers.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
 //! The flags of the commands for servers whose files are sealed, such as `sealstone mongo`: one
-//! command for each server in the table of those.
+//! command for each server in the table.
 
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! Record of the settings with which the servers of a lab were started, so that the same command
-//! finds them running and a different command is informed of the difference. Not here: how a server
-//! is started again (`sealstone_servers::instance`).
+//! finds them running and a different command reports the difference. Not here: restarting a server
+//! (`sealstone_servers::instance`).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::flags::LabUp;
 /// File in the directory of a lab with the settings of each kind of server, as they were given.
 const FILE: &str = "lab.asked.toml";
 
-/// Writes down what was asked of the servers that `flags` have started in `dir`.
+/// Records the settings of the servers that `flags` have started in `dir`.
 ///
 /// # Errors
 /// A file that cannot be read or written.
@@ -31,8 +31,7 @@ pub(super) fn is_as_before(dir: &Path, flags: &LabUp) -> bool {
     flags.server.is_some_and(|server| asked.get(server.name) == Some(&words(flags)))
 }
 
-/// Returns the settings in one line, the same for the same ones in another order. No flag takes a
-/// password.
+/// Returns the settings in one line, independent of their order. No flag takes a password.
 fn words(flags: &LabUp) -> String {
     format!("{:?} {:?}", flags.settings, flags.sealing)
 }

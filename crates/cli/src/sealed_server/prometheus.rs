@@ -1,5 +1,5 @@
-//! Account of a data directory, in the text format of Prometheus, for the textfile collector
-//! of its node_exporter. Not here: the words for people (`check`).
+//! Account of a data directory, in the text format of Prometheus, for the textfile collector of its
+//! node_exporter. Not here: the account for people (`check`).
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,4 @@
-//! Plan of what is to be done with which fields of a record, once the header is known. Not here:
-//! doing it (`edit`).
+//! Plan for the fields of a record, once the header is read. Not here: its execution (`edit`).
 
 use sealstone_message::header_names::not_among;
 

@@ -1,6 +1,6 @@
 //! Boundaries of records and their fields (RFC 4180, and the line ends and delimiters that files
-//! really have). Stricter than a reader that guesses: anything that could be read in two ways is an
-//! error, since a field read wrongly would be left in the clear.
+//! really have). Stricter than a reader that guesses: ambiguous text is an error, since a field
+//! read wrongly would be left in the clear.
 
 /// A field: its bytes with its quotes, if it has any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ pub(super) fn whole_records(data: &[u8], delimiter: u8) -> usize {
                     at = closed;
                     field_begins = false;
                 }
-                // cut within the quotes; what is wrong there comes out when it is read
+                // cut within the quotes; an error there is found when it is read
                 Err(_) => break,
             },
             b'\n' => {

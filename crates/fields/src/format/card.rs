@@ -1,4 +1,4 @@
-//! Payment card numbers: the issuer's digits and the last ones stay, and the check digit (Luhn,
+//! Payment card numbers: the issuer's digits and the last digits stay, and the check digit (Luhn,
 //! ISO/IEC 7812-1) stays right.
 
 use crate::misfit::{Misfit, character};
@@ -12,7 +12,7 @@ const DIGITS: std::ops::RangeInclusive<usize> = 12..=19;
 pub(crate) struct Card {
     /// Digits at the beginning that stay: the issuer's.
     pub(crate) first: usize,
-    /// Digits at the end that stay; if none, the check digit is computed anew.
+    /// Digits at the end that stay; if none, the check digit is recomputed.
     pub(crate) last: usize,
 }
 

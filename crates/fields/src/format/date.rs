@@ -1,5 +1,4 @@
-//! Dates within a range, each sealed as another date of it. Not here: which days there are
-//! (`calendar`).
+//! Dates within a range, each sealed as another date in it. Not here: the calendar (`calendar`).
 
 use crate::calendar::Day;
 use crate::misfit::{Misfit, character};

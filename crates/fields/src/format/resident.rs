@@ -1,7 +1,7 @@
-//! Korean resident registration numbers, and those of foreigners: the birth date becomes another
-//! valid one or stays, and a right check digit stays right. Numbers given out since October 2020
-//! have a last digit that checks nothing; one that is not right therefore stays not right. Not
-//! here: dates in general (`date`).
+//! Korean resident registration numbers, including foreigners': the birth date becomes another
+//! valid date or stays, and a right check digit stays right. In numbers issued since October 2020
+//! the last digit checks nothing; a wrong digit therefore stays wrong. Not here: dates in general
+//! (`date`).
 
 use crate::calendar::Day;
 use crate::misfit::{Misfit, character};
@@ -18,7 +18,7 @@ const SERIALS: u128 = 100_000;
 const SEVENTHS: u128 = 4;
 /// The word of numbers whose check digit is right.
 const CHECKED: usize = 0;
-/// The word of those whose last digit is another one.
+/// The word of numbers with another last digit.
 const UNCHECKED: usize = 1;
 
 /// `870605-1234567`, and the same without the hyphen.

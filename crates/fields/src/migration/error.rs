@@ -30,7 +30,7 @@ impl std::fmt::Display for RowMisfit {
 /// Reason for the early end of a migration. Everything done until then stays done.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrationError {
-    /// No such table.
+    /// The table does not exist.
     #[error(
         "{place} has no table {name} in this database{}\ntables: {known}",
         did_you_mean(nearest)
@@ -38,19 +38,19 @@ pub enum MigrationError {
     NoTable {
         /// The server.
         place: String,
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// The most similar one.
         nearest: String,
         /// All of them.
         known: String,
     },
-    /// No such column.
+    /// The column does not exist.
     #[error("table {table} has no column {name}{}\ncolumns: {known}", did_you_mean(nearest))]
     NoColumn {
         /// The table.
         table: String,
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// The most similar one.
         nearest: String,
@@ -103,7 +103,7 @@ pub enum MigrationError {
         place: String,
         /// The table.
         table: String,
-        /// Who it is.
+        /// The process that holds it.
         holder: String,
     },
     /// It is sealed in another way.
@@ -150,7 +150,7 @@ pub enum MigrationError {
         /// A column that sealing added.
         column: String,
     },
-    /// Something of a sealed table is there, whose record is to be removed.
+    /// Parts remain of a sealed table whose record should be removed.
     #[error(
         "table {table} on {place} still has {left}, so its values may be sealed, and only its \
          record says how\n\
@@ -161,7 +161,7 @@ pub enum MigrationError {
         place: String,
         /// The table.
         table: String,
-        /// Description of what is still there.
+        /// Description of the remaining part.
         left: String,
     },
     /// It is being opened.
@@ -175,7 +175,7 @@ pub enum MigrationError {
         /// The table.
         table: String,
     },
-    /// Its state is none that this program knows.
+    /// Its state is unknown to this program.
     #[error(
         "table {table} on {place} is in the state {phase:?}, which this program does not know\n\
          use the sealstone that began with it, or a newer one"
@@ -216,7 +216,7 @@ pub enum MigrationError {
         /// The mark.
         mark: i32,
     },
-    /// The user wants it to end.
+    /// The user requested an end.
     #[error(
         "stopped after {rows} rows, which stay as they are now\nrun the same command again to go on"
     )]
@@ -224,7 +224,7 @@ pub enum MigrationError {
         /// Number of rows that were changed.
         rows: u64,
     },
-    /// The server did not do what it was asked.
+    /// The server did not carry out a request.
     #[error("{error}{}", how_on(*rows))]
     Server {
         /// Error that occurred.

@@ -1,4 +1,4 @@
-//! Policies from TOML, and columns as TOML. What is not known comes with the nearest name.
+//! Policies from TOML, and columns as TOML. Unknown names are reported with the nearest name.
 
 use std::path::{Path, PathBuf};
 
@@ -217,7 +217,7 @@ impl ColumnReader<'_> {
         Column::new(name, &method, &options).map_err(|source| self.policy(source))
     }
 
-    /// That `toml` has no other keys than `known`.
+    /// Checks that `toml` has no other keys than `known`.
     pub(crate) fn check_keys(
         &self,
         toml: &Toml,

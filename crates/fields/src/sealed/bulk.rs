@@ -1,5 +1,5 @@
 //! Bulk loading with sealed columns: rows are sealed many at a time on their way into the inner
-//! store, by a thread of its own while the inner store stores those before. A store behind a
+//! store, by a separate thread while the inner store stores earlier rows. A store behind a
 //! connection waits for its server most of the time.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -102,7 +102,7 @@ impl<S: Store> SealedRows<'_, '_, '_, S> {
                 }
             }
         };
-        // without a thread, rows are sealed as they are wanted
+        // without a thread, rows are sealed on demand
         if thread::Builder::new().spawn_scoped(self.scope, work).is_ok() {
             self.ahead = Some(Ahead { rows, sealed, waiting: 0 });
         }

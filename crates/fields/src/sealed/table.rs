@@ -1,5 +1,5 @@
-//! One table whose records have sealed columns: how it lies in the store below, and whole records
-//! or single values sealed and opened, many at a time. Not here: asking the store (`sealed`).
+//! One table whose records have sealed columns: its form in the store below, and whole records or
+//! single values sealed and opened, many at a time. Not here: the calls to the store (`sealed`).
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::texts::Texts;
 /// A table with its sealed columns.
 #[derive(Debug)]
 pub struct SealedTable {
-    /// As users of the store know it.
+    /// The table as users of the store see it.
     pub(super) clear: Arc<Table>,
     /// As the store below has it: sealed columns hold text, and columns of index values come after
     /// all others.
@@ -45,7 +45,7 @@ pub(super) type KeyedRecord<'a> = (&'a [u8], &'a Record);
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) fields: Vec<usize>,
-    /// The first so many were asked for.
+    /// The requested number of first values.
     wanted: usize,
 }
 
@@ -164,8 +164,7 @@ impl SealedTable {
         misfits.into_iter().next().map_or(Ok(sealed), |misfit| Err(failed(misfit)))
     }
 
-    /// Returns each of `rows`, which have the fields that were `asked` for, as it was before it was
-    /// sealed.
+    /// Returns each of `rows`, which have the fields in `asked`, in its form before sealing.
     pub(super) fn open(
         &self,
         rows: &[KeyedRecord<'_>],
@@ -231,7 +230,7 @@ impl SealedTable {
     }
 
     /// Returns `changes` of record `key` as they are stored; of several changes of a field the last
-    /// one counts.
+    /// counts.
     pub(super) fn seal_changes(
         &self,
         key: &[u8],
