@@ -1,5 +1,5 @@
-//! The table of engines whose files can be sealed. Not here: what a row can do (`at_rest`), stores
-//! that a comparison opens (`table`).
+//! The table of engines whose files can be sealed. Not here: the operations of a row (`at_rest`),
+//! stores that a comparison opens (`table`).
 
 use std::path::Path;
 

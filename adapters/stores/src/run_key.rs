@@ -1,5 +1,5 @@
-//! The key of a comparison for which the user named none: a random one that is forgotten at the
-//! end, or, for stores that are kept, one in a file next to them.
+//! The key of a comparison without a key from the user: a random key that is forgotten at the end,
+//! or, for kept stores, a key in a file next to them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use crate::at_rest::{SealedServer, Sealing};
 /// Id of that key.
 const KEY_ID: &str = "compare";
 
-/// Returns the key of stores that stay in `keep`, or are removed if it is absent; and what to tell
+/// Returns the key of stores that stay in `keep`, or are removed if it is absent; and the notes for
 /// the user about it.
 ///
 /// # Errors
@@ -39,12 +39,12 @@ pub fn run_key(keep: Option<&Path>) -> Result<(Arc<dyn KeySource>, Option<String
     Ok((Arc::new(key_in(&file)?), Some(kept(keep, &file))))
 }
 
-/// A key source, if there is one, and what to tell the user about it.
+/// A key source, if there is one, and the notes for the user about it.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 type Noted = (Option<Arc<dyn KeySource>>, Vec<String>);
 
 /// Returns the source from which functions of a server get their keys, if `request` seals anything,
-/// and what to tell the user about it.
+/// and the notes for the user about it.
 ///
 /// # Errors
 /// As [`run_key`].
@@ -92,7 +92,7 @@ pub(crate) fn for_server(
                 .map(absolute::path)
                 .transpose()
                 .map_err(StoreError::engine)?;
-            // a server does not know where this program was started
+            // a server has another current directory
             (absolute::source(&key.named).map_err(StoreError::engine)?, id, file)
         }
         None => {
@@ -137,7 +137,7 @@ fn key_in(file: &Path) -> Result<KeyFile, StoreError> {
     key.map_err(StoreError::engine)
 }
 
-/// Builds the message that tells the user where the key of the stores in `keep` is.
+/// Builds the message about the place of the key of the stores in `keep`.
 fn kept(keep: &Path, file: &Path) -> String {
     format!("the stores kept in {} are sealed with the key in {}", keep.display(), file.display())
 }

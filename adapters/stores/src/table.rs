@@ -1,5 +1,5 @@
-//! The table of stores: help, flags, plans and tests are made from it. A new store is a folder, a
-//! row here and a feature.
+//! The table of stores: help, flags, plans and tests derive from it. A new store is a folder, a row
+//! here and a feature.
 
 use sealstone_message::Unknown;
 use sealstone_store::kind::StoreKind;

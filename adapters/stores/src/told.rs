@@ -4,14 +4,13 @@
 
 use sealstone_message::printable::printable;
 
-/// The longest text of a server that is said, in characters.
+/// The longest text of a server that is shown, in characters.
 const CHARS_MAX: usize = 160;
 /// As many digits in a row may be a person's number.
 const DIGITS_IN_A_ROW: usize = 4;
 
-/// Returns `message` up to the first thing that it may quote: what is in quotes or brackets, what
-/// is behind a colon or an equal sign, a longer number. An ellipsis stands where something was left
-/// out.
+/// Returns `message` up to the first possible quote: text in quotes or brackets, text behind a
+/// colon or an equal sign, a longer number. An ellipsis replaces the rest.
 pub(crate) fn without_values(message: &str) -> String {
     let message = message.trim();
     let mut digits = 0;

@@ -1,4 +1,4 @@
-//! The store as a benchmark uses it, on a real PostgreSQL, and what it says when the server fails.
+//! The store as a benchmark uses it, on a real PostgreSQL, and its errors when the server fails.
 //! Not here: the server itself (`adapters/servers`), records of other programs (`dev/ycsb-rivals`).
 
 mod conformance;
@@ -307,7 +307,7 @@ fn a_postgres_with_tls_is_checked() {
         };
         format!("?sslmode={mode}&sslcert={own}&sslkey={key}{more}")
     };
-    // leads to this machine, too, and stands in no certificate
+    // leads to this machine, too, and is in no certificate
     let other_name = "0.0.0.0";
     for (host, mode, authority) in [
         (host, "require", ""),

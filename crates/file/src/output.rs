@@ -131,7 +131,7 @@ impl Output {
     ///
     /// # Errors
     /// `AlreadyExists` if anything is there, even a dangling link; [`Refusal`] and
-    /// [`trust::Untrusted`], as an [`io::Error`]; what the system says.
+    /// [`trust::Untrusted`], as an [`io::Error`]; the system's error.
     pub fn new_file(target: &Path, access: Access) -> io::Result<Self> {
         Self::begin(target, access, Existing::Stays)
     }

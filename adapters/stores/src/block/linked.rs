@@ -58,7 +58,7 @@ impl LinkedEngine {
 /// Returns the link called `name`.
 ///
 /// # Errors
-/// A name that is not in the table of links, with those that are.
+/// A name that is not in the table of links, with all names that are.
 pub fn link_called(name: &str) -> Result<&'static Link, StoreError> {
     let known = || links().iter().map(|link| link.name).collect::<Vec<_>>().join(", ");
     link(name).ok_or_else(|| {
@@ -186,7 +186,7 @@ impl Engine for LinkedEngine {
 
         let near = Arc::clone(&links);
         let within: Within = Arc::new(move |connect| {
-            // whoever waits for the connection finds that there is none
+            // the waiting thread finds that there is no connection
             let _ = near.ends[0].run(|| {
                 connect();
                 Ok(())
@@ -228,7 +228,7 @@ struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // what cannot be stopped, its own end kills
+        // a target that cannot be stopped is killed when dropped
         let _ = self.target.get_mut().unwrap_or_else(PoisonError::into_inner).stop();
     }
 }

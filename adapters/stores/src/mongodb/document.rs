@@ -14,9 +14,9 @@ use sealstone_store::{Kind, Record, StoreError, Table};
 /// Name of the key.
 pub(super) const ID: &str = "_id";
 
-/// Returns the key as a string: each byte is the character of that number. What is ASCII stays as
-/// it is, no byte is lost, and strings sort as the keys do, which binary values would not (MongoDB
-/// sorts them by length first).
+/// Returns the key as a string: each byte is the character of that number. ASCII stays unchanged,
+/// no byte is lost, and strings sort like the keys, which binary values would not (MongoDB sorts
+/// them by length first).
 pub(super) fn id(key: &[u8]) -> String {
     key.iter().map(|byte| char::from(*byte)).collect()
 }
@@ -143,7 +143,8 @@ impl Layout {
         }
     }
 
-    /// Puts the values of `document` into `into`, cleared first: all, or those listed in `fields`.
+    /// Puts the values of `document` into `into`, cleared first: all, or only the values of
+    /// `fields`.
     pub(super) fn decode(
         &self,
         table: &Table,
@@ -234,7 +235,7 @@ fn same<T: std::str::FromStr + std::fmt::Display>(text: &str) -> Option<T> {
     (number.to_string() == text).then_some(number)
 }
 
-/// Returns `name` without what has a special meaning in MongoDB: dots, a dollar sign, NUL; never
+/// Returns `name` without characters that are special in MongoDB: dots, a dollar sign, NUL; never
 /// empty.
 fn allowed(name: &str) -> String {
     if name.is_empty() {

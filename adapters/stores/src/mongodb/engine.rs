@@ -1,6 +1,6 @@
 //! MongoDB as an engine for comparisons: a separate replica set for every variant, started on this
 //! machine ([`LabEngine`]), or clusters that others run, one for each variant ([`ClusterEngine`]).
-//! Not here: what a store does (`store`), how servers are started (`adapters/servers`).
+//! Not here: the store (`store`), starting servers (`adapters/servers`).
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,7 +41,7 @@ pub struct LabEngine {
 }
 
 impl LabEngine {
-    /// Returns an engine that starts its sets as `options` say.
+    /// Returns an engine that starts its sets according to `options`.
     #[must_use]
     pub fn new(options: LabOptions) -> Self {
         Self { options, facts: Facts::default() }
@@ -134,8 +134,8 @@ struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // what is removed at once need not be left in good order; what cannot be stopped, the set's
-        // own end kills
+        // a set removed at once needs no clean shutdown; a set that cannot be stopped is killed
+        // when dropped
         if self.keep {
             let _ = self.set.stop();
         }
@@ -253,7 +253,7 @@ impl Facts {
             .get_or_insert_with(|| server.facts());
     }
 
-    /// That nothing but TLS gets to any member of `set`, which say so themselves.
+    /// Checks that every member of `set` accepts only TLS, by the members' own reports.
     fn learn_tls(&self, set: &ReplicaSet, client: &MongoDbOptions) -> Result<(), StoreError> {
         let mut told = None;
         for member in set.members() {

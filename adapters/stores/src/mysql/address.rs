@@ -1,5 +1,5 @@
-//! Addresses of MySQL and MariaDB: where a server is, who asks, and how the connection is
-//! protected. Not here: connecting (`connection`).
+//! Addresses of MySQL and MariaDB: the server, the user, and the protection of the connection. Not
+//! here: connecting (`connection`).
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub(super) enum SslMode {
     /// Not at all.
     #[default]
     Disabled,
-    /// By TLS, whoever the server is.
+    /// By TLS with any server.
     Required,
     /// By TLS with a certificate of a known authority, whatever its name.
     VerifyCa,
@@ -121,7 +121,7 @@ impl Address {
         Ok(())
     }
 
-    /// Returns the host, without what is secret.
+    /// Returns the host, without secrets.
     pub(super) fn shown(&self) -> String {
         shown(&self.host, self.port)
     }

@@ -1,4 +1,4 @@
-//! Properties of a table of MySQL or MariaDB, from its catalogue. Not here: asking it (`table`).
+//! Properties of a table of MySQL or MariaDB, from its catalogue. Not here: the queries (`table`).
 
 use sealstone_fields::migration::{ColumnShape, Hindrance, RowShape, TextRoom};
 
@@ -45,7 +45,7 @@ pub(super) struct Catalogue {
     partitions: Vec<String>,
 }
 
-/// Returns the question for tables: name, kind, engine, rows. Those called `table`, or all.
+/// Returns the query for tables: name, kind, engine, rows. Only tables called `table`, or all.
 pub(super) fn tables(table: Option<&str>) -> String {
     let named =
         table.map(|table| format!(" AND table_name = {}", literal(table))).unwrap_or_default();
@@ -375,7 +375,7 @@ impl Column {
 
     /// Returns the statement that gives it room for `chars` characters in `table`.
     pub(super) fn widening(&self, table: &str, chars: u64) -> String {
-        // longer ones would take too much of what a row may have
+        // longer columns would take too much of a row's limit
         let kind = match chars {
             0..=4_000 => format!("VARCHAR({chars})"),
             4_001..=MEDIUM_CHARS_MAX => "MEDIUMTEXT".into(),

@@ -1,6 +1,6 @@
-//! Detection of triggers of a table that run after ours and can change what is sealed. A table's
+//! Detection of triggers of a table that run after ours and can change sealed values. A table's
 //! triggers run in the order in which they were made, unless a trigger names its place. Not here:
-//! our triggers (`table_text`), asking the server (`table`).
+//! our triggers (`table_text`), the queries (`table`).
 
 use sealstone_fields::migration::{ColumnLayout, Layout};
 
@@ -36,7 +36,7 @@ pub(super) struct Later {
 }
 
 /// Returns the first trigger among the `answers` to [`question`] that runs after one of `ours` and
-/// can change a column of `layout`, or what is beside it.
+/// can change a column of `layout`, or the columns beside it.
 pub(super) fn later(answers: &[Values], ours: &[String], layout: &Layout) -> Option<Later> {
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     let triggers: Vec<Before> = answers

@@ -1,5 +1,5 @@
-//! Addresses as PostgreSQL's own programs take them: where a server is, who asks, and how the
-//! connection is protected. Not here: connecting (`connection`), the files for TLS (`tls`).
+//! Addresses as PostgreSQL's own programs take them: the server, the user, and the protection of
+//! the connection. Not here: connecting (`connection`), the files for TLS (`tls`).
 
 use std::path::PathBuf;
 
@@ -25,10 +25,10 @@ const PARAMETERS: [&str; 7] =
 pub(super) enum SslMode {
     /// Not at all.
     Disable,
-    /// By TLS if the server has it, whoever it is.
+    /// By TLS if the server has it, with any server.
     #[default]
     Prefer,
-    /// By TLS, whoever the server is.
+    /// By TLS with any server.
     Require,
     /// By TLS with a certificate of a known authority, whatever its name.
     VerifyCa,
@@ -124,7 +124,7 @@ impl Address {
         Ok(())
     }
 
-    /// Returns the host, without what is secret.
+    /// Returns the host, without secrets.
     pub(super) fn shown(&self) -> String {
         shown(&self.host, self.port)
     }

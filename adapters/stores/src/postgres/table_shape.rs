@@ -1,4 +1,4 @@
-//! Properties of a table of PostgreSQL, from its catalogue. Not here: asking it (`table`).
+//! Properties of a table of PostgreSQL, from its catalogue. Not here: the queries (`table`).
 
 use sealstone_fields::migration::{ColumnShape, Hindrance, RowShape, TextRoom};
 

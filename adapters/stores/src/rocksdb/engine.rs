@@ -1,5 +1,5 @@
-//! The engine: opens RocksDB stores, sealed or not, all with the same settings, and says what those
-//! are. Not here: what an open store does (`store`).
+//! The engine: opens RocksDB stores, sealed or not, all with the same settings, and reports them.
+//! Not here: the open store (`store`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -123,14 +123,14 @@ impl Engine for RocksDb {
     }
 }
 
-/// RocksDB's options that differ from its defaults, by RocksDB's own names; the same for every
-/// variant.
+/// Returns RocksDB's options that differ from its defaults, by RocksDB's own names; the same for
+/// every variant.
 fn settings() -> Vec<(&'static str, String)> {
     let table = format!("{{block_size={BLOCK_BYTES};filter_policy=bloomfilter:10:false;}}");
     vec![
         ("create_if_missing", "true".into()),
         ("block_based_table_factory", table),
-        // most of what is measured is the cost of encryption, and compressing would hide it
+        // compression would hide most of the cost of encryption
         ("compression", "kNoCompression".into()),
         ("write_buffer_size", WRITE_BUFFER_BYTES.to_string()),
         ("max_write_buffer_number", "3".into()),

@@ -1,6 +1,5 @@
 //! Addresses of servers of SQL: `SCHEME://USER:PASSWORD@HOST:PORT/DATABASE?NAME=VALUE`. Not here:
-//! what the names behind the question mark mean, which each server has its own (`mysql`,
-//! `postgres`).
+//! the parameters of each server (`mysql`, `postgres`).
 
 use sealstone_message::Password;
 use sealstone_message::shown_address::{scheme_words, shown_address};

@@ -1,5 +1,5 @@
-//! Values as a statement takes them: whether a column returns each unchanged, and in what form it
-//! is sent. Not here: columns (`columns`), how a driver encodes them (`postgres`).
+//! Values as a statement takes them: the check that a column returns each unchanged, and the form
+//! in which it is sent. Not here: columns (`columns`), the encoding of a driver (`postgres`).
 
 use sealstone_store::Kind;
 
@@ -17,7 +17,7 @@ pub enum Param<'a> {
 /// Returns `value` for a column of `kind`; `is_text`: one whose bytes are kept as text.
 ///
 /// # Errors
-/// What is wrong with a value that the column would refuse, or not return unchanged.
+/// The fault of a value that the column would refuse, or not return unchanged.
 pub(super) fn bind(value: &[u8], kind: Kind, is_text: bool) -> Result<Param<'_>, &'static str> {
     match kind {
         // empty is absent
@@ -35,7 +35,7 @@ pub(super) fn bind(value: &[u8], kind: Kind, is_text: bool) -> Result<Param<'_>,
 /// Returns `value`, which a column of text can have.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault of the value.
 pub(super) fn text(value: &[u8]) -> Result<&[u8], &'static str> {
     match std::str::from_utf8(value) {
         Ok(text) if !text.contains('\0') => Ok(value),

@@ -1,4 +1,4 @@
-//! Layout of records in an SQL table: the names of its columns, and which values they can have. Not
+//! Layout of records in an SQL table: the names of its columns, and their possible values. Not
 //! here: the statements (`statements`), the types of one server (`postgres`).
 
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const NAME_BYTES_MAX: usize = 60;
 /// Most bytes of a key.
 const KEY_BYTES_MAX: usize = 1_024;
 
-/// A table as it lies on a server.
+/// A table in its form on a server.
 #[derive(Debug)]
 pub struct Layout {
     /// Table that is stored.
@@ -28,18 +28,19 @@ pub struct Layout {
     pub columns: Vec<String>,
     /// True if bytes without a meaning are stored in text columns, as in YCSB's binding.
     pub is_text: bool,
-    /// The function of the server that values go through; what it returns lies in columns of bytes.
+    /// The function of the server that values go through; its results are stored in columns of
+    /// bytes.
     pub function: Option<&'static SqlFunction>,
 }
 
 impl Layout {
-    /// Of `table`.
+    /// Makes the layout of `table`.
     #[must_use]
     pub fn new(table: &Arc<Table>) -> Self {
         let mut columns: Vec<String> = Vec::with_capacity(table.fields.len());
         for field in &table.fields {
             let mut name = allowed(&field.name);
-            // some servers tell no capitals from small letters
+            // some servers ignore the case of letters
             let is_taken = |name: &str| {
                 name.eq_ignore_ascii_case(KEY)
                     || columns.iter().any(|other| other.to_lowercase() == name.to_lowercase())
@@ -61,8 +62,7 @@ impl Layout {
         }
     }
 
-    /// Returns the same in a table of its own, for `variant`: its name stands behind that of the
-    /// table.
+    /// Returns the same in a table of its own, for `variant`: its name follows the table's.
     #[must_use]
     pub fn apart(self, variant: Option<&str>) -> Self {
         let Some(variant) = variant else { return self };
@@ -84,7 +84,7 @@ impl Layout {
         Self { function, ..self }
     }
 
-    /// Kind of field number `field`; of bytes in columns of text, that of text.
+    /// Kind of field number `field`; of bytes in columns of text, the kind of text.
     #[must_use]
     pub fn kind(&self, field: usize) -> Kind {
         match self.table.fields[field].kind {

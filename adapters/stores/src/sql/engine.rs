@@ -1,6 +1,6 @@
 //! Engines for comparisons: separate servers for every variant, started on this machine
-//! ([`LabEngine`]), or a server that the user runs ([`UserEngine`]). Not here: what a store does
-//! (`store`), how servers are started (`adapters/servers`).
+//! ([`LabEngine`]), or the user's own server ([`UserEngine`]). Not here: the store (`store`),
+//! starting servers (`adapters/servers`).
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -101,10 +101,10 @@ impl<S: Server> Engine for LabEngine<S> {
 pub struct UserEngine<S: Server> {
     connect: Box<dyn Fn() -> Result<S, Error> + Send + Sync>,
     facts: Facts,
-    /// Set while a store is open on the server, not counting the stores of variants with tables of
-    /// their own.
+    /// Set while a store is open on the server, not counting the stores of variants with their own
+    /// tables.
     used: Arc<AtomicBool>,
-    /// Set when there was a variant with tables of its own.
+    /// Set when there was a variant with its own tables.
     is_shared: AtomicBool,
     joins: bool,
     keys: Keys,
@@ -112,8 +112,8 @@ pub struct UserEngine<S: Server> {
 
 impl<S: Server> UserEngine<S> {
     /// Returns an engine for stores called `name`, on the server that `connect` reaches. Its tables
-    /// must not be there, or be empty, and what is loaded is removed with the store. `joins`: for a
-    /// client that uses what another one loads, and removes.
+    /// must not exist, or be empty, and loaded data is removed with the store. `joins`: for a
+    /// client that uses data that another client loads and removes.
     pub fn new(
         name: &'static str,
         joins: bool,
@@ -182,7 +182,7 @@ impl<S: Server> Engine for UserEngine<S> {
             let layout = Layout::new(table).apart(apart);
             let any = Statements::new(&layout, S::DIALECT).any;
             let mut is_empty = true;
-            // what cannot be read is not there; or making it will say why
+            // an unreadable table does not exist; otherwise making it reports why
             let is_there = link.run(&any, &[], &mut |_, _| is_empty = false).is_ok();
             let (server, shown) = (server.place().server, server.place().shown.clone());
             match apart {
@@ -214,8 +214,8 @@ impl<S: Server> Engine for UserEngine<S> {
 }
 
 /// Returns the variant whose tables have its name: one whose values are sealed before they reach
-/// the server, or go through a function of it, so that one server can hold several. The baseline
-/// has the tables that other programs know.
+/// the server, or go through one of its functions, so that one server can hold several. The
+/// baseline has the tables that other programs use.
 fn apart(variant: &Variant) -> Option<&str> {
     let of_server = variant.wire.is_some() || variant.rest.is_some();
     let has_own = variant.field.is_some() || variant.server.is_some();

@@ -17,7 +17,7 @@ pub(crate) struct Owned<K: SingleKind> {
 }
 
 impl<K: SingleKind> Owned<K> {
-    /// `keep`: whether its data are kept.
+    /// Makes it. `keep`: whether its data are kept.
     pub(crate) fn new(server: Single<K>, keep: bool) -> Self {
         Self { server: Mutex::new(server), keep }
     }
@@ -32,7 +32,7 @@ where
     Single<K>: Send,
 {
     fn pids(&self) -> Vec<u32> {
-        // connections and background work can be processes of their own
+        // connections and background work can be separate processes
         let family = self.server().server().pid().map(process::family).unwrap_or_default();
         family.into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect()
     }
@@ -48,8 +48,8 @@ where
 
 impl<K: SingleKind> Drop for Owned<K> {
     fn drop(&mut self) {
-        // what is removed at once need not be left in good order; what cannot be stopped, its own
-        // end kills
+        // a server removed at once needs no clean shutdown; a server that cannot be stopped is
+        // killed when dropped
         if self.keep {
             let _ = Running::stop(&mut *self.server());
         }

@@ -1,5 +1,5 @@
-//! The store: which statements its operations are. Not here: their text (`statements`),
-//! transactions (`transaction`), how they are sent (`postgres`).
+//! The store: the statements of its operations. Not here: their text (`statements`), transactions
+//! (`transaction`), sending them (`postgres`).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -64,7 +64,7 @@ pub(super) fn pause(attempt: u32) {
     thread::sleep(PAUSE_MAX.min(Duration::from_micros(20) * attempt));
 }
 
-/// Returns a callback that ignores rows that nobody wants.
+/// Returns a callback that ignores rows.
 pub(super) fn nothing() -> impl FnMut(&[u8], &Record) {
     |_, _| ()
 }
@@ -78,8 +78,8 @@ impl<S: Server> SqlStore<S> {
         Self::open_through(server, options, None, None)
     }
 
-    /// Returns the same with values that go through a function of the server; `variant`: whose own
-    /// tables they are, if they are not those that other programs know.
+    /// Returns the same with values that go through a function of the server; `variant`: the owner
+    /// of the tables, unless they are the tables that other programs use.
     pub(super) fn open_through(
         server: &S,
         options: &StoreOptions,
@@ -137,7 +137,7 @@ impl<S: Server> SqlStore<S> {
         &self.server
     }
 
-    /// Returns the same store, with what it keeps as long as it is open.
+    /// Returns the same store, with a resource that it keeps as long as it is open.
     #[must_use]
     pub fn with(self, lent: Box<dyn Lent>) -> Self {
         Self { lent: Some(lent), ..self }
