@@ -1,9 +1,9 @@
-//! Reading of a RocksDB MANIFEST, which determines what is part of a database: its *live set* of
+//! Reading of a RocksDB MANIFEST, which determines the contents of a database: its *live set* of
 //! tables, blob files and logs. Pure: bytes in, the set out; every length in the bytes is checked
-//! before it is used, and no memory is allocated for what is not there. Not here: files and seals
-//! (`rest`), and RocksDB's own reader, which this one is tested against.
+//! before it is used, and no memory is allocated for missing data. Not here: files and seals
+//! (`rest`).
 //!
-//! Its tests have the engine make stores of every shape and compare the answer with the engine's
+//! Its tests make the engine create stores of every shape and compare the result with the engine's
 //! after each step.
 
 mod error;
@@ -43,7 +43,7 @@ pub(crate) fn named_by_current(content: &[u8]) -> Result<u64, ManifestError> {
 pub(crate) struct Family {
     /// Its name.
     pub(crate) name: String,
-    /// Name of its comparator; empty where no record says.
+    /// Name of its comparator; empty where no record names it.
     pub(crate) comparator: String,
     /// Logs before this one hold nothing of it that its tables do not.
     pub(crate) log_number: u64,
@@ -83,9 +83,9 @@ pub(crate) struct LiveSet {
     pub(crate) next_file_number: u64,
     /// Logs before this one are not needed.
     pub(crate) min_log_number_to_keep: u64,
-    /// Logs that the database knows to be there, with the bytes of them that were on stable storage
-    /// at least. Only where it was opened with `track_and_verify_wals_in_manifest`, and only those
-    /// that are no longer written.
+    /// Logs that the database records, with the minimum of their bytes on stable storage. Only
+    /// where it was opened with `track_and_verify_wals_in_manifest`, and only logs that are no
+    /// longer written.
     pub(crate) wals: BTreeMap<u64, Option<u64>>,
     /// Bytes at the end that are not a whole record: a writer was stopped there, and they do not
     /// count.
@@ -121,7 +121,7 @@ pub(crate) struct Replay {
 /// Accumulated result of the records read so far.
 struct State {
     live: LiveSet,
-    /// Logs before this one are known to be gone.
+    /// Logs before this number are gone.
     wals_before: u64,
     /// Records of a group that is not complete yet, and how many are missing.
     group: Vec<(u64, VersionEdit)>,
@@ -129,7 +129,7 @@ struct State {
 }
 
 impl Replay {
-    /// At the beginning of a MANIFEST.
+    /// Starts at the beginning of a MANIFEST.
     pub(crate) fn new() -> Self {
         let live = LiveSet {
             families: BTreeMap::from([(0, Family::new("default"))]),
@@ -157,8 +157,7 @@ impl Replay {
     /// in RocksDB.
     ///
     /// # Errors
-    /// [`ManifestError::Damaged`] where there was no record at all, or none that says which numbers
-    /// are taken.
+    /// [`ManifestError::Damaged`] where there was no record, or none with the numbers in use.
     pub(crate) fn finish(self) -> Result<LiveSet, ManifestError> {
         let mut live = self.state.live;
         live.unfinished_bytes = self.records.unfinished_bytes();
@@ -209,7 +208,7 @@ impl State {
         live.min_log_number_to_keep =
             live.min_log_number_to_keep.max(edit.min_log_number_to_keep.unwrap_or(0));
         for (number, synced_bytes) in edit.wals {
-            // what two threads report may come in any order
+            // reports of two threads may come in any order
             if number >= self.wals_before {
                 let known = live.wals.entry(number).or_default();
                 *known = (*known).max(synced_bytes);

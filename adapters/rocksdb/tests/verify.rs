@@ -1,4 +1,4 @@
-//! Tests of what `rest verify` reports about destroyed stores: files removed, emptied or swapped,
+//! Tests of the reports of `rest verify` on destroyed stores: files removed, emptied or swapped,
 //! one by one and in every combination of two, in databases, backups and directories of loose
 //! tables. Not here: changed bytes within a file (`sealed.rs`).
 
@@ -15,7 +15,7 @@ use sealstone_rocksdb::rest::{self, ComparedWith, Comparison, Verification};
 use sealstone_rocksdb::{Bottommost, Db, DbOptions};
 use site::Site;
 
-/// Options under which nothing happens by itself, and values of 500 bytes are in blob files.
+/// Options without automatic work, and values of 500 bytes are in blob files.
 const STILL: &str = ";disable_auto_compactions=true;compression=kNoCompression;\
                      enable_blob_files=true;min_blob_size=500";
 
@@ -106,7 +106,7 @@ fn empty(path: &Path) {
     }
 }
 
-/// A way of destroying the store in a directory, and the first words of what verify must say of it.
+/// A way of destroying the store in a directory, and the first words of verify's report.
 type Attack = (&'static str, fn(&Path), &'static str);
 
 const ATTACKS: [Attack; 21] = [
@@ -265,8 +265,8 @@ fn a_destroyed_store_is_never_called_whole() {
             copy(&store, &victim);
             attack(&victim);
             also(&victim);
-            // there is nothing to say about nothing; the command line refuses a directory in which
-            // nothing is sealed
+            // an empty directory has no findings; the command line refuses a directory without
+            // sealed files
             let nothing = fs::read_dir(&victim).unwrap().next().is_none();
             assert!(nothing || !site.verify(&victim).is_whole(), "{name}, {other}");
             fs::remove_dir_all(&victim).unwrap();
@@ -370,7 +370,7 @@ fn what_a_crash_leaves_is_not_damage() {
     let log = name(current);
     let noted: BTreeSet<&str> = found.notes.iter().map(|note| note.file.as_str()).collect();
     assert_eq!(noted, BTreeSet::from([log.as_str(), &name(whole), &name(begun)]));
-    // what was never listed and no crash explains is damage: a log, and a file of an earlier time
+    // unlisted files that no crash explains are damage: a log, and an older file
     fs::write(killed.join("000997.log"), b"").unwrap();
     fs::copy(&table, killed.join("000001.sst")).unwrap();
     let found = site.verify(&killed);
@@ -401,7 +401,7 @@ fn backups_checkpoints_and_loose_tables_are_verified() {
 
     let checkpoint = site.verify("checkpoint");
     assert!(checkpoint.is_whole(), "{:?}", checkpoint.failures);
-    // it wrote what was in the log into a table
+    // it wrote the content of the log into a table
     let ComparedWith::LiveSet { tables: 3, blob_files: 1, .. } = checkpoint.compared[0].with else {
         panic!("{:?}", checkpoint.compared)
     };
@@ -529,8 +529,8 @@ fn a_store_in_use_is_whole_whatever_it_does() {
     });
 }
 
-/// RocksDB moves what a repair takes out of a database into `lost`. Whatever is a database there is
-/// judged as one.
+/// RocksDB moves files that a repair takes out of a database into `lost`. A database there is
+/// judged like any other.
 #[test]
 fn a_directory_called_lost_hides_nothing() {
     let site = Site::new();

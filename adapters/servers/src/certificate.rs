@@ -1,5 +1,5 @@
-//! Certificates for the servers of a lab and their clients, made on the spot by an authority that
-//! nobody else trusts. Not here: which side presents which one (`pykmip`).
+//! Certificates for the servers of a lab and their clients, made for the purpose by an authority
+//! that nobody else trusts. Not here: the use of each certificate (`pykmip`).
 
 use std::fs;
 use std::io;
@@ -11,8 +11,8 @@ use rcgen::{
 };
 use sealstone_file::output::{self, Access};
 
-/// The one suite of TLS 1.3 that servers take which can be told so, and the one that others prefer.
-/// The advice on ciphers goes by it.
+/// The suite of TLS 1.3 that configurable servers are restricted to, and that others prefer. The
+/// advice on ciphers relies on it.
 pub const SUITE: &str = "TLS_AES_256_GCM_SHA384";
 
 /// Purpose of a certificate.
@@ -74,7 +74,7 @@ impl Authority {
 }
 
 /// Writes the certificate `NAME.pem` in `dir` and its key `NAME-key.pem` into the file `into`, for
-/// programs that want both in one. An existing file is overwritten.
+/// programs that require both in one file. An existing file is overwritten.
 ///
 /// # Errors
 /// A file that cannot be read or written.

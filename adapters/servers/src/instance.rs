@@ -1,6 +1,6 @@
 //! One server process in its own directory: its record, its port, starting and stopping it. Not
-//! here: what one kind of server does differently from the next (`mongod`, `pykmip`), several that
-//! belong together (`mongod::ReplicaSet`).
+//! here: the differences between kinds of servers (`mongod`, `pykmip`), groups of servers
+//! (`mongod::ReplicaSet`).
 
 use std::fmt::Debug;
 use std::fs::{self, File};
@@ -95,19 +95,19 @@ pub trait ServerKind {
     /// whether it is what it was started as.
     ///
     /// # Errors
-    /// What it refused, or is not; the server is then ended.
+    /// A refusal of the server, or a missing property; the server is then ended.
     fn set_up(_dir: &Path, _port: u16, _options: &Self::Options) -> Result<(), LabError> {
         Ok(())
     }
 
-    /// Asks the server in `dir` to end in a way of its own, before any signal. Returns whether it
-    /// will.
+    /// Requests the server in `dir` to end by its own command, before any signal. Returns whether
+    /// it will.
     fn farewell(_dir: &Path, _port: u16, _options: &Self::Options) -> bool {
         false
     }
 
-    /// Returns the lines that say why it did not start, most important first, given its log and
-    /// what it printed.
+    /// Returns the lines that explain why it did not start, most important first, given its log and
+    /// its output.
     fn said(log: &str, output: &str) -> Vec<String>;
 }
 
@@ -261,7 +261,7 @@ impl<K: ServerKind> Instance<K> {
         Err(LabError::Start { server: K::NAME, dir, found, said, log })
     }
 
-    /// Asks the server to end, and waits until it has.
+    /// Requests the server to end, and waits until it has.
     ///
     /// # Errors
     /// [`LabError::Stop`]; it then runs on.

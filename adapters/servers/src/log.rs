@@ -11,7 +11,7 @@ pub fn read_from(path: &Path, start: u64) -> String {
     if let Ok(mut file) = OpenOptions::new().read(true).open(path)
         && file.seek(SeekFrom::Start(start)).is_ok()
     {
-        // what was read before an error is useless
+        // data read before an error is useless
         let _ = file.read_to_end(&mut bytes);
     }
     String::from_utf8_lossy(&bytes).into_owned()

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
-/// Asks the system to forget what it keeps in memory of the files in `dir` and below.
+/// Drops the files in `dir` and below from the system's cache.
 ///
 /// # Errors
 /// A directory that cannot be read.

@@ -1,5 +1,5 @@
-//! When a server is ready: ports that are free or taken, and waiting with a limit. Not here: what a
-//! server's log says of it (`mongod`, `pykmip`).
+//! Readiness of a server: free and taken ports, and waiting with a limit. Not here: the logs of
+//! servers (`mongod`, `pykmip`).
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The table of servers that a lab can run. Not here: what a row is (`server`).
+//! The table of servers that a lab can run. Not here: the type of a row (`server`).
 
 use crate::LabError;
 use crate::server::Server;

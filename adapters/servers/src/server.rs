@@ -21,8 +21,7 @@ pub struct Server {
     pub options: &'static [ServerOption],
     /// Program of the server, and how it is found and installed.
     pub program: &'static Program,
-    /// Refuses what could not be started in a directory with such settings, before anything is made
-    /// there.
+    /// Refuses settings that could not be started in a directory, before anything is made there.
     pub check: fn(&Path, &Settings) -> Result<(), LabError>,
     /// Starts new servers in a lab's directory, which is created if it does not exist, and waits
     /// until they serve. If one does not start, none is left behind.
@@ -118,19 +117,19 @@ pub trait Running: Debug {
         Ok(())
     }
 
-    /// Starts those that are stopped, as they were, and waits until all serve.
+    /// Starts stopped servers again, with the same settings, and waits until all serve.
     ///
     /// # Errors
     /// A server that does not start.
     fn start_again(&mut self) -> Result<(), LabError>;
 
-    /// Asks all to end, and waits until they have.
+    /// Requests all to end, and waits until they have.
     ///
     /// # Errors
     /// [`LabError::Stop`]; that one runs on.
     fn stop(&mut self) -> Result<(), LabError>;
 
-    /// Their state.
+    /// Returns their state.
     fn standing(&mut self) -> Standing;
 
     /// Lets them run on after this process has ended.

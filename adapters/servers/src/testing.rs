@@ -1,4 +1,4 @@
-//! Helpers that tests with real servers share: a check whether a program is there, a directory that
+//! Helpers that tests with real servers share: a check that a program is there, a directory that
 //! its user can reach, a disk that fills up, data sent there and back.
 
 use std::fs::{self, Permissions};
@@ -66,13 +66,13 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // what a test leaves mounted is no reason to fail it
+        // a mount left by a test is no reason to fail it
         let _ = Command::new("umount").arg("-l").arg(&self.0).status();
     }
 }
 
-/// Sends `data` to `listener` on a stream that `connect` makes, and back; returns what came back,
-/// and from which address the listener was asked.
+/// Sends `data` to `listener` on a stream that `connect` makes, and back; returns the data that
+/// came back, and the address that the listener saw.
 ///
 /// # Panics
 /// When the connection fails.
@@ -85,7 +85,7 @@ pub fn echo(
         let echoing = scope.spawn(|| {
             let (mut stream, peer) = listener.accept().expect("a client");
             let mut back = stream.try_clone().expect("the same stream");
-            // a client that is gone says so itself
+            // a client that is gone reports it itself
             let _ = std::io::copy(&mut stream, &mut back);
             peer.ip()
         });

@@ -1,4 +1,4 @@
-//! An anchor in a file. Not here: what an anchor is (`anchor`).
+//! An anchor in a file. Not here: anchors in general (`anchor`).
 
 use std::fs;
 use std::io::{self, Write};
@@ -88,7 +88,7 @@ mod tests {
             fs::write(dir.path().join("anchor"), rubbish).unwrap();
             assert!(anchor.read().is_err(), "{rubbish:?}");
         }
-        // what somebody prepared is not written into
+        // a prepared file is not written into
         let victim = dir.path().join("victim");
         fs::write(&victim, "precious").unwrap();
         for name in ["anchor.new", "link"] {

@@ -1,5 +1,5 @@
-//! An anchor on a key server that speaks KMIP: the mark is the text of a note there. Not here: what
-//! an anchor is (`anchor`), and how a server keeps a text (`sealstone_keys::key_server::note`).
+//! An anchor on a key server that speaks KMIP: the mark is the text of a note there. Not here:
+//! anchors in general (`anchor`), and notes on a server (`sealstone_keys::key_server::note`).
 
 use sealstone_keys::key_server::Note;
 use sealstone_keys::key_server::note::quoted;
@@ -33,7 +33,7 @@ impl KmipAnchor {
     ///   `key_id`; NAME is a name that no key has, or the unique identifier of the object
     ///
     /// # Errors
-    /// What is wrong with the address, or with the certificates that it names.
+    /// A mistake in the address, or in the certificates that it names.
     pub fn open(url: &str) -> Result<Self, AnchorError> {
         Ok(Self { note: Note::open(url, "anchor")? })
     }

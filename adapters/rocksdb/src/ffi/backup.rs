@@ -1,4 +1,4 @@
-//! Backups, stored through an environment of their own. Not here: checkpoints ([`Db::checkpoint`]).
+//! Backups, stored through a separate environment. Not here: checkpoints ([`Db::checkpoint`]).
 //!
 //! The rules of `ffi` hold here, too.
 

@@ -1,5 +1,5 @@
 //! Rules for calling the shim: taking over errors and panics, and passing bytes across. Not here:
-//! what is called (`c`).
+//! the functions (`c`).
 //!
 //! The rules of `ffi` hold here, too.
 

@@ -1,5 +1,5 @@
-//! Environments: where a database's files are, what counts them and what seals them. Not here:
-//! environments on files that are kept in Rust (`dev/simulator`).
+//! Environments: the place of a database's files, and the layers that count and seal them. Not
+//! here: environments on files that are kept in Rust (`dev/simulator`).
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -29,7 +29,7 @@ pub struct IoCounts {
     pub written_bytes: u64,
     /// Syncs of files and directories.
     pub syncs: u64,
-    /// Wall time inside those, summed over threads.
+    /// Wall time inside these syncs, summed over threads.
     pub sync_ns: u64,
     /// Wall time inside reads, writes and syncs, summed over threads.
     pub wall_ns: u64,

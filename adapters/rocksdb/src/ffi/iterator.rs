@@ -19,7 +19,7 @@ pub struct Range<'a> {
     pub upper: Option<&'a [u8]>,
     /// Bytes to read ahead; 0 lets RocksDB decide.
     pub readahead_bytes: u64,
-    /// True if what is read goes into the block cache.
+    /// True if read blocks go into the block cache.
     pub fill_cache: bool,
 }
 

@@ -13,7 +13,7 @@ pub(super) enum Kind {
     Log,
     /// A manifest, the file that names it, or a copy of the catalogue.
     Manifest,
-    /// Written once and then read, if at all: settings, identity, text logs of a plain database.
+    /// Written once and then at most read: settings, identity, text logs of a plain database.
     Written,
     /// Unfinished.
     Temporary,

@@ -1,5 +1,5 @@
-//! State of the files of a directory, sealed or not, judged by their headers alone. Not here:
-//! whether they are whole (`verify`).
+//! State of the files of a directory, sealed or not, judged by their headers alone. Not here: the
+//! check that they are whole (`verify`).
 
 use std::collections::BTreeMap;
 use std::io;

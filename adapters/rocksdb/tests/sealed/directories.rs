@@ -1,4 +1,4 @@
-//! Wrong keys, and directories that are not what was asked for: each is one clear error.
+//! Wrong keys, and unsuitable directories: each is one clear error.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -122,8 +122,8 @@ fn unsuitable_directories_are_refused_with_a_next_step() {
     assert!(error.contains("is in use by another process\n"), "{error}");
 }
 
-/// A file of a store is known by its name, which is text: a path that is none is one clear error
-/// everywhere, and never another directory.
+/// A file of a store is identified by its name, which is text: a path that is not text is one clear
+/// error everywhere, and never another directory.
 #[test]
 fn a_path_that_is_not_text_is_one_clear_error() {
     let site = Site::new();

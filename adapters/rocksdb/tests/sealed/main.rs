@@ -1,6 +1,6 @@
-//! Tests of what sealing must withstand and keep working, through a real database: damage of every
-//! kind to every kind of file, wrong keys, crashes, and RocksDB's own ways of copying data around.
-//! Not here: mutations by the thousand and kills under load (`dev/e2e`).
+//! Tests of sealing through a real database, of its protection and of normal operation: damage of
+//! every kind to every kind of file, wrong keys, crashes, and RocksDB's own ways of copying data
+//! around. Not here: mutations by the thousand and kills under load (`dev/e2e`).
 
 mod crashes;
 mod damage;

@@ -1,4 +1,4 @@
-//! A separate directory for each test, and a key that lives as long.
+//! A separate directory for each test, and a key with the same lifetime.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -6,7 +6,7 @@ pub(super) const LINES_MAX: usize = 4;
 const READY: &str = "ready for connections";
 /// Message that it logs if another process listens on the port.
 const PORT_TAKEN: &str = "Bind on TCP/IP port";
-/// Lines with these words say why.
+/// Lines with these words explain why.
 const GRAVE: &[&str] = &["[ERROR]", "mariadbd:", "unshare:"];
 
 /// Returns whether the log `text` shows that the server answers.

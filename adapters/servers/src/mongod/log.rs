@@ -31,8 +31,8 @@ pub(super) fn is_port_taken(text: &str) -> bool {
     })
 }
 
-/// Returns the lines of the log `text` that matter, worded for a reader; if there are none, those
-/// of `output`, which was printed elsewhere.
+/// Returns the lines of the log `text` that matter, worded for a reader; if there are none, the
+/// lines of `output`, which was printed elsewhere.
 pub(super) fn matters(text: &str, output: &str) -> Vec<String> {
     let mut of_extension = Vec::new();
     let mut errors = Vec::new();

@@ -1,5 +1,5 @@
-//! A replica set of real servers: initiated, waited for, its members added, removed and resynced.
-//! Not here: how a single server is started (`mongod`).
+//! A replica set of real servers: initiated, awaited, its members added, removed and resynced. Not
+//! here: starting a single server (`mongod`).
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -166,7 +166,7 @@ impl ReplicaSet {
         &self.members
     }
 
-    /// Member number `at`, to end it or to start it again.
+    /// Returns member number `at`, to end it or to start it again.
     pub fn member_mut(&mut self, at: usize) -> &mut Mongod {
         &mut self.members[at]
     }
@@ -300,9 +300,9 @@ impl ReplicaSet {
         self.save()
     }
 
-    /// One step of a rolling conversion: takes member number `at` out of the set, ends it, removes
-    /// its data, starts it with `options`, adds it again, and waits until it has all data and
-    /// votes.
+    /// Runs one step of a rolling conversion: takes member number `at` out of the set, ends it,
+    /// removes its data, starts it with `options`, adds it again, and waits until it has all data
+    /// and votes.
     ///
     /// It leaves the set before its data are removed, since a member that forgot what it
     /// acknowledged must not vote.
@@ -413,7 +413,7 @@ impl ReplicaSet {
             let now = set.primary();
             if let Some(at) = now.filter(|_| now == before) {
                 let command = doc! { "replSetStepDown": 60, "secondaryCatchUpPeriodSecs": 30 };
-                // refused while no other has caught up: asked again, until the limit
+                // refused while no other has caught up: retried, until the limit
                 let _ = admin::run(&set.members[at], "make the primary step down", command);
             }
             now.is_some() && now != before
@@ -448,7 +448,7 @@ impl ReplicaSet {
                 }
             }
         });
-        // the server's own words say more than how long it took
+        // the server's own words are more informative than the time it took
         match (outcome, last) {
             (Err(LabError::NotInTime { .. }), Some(error)) => Err(error),
             (outcome, _) => outcome,
@@ -516,7 +516,7 @@ fn members_of(status: &Document) -> Option<Vec<Document>> {
     Some(members.iter().filter_map(|member| member.as_document().cloned()).collect())
 }
 
-/// Up to where a member has applied the operations.
+/// Returns the time up to which a member has applied the operations.
 fn applied(member: &Document) -> Option<Timestamp> {
     member.get_document("optime").ok()?.get_timestamp("ts").ok()
 }

@@ -9,7 +9,7 @@ const PORT_TAKEN: &str = "Address already in use";
 /// Messages that it logs while processes of a server that was killed have not ended yet.
 const PREDECESSOR: &[&str] =
     &["pre-existing shared memory block", "lock file \"postmaster.pid\" already exists"];
-/// Lines with these words say why.
+/// Lines with these words explain why.
 const GRAVE: &[&str] = &["FATAL:", "PANIC:", "ERROR:", "HINT:", "postgres:", "unshare:"];
 
 /// Returns whether the log `text` shows that the server answers.

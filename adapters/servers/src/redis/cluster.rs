@@ -1,5 +1,5 @@
-//! The Redis of a lab: a single server, or a cluster of them, made, waited for, found again. Not
-//! here: how a server is started (`redis`), its row in the table (`row`).
+//! The Redis of a lab: a single server, or a cluster of them, made, awaited, found again. Not here:
+//! starting a server (`redis`), its row in the table (`row`).
 
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
@@ -87,7 +87,7 @@ impl RedisServers {
         }
         fs::create_dir_all(lab).map_err(|error| io("create directory", lab, error))?;
         let dir = lab.join(DIRECTORY);
-        // what is stored may be anybody's records
+        // stored data may be anybody's records
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&dir);
         made.map_err(|error| io("create directory", &dir, error))?;
         let dir = dir.canonicalize().map_err(|error| io("look at", &dir, error))?;
@@ -240,7 +240,7 @@ impl RedisServers {
         if self.is_cluster() { self.wait_until_ready() } else { Ok(()) }
     }
 
-    /// Asks every server to end, and waits until it has.
+    /// Requests every server to end, and waits until it has.
     ///
     /// # Errors
     /// [`LabError::Stop`]; the others have ended.
@@ -270,14 +270,13 @@ impl RedisServers {
         self.nodes.len() > 1
     }
 
-    /// Returns the servers: of a cluster the first half are those that were primaries at first,
-    /// where there are replicas.
+    /// Returns the servers: in a cluster with replicas the first half are the original primaries.
     #[must_use]
     pub fn nodes(&self) -> &[Redis] {
         &self.nodes
     }
 
-    /// Server number `at`, to end it or to start it again.
+    /// Returns server number `at`, to end it or to start it again.
     pub fn node_mut(&mut self, at: usize) -> &mut Redis {
         &mut self.nodes[at]
     }

@@ -6,7 +6,7 @@ const LINES_MAX: usize = 4;
 const READY: &str = "Ready to accept connections";
 /// Messages that it logs if another process listens on the port.
 const PORT_TAKEN: &[&str] = &["Address already in use", "Failed listening on port"];
-/// Warnings of every start, which say nothing of one that failed.
+/// Warnings of every start, which do not explain a failure.
 const ALWAYS: &[&str] =
     &["overcommit", "transparent_hugepage", "TCP backlog", "Warning: no config file"];
 
@@ -20,8 +20,8 @@ pub(super) fn is_port_taken(text: &str) -> bool {
     PORT_TAKEN.iter().any(|words| text.contains(words))
 }
 
-/// Returns the lines that matter: what it printed (a setting that it does not know), then the
-/// warnings of its log `text`.
+/// Returns the lines that matter: its output (an unknown setting), then the warnings of its log
+/// `text`.
 pub(super) fn matters(text: &str, output: &str) -> Vec<String> {
     let printed =
         output.lines().map(|line| line.trim_matches(|letter| letter == '*' || letter == ' '));

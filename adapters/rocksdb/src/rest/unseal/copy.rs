@@ -1,5 +1,5 @@
-//! The content of the files of a store, out of their seals and into the copy. Not here: which files
-//! (`plan`).
+//! The content of a store's files, out of their seals and into the copy. Not here: the list of
+//! files (`plan`).
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -80,8 +80,8 @@ pub(super) fn copy(
     target.end(&file, &item.name, copied)
 }
 
-/// Returns whether the file at `path` is what was written there, read from the device and not from
-/// memory as far as possible.
+/// Returns whether the file at `path` equals the data written there, read from the device and not
+/// from memory as far as possible.
 pub(super) fn is_as_written(path: &Path, copied: &Copied) -> io::Result<bool> {
     let mut file = place::open(path)?;
     // advice: where it is not taken, the comparison is with what the system would hand to any

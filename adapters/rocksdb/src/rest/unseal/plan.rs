@@ -27,7 +27,7 @@ pub(super) struct Item {
     /// changes its content, apart from what is appended to logs and manifests.
     pub(super) file_id: FileId,
     pub(super) stored_bytes: u64,
-    /// Length of its content, where the MANIFEST says.
+    /// Length of its content, where the MANIFEST has it.
     pub(super) bytes: Option<u64>,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Lists everything to copy from `source` as it is now.
+    /// Lists everything to copy from `source` in its current state.
     pub(super) fn new(source: &Source) -> Result<Self, UnsealError> {
         let (manifest, live) = source.live_set()?;
         let cannot = |error| source.unreadable(format!("cannot read the directory: {error}"));
@@ -147,7 +147,7 @@ impl Finder<'_> {
         stored_bytes: u64,
         bytes: Option<u64>,
     ) -> Result<(), UnsealError> {
-        // what waits to be removed, or was left by a crash, is not part of the store
+        // files that wait to be removed, or were left by a crash, are not part of the store
         if self.view.is_leaving(&path.to_string_lossy()) {
             return Ok(());
         }
@@ -175,7 +175,7 @@ impl Finder<'_> {
                 checked.map_err(|refusal| self.source.refused(refusal))?;
                 Ok((info.file_id, info.identity.store))
             }
-            // one that a crash caught at its creation: opening it tells whether that can be
+            // a log caught by a crash at its creation: opening it decides whether that is possible
             Err(_) if kind == Kind::Log => Ok(Default::default()),
             Err(error) => {
                 Err(self.source.unreadable(format!("{}: {error}", path.display())).into())
@@ -193,7 +193,7 @@ fn logs(
 ) -> Result<Vec<(String, PathBuf, u64)>, UnsealError> {
     let options = newest_options(&source.dir, source.contents()).ok().flatten().unwrap_or_default();
     let named = options.lines().find_map(|line| line.trim().strip_prefix("wal_dir="));
-    // if it cannot be read, copying the file says what is wrong with it
+    // if it cannot be read, copying the file reports the fault
     let elsewhere = log_directory(&source.dir, source.contents()).unwrap_or_default();
     if let Some(relative) = named.filter(|named| !named.is_empty() && !named.starts_with('/')) {
         let found = format!("its logs are in {relative}, from wherever its program was started");
