@@ -1,7 +1,7 @@
 //! Counter mode on a device: any length, any offset, more data than the device holds.
 //!
-//! A message goes through the device in chunks, in several lanes (`lanes`). Not here: where chunks
-//! lie (`place`), and how devices are reached (`runtime`).
+//! A message goes through the device in chunks, in several lanes (`lanes`). Not here: the place of
+//! chunks (`place`), and access to devices (`runtime`).
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -19,8 +19,8 @@ use crate::runtime::{Fault, HostMemory, Keyed, Lane, Runtime};
 /// Limits on how much of a device to use at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Chunks under way at a time, each in a thread of its own: with one, copying and computing
-    /// take turns.
+    /// Chunks under way at a time, each in its own thread: with one, copying and computing
+    /// alternate.
     pub lanes: usize,
     /// Bytes of a chunk: as much memory of the device and, page-locked, of this machine is taken
     /// for each lane.
@@ -36,8 +36,7 @@ impl Default for Settings {
     }
 }
 
-/// Memory that a device reads and writes by itself, without a copy in between. It is zeroed on
-/// drop.
+/// Memory that a device reads and writes directly, without a copy in between. It is zeroed on drop.
 pub struct PageLocked(Box<dyn HostMemory>);
 
 impl PageLocked {
@@ -121,8 +120,8 @@ impl DeviceCtr {
     ///
     /// # Errors
     /// `Error::Cipher` where `initial_counter_block` is not one block long; `Error::OutOfMemory`;
-    /// `Error::Lost`. After each of them `data` is as it was: what was encrypted before is undone
-    /// on the CPU.
+    /// `Error::Lost`. After each of them `data` is unchanged: encryption done before is undone on
+    /// the CPU.
     ///
     /// Source: SP 800-38A, 6.5, with the whole block as counter (appendix B.1).
     pub fn apply(
@@ -152,7 +151,7 @@ impl DeviceCtr {
     /// reads and writes `data`.
     ///
     /// # Errors
-    /// Those of `apply`. After a wrong counter block `data` is untouched; after a fault of the
+    /// Errors of `apply`. After a wrong counter block `data` is untouched; after a fault of the
     /// device it is zeroed, since a part of a chunk may have arrived.
     pub fn apply_page_locked(
         &self,
@@ -266,16 +265,16 @@ impl Resident {
             .map_err(|fault| Error::of(&self.device, fault, Left::AsItWas))
     }
 
-    /// XORs what is there with the key stream: encrypts it, and decrypts it again.
+    /// XORs the data there with the key stream: encrypts it, and decrypts it again.
     ///
     /// # Errors
-    /// `Error::Lost`; what is on the device is then lost with it.
+    /// `Error::Lost`; data on the device is then lost with it.
     pub fn apply(&mut self) -> Result<(), Error> {
         let ran = self.piece.apply(|launch| self.lane.run(launch));
         ran.map_err(|fault| Error::of(&self.device, fault, Left::NoData))
     }
 
-    /// Copies what is there to `data`, as long as this is.
+    /// Copies the data there to `data`, up to its length.
     ///
     /// # Errors
     /// `Error::Lost`; `data` is then zeroed.

@@ -17,7 +17,7 @@ use crate::speed::{Rates, Way, by_turns, cpu_threads, on_all_cores};
 /// `slice` at least.
 ///
 /// # Errors
-/// Those of [`Device::ctr`] and of what it returns.
+/// Errors of [`Device::ctr`] and of its result.
 ///
 /// Source: our design. Keys are set, memory is taken and touched, and each way runs once, before
 /// the clock starts.

@@ -22,7 +22,7 @@ const TWEAK: &[u8] = b"accounts";
 /// `rounds` rounds in which each way runs for `slice` at least.
 ///
 /// # Errors
-/// Those of [`Device::ff1`] and of what it returns.
+/// Errors of [`Device::ff1`] and of its result.
 pub fn measure(
     device: &Device,
     cipher: &'static Cipher,

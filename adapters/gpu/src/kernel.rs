@@ -7,7 +7,7 @@
 //! of a counter depends on the thread's place alone, no carry differs within a tile, and neighbours
 //! touch neighbouring memory.
 //!
-//! Not here: the table (`kernels`), and how a kernel computes (`kernels/`).
+//! Not here: the table (`kernels`), and the kernels themselves (`kernels/`).
 
 use zeroize::Zeroizing;
 

@@ -1,5 +1,6 @@
-//! The table of kernels: which ciphers a device can run, in each mode. A cipher is one file of the
-//! dialect in `kernels/`, one file with its rows and round keys in `ciphers/`, and one line here.
+//! The table of kernels: the ciphers that a device can run, in each mode. A cipher is one file of
+//! the dialect in `kernels/`, one file with its rows and round keys in `ciphers/`, and one line
+//! here.
 
 use sealstone_cipher::registry::Cipher;
 

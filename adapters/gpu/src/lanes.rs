@@ -1,8 +1,8 @@
-//! Chunks of work through a device: several lanes, each a thread with a queue, device memory and
-//! page-locked memory of its own, take one chunk after the other, so that copying in, computing and
+//! Chunks of work through a device: several lanes, each a thread with its own queue, device memory
+//! and page-locked memory, take one chunk after the other, so that copying in, computing and
 //! copying out overlap.
 //!
-//! Not here: what a chunk is (`ctr`, `ff1`), and how devices are reached (`runtime`).
+//! Not here: the chunks (`ctr`, `ff1`), and access to devices (`runtime`).
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -19,7 +19,7 @@ pub(crate) struct Lanes {
     /// Number of lanes in use: several calls at a time use no more than a single call, since each
     /// lane takes memory.
     busy: Mutex<usize>,
-    /// Told when one less is.
+    /// Notified when a lane becomes idle.
     returned: Condvar,
 }
 

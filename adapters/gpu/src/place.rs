@@ -2,7 +2,7 @@
 //! blocks, whose first counter is a multiple of 256; data is put into the device's memory at its
 //! position in the tile.
 //!
-//! Not here: how a tile is made (`kernels/dialect.h`).
+//! Not here: making a tile (`kernels/dialect.h`).
 
 use sealstone_cipher::aead::Error;
 

@@ -99,7 +99,7 @@ impl SealedEnv {
     ///
     /// # Errors
     /// No key, another key, damage, files in the clear, a directory in use; the message names the
-    /// file. Options that RocksDB does not know.
+    /// file. Unknown options of RocksDB.
     pub fn open(&self, path: &Path, options: &DbOptions) -> Result<Db, Error> {
         as_text(path)?;
         open(&self.0, path, options)
@@ -184,8 +184,8 @@ impl PlainEnv {
     /// Opens the database in directory `path`.
     ///
     /// # Errors
-    /// A directory in use, sealed files, damage; the message names the file. Options that RocksDB
-    /// does not know.
+    /// A directory in use, sealed files, damage; the message names the file. Unknown options of
+    /// RocksDB.
     pub fn open(&self, path: &Path, options: &DbOptions) -> Result<Db, Error> {
         open(&self.0, path, options)
     }

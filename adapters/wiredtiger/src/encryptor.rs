@@ -1,6 +1,6 @@
-//! The keys and the cipher of one opening of a data directory, and what is said about them. Keys
-//! are fetched once, here; nothing asks for one later. Not here: WiredTiger (`ffi`), and the bytes
-//! of a block (`sealstone_seal::engine_page`).
+//! The keys and the cipher of one opening of a data directory, and the messages about them. Keys
+//! are fetched only once, here. Not here: WiredTiger (`ffi`), and the bytes of a block
+//! (`sealstone_seal::engine_page`).
 
 use std::path::Path;
 

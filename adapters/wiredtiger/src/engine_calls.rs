@@ -1,5 +1,5 @@
-//! Calls that WiredTiger makes to write a journal, made without it: for tests of this crate, and
-//! for what measures it (`examples/journal_cost.rs`). Not here: WiredTiger itself
+//! Calls that WiredTiger makes to write a journal, made without it: for tests and measurements of
+//! this crate (`examples/journal_cost.rs`). Not here: WiredTiger itself
 //! (`dev/e2e/tests/wiredtiger_attack.rs`).
 
 use std::fmt;
@@ -54,7 +54,7 @@ impl Opening {
     /// Looks at the whole journal, as the first call of an opening makes it do.
     ///
     /// # Errors
-    /// What is wrong with the journal.
+    /// The defect of the journal.
     pub fn look(&self) -> Result<Vec<Vec<u8>>, ExtensionError> {
         self.files.list(&self.dir, "WiredTigerLog", false)
     }
@@ -68,7 +68,7 @@ impl Opening {
     /// begins at byte 256.
     ///
     /// # Errors
-    /// As those of files.
+    /// Errors of files.
     pub fn file(&self, number: u32) -> Result<JournalFile, ExtensionError> {
         self.files.list(&self.dir, "WiredTigerTmplog", false)?;
         let fresh = self.dir.join("WiredTigerTmplog.0000000001");
@@ -88,7 +88,7 @@ impl Opening {
     /// Returns a record of `bytes` bytes, sealed, as WiredTiger hands it over to be stored.
     ///
     /// # Errors
-    /// As those of sealing.
+    /// Errors of sealing.
     pub fn record(&self, bytes: usize) -> Result<Vec<u8>, EnginePageError> {
         let bound = Bound::new_record(&[0; 16]);
         let mut block = vec![7; bytes + OVERHEAD_BYTES + bound.place_tag_bytes()];
@@ -118,15 +118,16 @@ impl JournalFile {
     /// Writes whole records at byte `at`.
     ///
     /// # Errors
-    /// As those of files.
+    /// Errors of files.
     pub fn write(&self, at: u64, records: &[u8]) -> Result<(), ExtensionError> {
         self.0.write(at, records)
     }
 
-    /// Waits until everything written is on stable storage and, as the settings say, accounted for.
+    /// Waits until everything written is on stable storage and, according to the settings,
+    /// accounted for.
     ///
     /// # Errors
-    /// As those of files.
+    /// Errors of files.
     pub fn sync(&self) -> Result<(), ExtensionError> {
         self.0.sync()
     }
@@ -134,7 +135,7 @@ impl JournalFile {
     /// Makes the file `bytes` bytes long.
     ///
     /// # Errors
-    /// What the system said.
+    /// The system's error.
     pub fn extend(&self, bytes: i64) -> Result<(), ExtensionError> {
         self.0.extend(bytes).map_err(|code| ExtensionError::File {
             attempted: "extend",

@@ -87,8 +87,8 @@ impl EngineOptions {
     }
 }
 
-/// Finds the extension: `named`, else what the environment names in `SEALSTONE_WT_EXTENSION`, else
-/// the one next to the running program, else the one in `../lib/sealstone` from there.
+/// Finds the extension: `named`, else the file in the environment's `SEALSTONE_WT_EXTENSION`, else
+/// next to the running program, else in `../lib/sealstone` from there.
 ///
 /// # Errors
 /// [`EngineOptionsError::NoExtension`]; a name that was given is not passed over if it leads to no

@@ -1,5 +1,5 @@
 //! The file that a function of the running program came from: its symbols, and WiredTiger's version
-//! line in it. Read only. Not here: what follows from them (`series`).
+//! line in it. Read only. Not here: the conclusions (`series`).
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -19,7 +19,8 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Returns the one that contains the address `address`; `None` where that cannot be determined.
+    /// Returns the file that contains the address `address`; `None` where that cannot be
+    /// determined.
     pub(crate) fn at(address: u64) -> Option<Self> {
         Self::find(&fs::read_to_string("/proc/self/maps").ok()?, address)
     }

@@ -1,5 +1,5 @@
-//! The messages that the guide explains are those of the program, word by word. Not here: when they
-//! come (`dev/e2e/tests/mongod.rs`).
+//! The messages that the guide explains match the program's, word by word. Not here: their
+//! occurrence (`dev/e2e/tests/mongod.rs`).
 
 use std::path::PathBuf;
 
@@ -122,8 +122,8 @@ fn every_message_of_the_guide_is_one_of_the_program() {
     let explained = explained();
     let messages = messages();
     for (message, guide) in messages.iter().zip(&explained) {
-        // what the system says follows a colon; the version of a format, and that of WiredTiger,
-        // are one thing here
+        // the system's error follows a colon; the versions of a format and of WiredTiger are
+        // replaced here
         let message = message
             .replace("….….…", "…")
             .replace(&format!("version {FORMAT_VERSION}"), "version …");

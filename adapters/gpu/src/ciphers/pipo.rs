@@ -1,4 +1,4 @@
-//! PIPO: round key i is one word of the key in turn, and i, which the kernel adds.
+//! PIPO: round key i is one word of the key, alternately, plus i, which the kernel adds.
 
 use zeroize::Zeroizing;
 

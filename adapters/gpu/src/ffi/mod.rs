@@ -1,4 +1,4 @@
-//! The edges to drivers: the only unsafe code of this crate.
+//! The boundaries to drivers: the only unsafe code of this crate.
 
 #[allow(unsafe_code)]
 #[cfg(feature = "cuda")]

@@ -25,14 +25,14 @@ pub struct Status {
     pub totals: Vec<Total>,
     /// Names of the files that hold something in the clear.
     pub not_sealed: Vec<String>,
-    /// Bytes on disk of those.
+    /// Bytes on disk of these files.
     pub not_sealed_bytes: u64,
     /// Share of these bytes in all bytes on disk, in percent.
     pub not_sealed_percent: f64,
     /// Names of the files that cannot be read, or begin as sealed files and do not continue as
     /// such.
     pub unreadable: Vec<String>,
-    /// Bytes on disk of those.
+    /// Bytes on disk of these files.
     pub unreadable_bytes: u64,
     /// Bytes on disk of all files.
     pub stored_bytes: u64,

@@ -131,7 +131,7 @@ fn path(
     })?)
 }
 
-/// Gives both ends new keys before the old ones are used up: under ciphers with blocks of 64 bits,
+/// Gives both ends new keys before the old keys are used up: under ciphers with blocks of 64 bits,
 /// many a second.
 struct Rekeyer {
     done: Arc<AtomicBool>,

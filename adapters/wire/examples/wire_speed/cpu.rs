@@ -1,4 +1,4 @@
-//! CPU time of this process, of those that work for it, and of the kernel's threads for interrupts.
+//! CPU time of this process, of its helper processes, and of the kernel's threads for interrupts.
 
 use std::fs;
 
@@ -34,7 +34,7 @@ pub(crate) struct Cpu {
 }
 
 impl Cpu {
-    /// Of this process and of `others`.
+    /// Reads the time of this process and of `others`.
     pub(crate) fn of(others: &[u32]) -> Self {
         let mut ids = kernel_threads();
         ids.push("self".to_owned());

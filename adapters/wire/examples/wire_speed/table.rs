@@ -51,8 +51,8 @@ fn ratio(cell: &Cell, other: Option<&Cell>, of: fn(&Sample) -> f64) -> String {
     format!("{middle:.2} ({least:.2} to {most:.2})")
 }
 
-/// Returns the table of one link. Figures are medians of the rounds, ratios those of the rounds,
-/// with the least and the most.
+/// Returns the table of one link. Figures are medians of the rounds, and ratios likewise, with the
+/// least and the most.
 pub(crate) fn of_link(link: &Link, cells: &[Cell]) -> String {
     let mut text = format!("## Link {}: {}\n\n", link.name, link.about);
     text.push_str(

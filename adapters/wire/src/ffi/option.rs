@@ -34,7 +34,7 @@ pub(crate) fn refuse_fragments(socket: impl AsFd, is_ipv6: bool) -> io::Result<(
 }
 
 /// Returns the length of the longest packet on the route of a connected socket, in bytes, as far as
-/// it is known.
+/// known.
 pub(crate) fn route_mtu(socket: impl AsFd, is_ipv6: bool) -> io::Result<u32> {
     let (level, option) = match is_ipv6 {
         true => (libc::IPPROTO_IPV6, libc::IPV6_MTU),

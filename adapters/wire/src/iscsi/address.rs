@@ -31,7 +31,7 @@ pub struct Address {
 pub struct AddressError {
     /// The text without a password.
     shown: String,
-    /// Description of what is wrong with the text.
+    /// Description of the mistake in the text.
     found: &'static str,
 }
 

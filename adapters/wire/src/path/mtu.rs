@@ -11,7 +11,7 @@ use crate::ffi::option;
 const UDP_BYTES: usize = 8;
 /// Index and sequence number, which begin a sealed packet, in bytes.
 const ESP_BYTES: usize = 8;
-/// Pad length and next header, which end what is encrypted, in bytes.
+/// Pad length and next header, which end the encrypted part, in bytes.
 const TRAILER_BYTES: usize = 2;
 
 /// Returns the length of the longest packet that fits a link once `suite` has sealed it, in bytes.
@@ -28,7 +28,7 @@ pub fn inner_mtu(link_mtu: u32, suite: &Suite, peer: IpAddr) -> u32 {
 }
 
 /// Returns the length of the longest packet on the way to `peer` as far as the system knows, in
-/// bytes: what its device carries, or what a router said. Call it in the namespace of the way.
+/// bytes: the device's limit, or a router's. Call it in the namespace of the route.
 ///
 /// # Errors
 /// The system's, among them that there is no way.

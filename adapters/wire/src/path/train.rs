@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-/// The most datagrams of one message: what every Linux that has them takes.
+/// The most datagrams of one message: accepted by every Linux that supports them.
 const DATAGRAMS_MAX: usize = 64;
 /// The longest message, in bytes: with headers, an IP packet.
 const MESSAGE_BYTES_MAX: usize = 65_000;

@@ -1,6 +1,6 @@
 //! A TUN device: a network device whose packets a process reads and writes, up to 64 KiB of one
-//! flow at a time. It goes away with its last descriptor, however the process ends. Not here: what
-//! the packets are (`packet`).
+//! flow at a time. It goes away with its last descriptor, however the process ends. Not here: the
+//! packets (`packet`).
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice};
@@ -73,7 +73,7 @@ impl Tun {
         device::mtu(&self.control, &self.name).map_err(self.failed("read the MTU"))
     }
 
-    /// Sets it; [`inner_mtu`](super::inner_mtu) says which is right.
+    /// Sets it; [`inner_mtu`](super::inner_mtu) returns the right value.
     ///
     /// # Errors
     /// [`WireError::Device`].
@@ -91,7 +91,7 @@ impl Tun {
 
     /// Gives it an address; call it in the namespace in which the device is.
     ///
-    /// - `prefix_bits`: length of the network's prefix: what lies in it is reached through the
+    /// - `prefix_bits`: length of the network's prefix: addresses in it are reached through the
     ///   device
     ///
     /// # Errors

@@ -1,5 +1,5 @@
 //! Guards that exist, recorded in the directory of running tunnels: they outlast tunnels, and end
-//! with the machine, as that directory does. Not here: what they are (`guard`).
+//! with the machine, like that directory. Not here: a guard itself (`guard`).
 
 use std::fs::{self, File};
 use std::io;
@@ -112,15 +112,15 @@ impl Guards<'_> {
         Ok(dir)
     }
 
-    /// Sets up `guard` for tunnel `name`, in the place of the one that it has. Returns what cannot
-    /// be had here, in words.
+    /// Sets up `guard` for tunnel `name`, in place of its previous guard. Returns the unavailable
+    /// parts, in words.
     ///
     /// # Errors
     /// [`GuardError`].
     pub fn put(&self, name: &str, guard: &Guard) -> Result<Option<String>, GuardError> {
         let _alone = self.lock()?;
         let before = self.get(name)?;
-        // known before it is there, so that it can be removed after a crash
+        // recorded before it exists, so that it can be removed after a crash
         let record = Record { namespace: self.namespace()?, guard: guard.clone() };
         let written = serde_json::to_vec(&record)
             .map_err(io::Error::from)

@@ -29,7 +29,7 @@ pub struct Status {
     pub pid: u32,
     /// `up`, `connecting`, `waiting` or `gone`; with keys of others also `ended`: they are used up.
     pub state: String,
-    /// Address of the other end, as far as it is known.
+    /// Address of the other end, as far as known.
     pub peer: Option<String>,
     /// The other end as it was given, perhaps a name.
     pub peer_given: Option<String>,
@@ -93,9 +93,9 @@ pub struct SessionStatus {
 pub struct ManualStatus {
     /// The file that they were in.
     pub file: String,
-    /// Index of the one that seals.
+    /// Index of the sealing association.
     pub spi_out: String,
-    /// Index of the one that opens.
+    /// Index of the opening association.
     pub spi_in: String,
     /// Packets that its key has sealed, in earlier runs, too.
     pub sealed_packets: u64,
@@ -140,7 +140,7 @@ pub struct Traffic {
     pub packets_in: u64,
     /// Bytes in them.
     pub bytes_in: u64,
-    /// Those of them that came after a later one, and were put in order.
+    /// Received packets that came after a later packet, and were put in order.
     #[serde(default)]
     pub reordered_in: u64,
 }
@@ -153,7 +153,7 @@ pub struct EventStatus {
     pub ago_s: u64,
     /// Number of times in a row.
     pub times: u64,
-    /// In words; further lines say what to do.
+    /// The text; further lines have the next steps.
     pub what: String,
 }
 
@@ -193,7 +193,7 @@ impl Fixed {
 }
 
 impl Status {
-    /// Puts together what is known.
+    /// Collects the known facts.
     ///
     /// - `now`: since the tunnel was made
     #[must_use]

@@ -36,7 +36,7 @@ pub(crate) fn sealed(outbound: &mut Outbound, data: &[u8]) -> Vec<u8> {
     sealed.bytes().to_vec()
 }
 
-/// Waits until the path has counted what it should, and says what it has if it does not.
+/// Waits until the path has the expected counts, and reports its counts otherwise.
 fn wait_for(path: &Path, what: &str, is_so: impl Fn(&PathCounters) -> bool) {
     let since = Instant::now();
     while !is_so(&path.counters()) {

@@ -1,4 +1,4 @@
-//! Capture of what is on the link, frame by frame.
+//! Capture of the link, frame by frame.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};

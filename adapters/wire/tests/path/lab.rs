@@ -1,4 +1,4 @@
-//! Two ends with a path between them, in namespaces of their own.
+//! Two ends with a path between them, in separate namespaces.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};

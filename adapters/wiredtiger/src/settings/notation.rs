@@ -1,7 +1,7 @@
 //! The notation of WiredTiger's settings, in which ours are written: `name=value,name="value"`.
-//! Both directions are here, so that what is written is what is read.
+//! Both directions are here, so that they match.
 //!
-//! Not here: which names there are and what their values mean (`settings`).
+//! Not here: the names and the meaning of their values (`settings`).
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! The checksum of IP, TCP and UDP.
 //!
 //! Source: RFC 1071. Sums are of words in the machine's own byte order, which that memo (section 2)
-//! allows: what is stored is then in that order, too.
+//! allows: the stored value is then in that order, too.
 
 use crate::ffi::sum;
 

@@ -1,9 +1,9 @@
 //! Consecutive segments of one flow as one packet for a TUN device, which spares the host a walk
 //! through its stack for each. Pure. Not here: cutting them (`segmentation`), opening them.
 //!
-//! What is put together is what Linux's own receive offload would: same headers but for length,
-//! number and checksum, data that follow each other, and a checksum that is right. So whoever cuts
-//! the packet again gets the same segments.
+//! Segments are joined like in Linux's own receive offload: same headers except length, number and
+//! checksum, consecutive data, and a right checksum. So cutting the packet again gives the same
+//! segments.
 
 use std::io::IoSlice;
 
@@ -148,8 +148,9 @@ impl<'a> Run<'a> {
         true
     }
 
-    /// Who cuts the packet counts identifications up, which must be what they were; those of
-    /// packets that nobody may fragment mean nothing (RFC 6864, section 4.1).
+    /// Returns whether identifications continue: cutting the packet counts them up, and must
+    /// restore them. In packets that must not be fragmented they mean nothing (RFC 6864, section
+    /// 4.1).
     fn identification_follows(&self, next: &Segment<'a>) -> bool {
         let first = self.first.packet;
         let counted = ip::number(first, 4).wrapping_add(self.data.len() as u16);
@@ -200,9 +201,9 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Hands `packets` to `write` in their order, each with the header that the device wants before it:
-/// consecutive segments of one flow as one, everything else as it is. Each call of `write` gets the
-/// pieces of one packet.
+/// Hands `packets` to `write` in their order, each with the header that the device requires before
+/// it: consecutive segments of one flow as one, everything else unchanged. Each call of `write`
+/// gets the pieces of one packet.
 pub fn coalesce(packets: &[&[u8]], mut write: impl FnMut(&[IoSlice<'_>])) {
     let mut run: Option<Run<'_>> = None;
     for packet in packets {

@@ -1,4 +1,4 @@
-//! Facts that the path needs about an IP packet: how long it is and where TCP begins.
+//! Facts that the path needs about an IP packet: its length and the begin of TCP.
 //!
 //! Source: RFC 791, RFC 8200, RFC 9293.
 
