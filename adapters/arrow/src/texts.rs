@@ -1,4 +1,4 @@
-//! The texts of an array, in whichever way Arrow keeps them, and arrays made of texts.
+//! The texts of an array, in any of Arrow's representations, and arrays made of texts.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use sealstone_fields::Texts;
 use crate::dictionary::Places;
 use crate::error::ArrayError;
 
-/// Returns the type of what is made of an array of the type `kind`: the same, and of a dictionary
-/// that of its entries. A dictionary would show the order of the clear values, and those that no
+/// Returns the type of the result for an array of the type `kind`: the same, or the type of a
+/// dictionary's entries. A dictionary would show the order of the clear values, and values that no
 /// row has any more.
 #[must_use]
 pub fn plain_type(kind: &DataType) -> &DataType {
@@ -53,8 +53,8 @@ impl<'a> TextArray<'a> {
         })
     }
 
-    /// Replaces `texts` by those of `range` that are not null, and `numbers` by the number of each
-    /// in the array.
+    /// Replaces `texts` by the texts of `range` that are not null, and `numbers` by the number of
+    /// each in the array.
     pub(crate) fn present(
         &self,
         range: Range<usize>,
@@ -122,7 +122,7 @@ pub(crate) enum Fate {
 
 /// Returns an array of `texts` of the type `like`, one of [`TextArray`]'s plain ones.
 ///
-/// - `fates`: for each value of the array, what becomes of it
+/// - `fates`: the fate of each value of the array
 ///
 /// # Errors
 /// [`ArrayError::TooLong`].

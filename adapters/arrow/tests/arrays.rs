@@ -1,6 +1,6 @@
-//! Arrays as their users have them: every type of text, nulls, slices, rows that are numbers,
-//! values that do not fit, dictionaries, and the same results as without Arrow. Not here: formats
-//! and ciphers (`crates/fields`).
+//! Arrays from a user's view: every type of text, nulls, slices, rows that are numbers, values that
+//! do not fit, dictionaries, and the same results as without Arrow. Not here: formats and ciphers
+//! (`crates/fields`).
 
 use std::sync::Arc;
 
@@ -257,7 +257,7 @@ fn dictionaries_become_what_their_texts_do() {
             );
             let opened = open_array(&cipher, &sealed.values, rows.as_ref()).unwrap();
             assert_eq!(texts(&opened.values), texts(&utf8));
-            // what a file or a server has put into a dictionary again
+            // texts that a file or a server has put into a dictionary again
             let sealed_entries: Vec<Option<String>> = texts(&sealed.values);
             let sealed_entries: Vec<Option<&str>> =
                 sealed_entries.iter().map(Option::as_deref).collect();

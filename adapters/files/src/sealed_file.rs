@@ -1,4 +1,4 @@
-//! A sealed file with its manifest, and whether it is still the file that was sealed.
+//! A sealed file with its manifest, and the check that it is still the same file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::error::FileError;
 use crate::output::beside;
 use crate::reading::{Reading, check_parquet};
 
-/// A sealed file, and what its manifest says.
+/// A sealed file, and the content of its manifest.
 pub struct SealedFile {
     file: PathBuf,
     path: PathBuf,
@@ -81,7 +81,7 @@ impl SealedFile {
         Ok(reading)
     }
 
-    /// That the file which was read is the one that was sealed, unless that is known.
+    /// Checks that the file read is the sealed file, unless that is known.
     pub(crate) fn check_read(&self, read: Reading, counts: &Counts) -> Result<(), FileError> {
         read.taken().map_or(Ok(()), |mac| self.check(mac, counts.rows + counts.rejected))
     }

@@ -43,7 +43,7 @@ pub struct Writing {
 }
 
 impl Writing {
-    /// Begins the output that is to become the file `out`; an existing file is replaced.
+    /// Begins the output that will become the file `out`; an existing file is replaced.
     ///
     /// - `private`: whether nobody but this user may read it
     #[must_use]
@@ -64,7 +64,7 @@ impl Writing {
         &self.rejects
     }
 
-    /// Seals what is read from `input`, and writes the manifest beside it.
+    /// Seals `input`, and writes the manifest beside it.
     ///
     /// - `keyed`: the key that the ciphers of the plan are under
     /// - `from`: what `input` was sealed as before, if it was

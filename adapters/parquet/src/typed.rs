@@ -39,7 +39,7 @@ impl<T: DataType> Typed<T> {
         }
         let wrong = |error| ParquetError::of(format!("column {name}"), error);
         let builder = column.clone().into_builder();
-        // some writers have a zero there where there is no such page
+        // some writers store a zero where the page is missing
         let dictionary = column.dictionary_page_offset().filter(|offset| *offset > 0);
         let column = builder.set_dictionary_page_offset(dictionary).build().map_err(wrong)?;
         let rows = group.num_rows() as usize;
@@ -64,7 +64,7 @@ impl<T: DataType> Typed<T> {
         Ok(())
     }
 
-    /// That all was read.
+    /// Checks that all was read.
     pub(crate) fn end(&mut self) -> Result<(), ParquetError> {
         if self.some(1)? != 0 {
             return Err(ParquetError::damaged(format!(

@@ -27,10 +27,9 @@ struct Piece {
     length: usize,
 }
 
-/// Does `work` with every chunk of `values`, on at most `threads` threads; chunks stay as long as
-/// they are.
+/// Runs `work` on every chunk of `values`, on at most `threads` threads; chunks keep their lengths.
 ///
-/// - `rows`: as many as `values`, in chunks of their own
+/// - `rows`: as many as `values`, in separate chunks
 ///
 /// # Errors
 /// The first error of `work`, in words; results that do not fit into one array.
@@ -84,7 +83,7 @@ fn pieces(values: &[ArrayRef], threads: usize) -> Vec<Piece> {
     pieces
 }
 
-/// Returns `rows` in chunks as long as those of `values`.
+/// Returns `rows` in chunks of the same lengths as in `values`.
 fn aligned(rows: &[ArrayRef], values: &[ArrayRef]) -> Result<Vec<ArrayRef>, String> {
     let lengths = |arrays: &[ArrayRef]| arrays.iter().map(|array| array.len()).collect::<Vec<_>>();
     let (wanted, found) = (lengths(values), lengths(rows));

@@ -1,4 +1,4 @@
-//! Runs `db_bench` and reads its figures. Not here: what is done with them (`table`).
+//! Runs `db_bench` and reads its figures. Not here: their use (`table`).
 
 use std::fs;
 use std::path::Path;

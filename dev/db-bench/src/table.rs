@@ -1,4 +1,4 @@
-//! The figures of all rounds as a table. Not here: where they come from (`db_bench`).
+//! The figures of all rounds as a table. Not here: their source (`db_bench`).
 
 use std::fmt::Write;
 

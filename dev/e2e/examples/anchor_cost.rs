@@ -1,5 +1,5 @@
 //! Cost of one write of an anchor on a key server, on loopback: `cargo run --release -p
-//! sealstone-e2e --example anchor_cost`. Not here: what a store writes, and how often
+//! sealstone-e2e --example anchor_cost`. Not here: the writes of a store
 //! (`adapters/rocksdb/src/catalogue.rs`).
 
 use sealstone_e2e::kmip_anchor_cases::{SPOKEN, write_us};

@@ -1,5 +1,5 @@
-//! Finds the binary under test, the one named by `SEALSTONE_BIN`, and the libraries for WiredTiger,
-//! RocksDB and Python next to it, or otherwise has cargo build them now.
+//! Finds the binary under test, named by `SEALSTONE_BIN`, and the libraries for WiredTiger, RocksDB
+//! and Python next to it, or otherwise makes cargo build them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

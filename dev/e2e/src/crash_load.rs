@@ -1,5 +1,5 @@
-//! The writes of the crash test: what step number n of a thread does, known to the process that
-//! writes and to the one that checks. Not here: starting, killing and checking (`tests/crash.rs`).
+//! The writes of the crash test: the effect of step number n of a thread, common to the writing and
+//! the checking process. Not here: starting, killing and checking (`tests/crash.rs`).
 
 use sealstone_rocksdb::DbOptions;
 
@@ -57,7 +57,8 @@ pub fn keys(thread: u8, pair: u64) -> [Vec<u8>; 2] {
     ["left", "right"].map(|side| format!("{side}-{thread}-{pair:04}").into_bytes())
 }
 
-/// Small memory and files, so that logs roll, tables are written and compacted all the time.
+/// Returns options for small memory and files, so that logs roll, tables are written and compacted
+/// all the time.
 pub fn options() -> DbOptions {
     let defaults = DbOptions::default();
     let text = format!(

@@ -65,7 +65,7 @@ pub fn marks(place: &Place, versions: &[&str]) {
         assert_eq!(others.read(), Ok(Some(mark(1, 2, 0))));
         assert_eq!(ours.describe(), format!("{name} on 127.0.0.1:{}", place.server.port));
 
-        // what it is: one object, no key, never Active
+        // its form: one object, no key, never Active
         let like = Attributes { names: vec![name.clone()], ..Attributes::default() };
         let ids = connection.call(&Locate { like, items_max: 10 }).unwrap();
         assert_eq!(ids.len(), 1);
@@ -150,8 +150,8 @@ pub fn other_objects(place: &Place) {
     );
 }
 
-/// Concurrent writers: no text is lost unseen, in each of `versions`, as far as the version has the
-/// means.
+/// Checks concurrent writers: no text is lost unnoticed, in each of `versions`, as far as the
+/// version has the means.
 ///
 /// # Panics
 /// Where something is not as it must be.
@@ -188,7 +188,7 @@ pub fn two_writers(place: &Place, versions: &[&str]) {
         assert!(matches!(made, Err(KmipError::Ambiguous { .. })), "{made:?}");
         assert_eq!(open(&format!("{name}-new")).read().unwrap().as_deref(), Some("second"));
 
-        // what the protocol itself does: a text that is not there any more cannot be replaced
+        // the protocol itself: a text that no longer exists cannot be replaced
         let keyring = Keyring::open(&place.url("", &more)).unwrap();
         let mut connection = keyring.client().connection("replace a text");
         let like = Attributes { names: vec![name], ..Attributes::default() };
@@ -239,7 +239,7 @@ pub fn anchor_faults(mut place: Place) {
     };
     assert_eq!(sealed(&dir), Vec::<std::ffi::OsString>::new());
 
-    // dying midway: what changes the files of the store fails from then on
+    // dying midway: changes of the store's files fail from then on
     let dir = scratch.path().join("db");
     let db = open_store(&dir, anchor(&place, "orders", "&retries=0&timeout_ms=1000")).unwrap();
     db.put(b"key", b"value", true).unwrap();
@@ -253,8 +253,8 @@ pub fn anchor_faults(mut place: Place) {
 }
 
 /// The connection is cut once, after any number of bytes of the answers, and works again at once.
-/// Whatever was lost, the server did what it was asked: reading what is there decides, so each mark
-/// is written, once, and never an older one.
+/// Whatever was lost, the server carried out the request: reading the current text decides, so each
+/// mark is written once, and never an older mark.
 fn lost_answers(place: &Place) {
     let proxy = Proxy::start(place.server.port);
     let mut again = 0;

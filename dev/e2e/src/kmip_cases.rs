@@ -75,7 +75,7 @@ fn text_without_ports(error: &dyn std::fmt::Display, places: &[(u16, &str)]) -> 
     text
 }
 
-/// An error is two lines: what went wrong, and what to do next.
+/// Asserts that an error is two lines: the fault, and the next step.
 pub(crate) fn clear(error: &dyn std::fmt::Display, wanted: &str) {
     let text = error.to_string();
     assert_eq!(text.lines().count(), 2, "{text}");
@@ -211,7 +211,7 @@ pub fn names_and_versions(place: &Place) {
     // old data: by the identifier in its header, though the name may have moved on
     assert_eq!(source.get(&key).unwrap().as_bytes(), secret.as_bytes());
 
-    // what still opens data: all of it, but what was taken out of use for good
+    // keys that still open data: all except keys taken out of use for good
     let all = source.all().unwrap();
     let usable = |state| matches!(state, Some(State::ACTIVE | State::DEACTIVATED));
     let wanted = source
@@ -252,7 +252,8 @@ pub fn names_and_versions(place: &Place) {
         (2, Some("lea-256"))
     );
 
-    // each algorithm that KMIP has a code for, and back; what the server cannot draw is drawn here
+    // each algorithm that KMIP has a code for, and back; keys that the server cannot draw are drawn
+    // here
     for cipher in ["aes-128", "aria-256", "aria-128", "seed-128", "3des", "blowfish"] {
         let made = keyring.create(&format!("for-{cipher}"), cipher).unwrap();
         let unknown_there = place.kind == Kind::PyKmip
@@ -313,7 +314,7 @@ pub fn states(place: &Place) {
     clear(&source.current().unwrap_err(), "is Deactivated and cannot protect new data");
     assert_eq!(source.get(&key).unwrap().as_bytes(), secret.as_bytes());
     assert_eq!(source.cipher(), None);
-    // compromised: neither; what was opened before still has the key in memory
+    // compromised: neither; sources opened before still have the key in memory
     keyring.revoke(&made.id, RevocationReason::KEY_COMPROMISE).unwrap();
     let source = place.source("billing").unwrap();
     clear(&source.current().unwrap_err(), "is Compromised and cannot protect new data");
@@ -358,8 +359,7 @@ pub fn states(place: &Place) {
     clear(&place.source("twin").unwrap_err(), "is not one key");
 }
 
-/// A certificate that the server does not know, a server that we do not know, and files that are
-/// not what they must be.
+/// A certificate that the server does not know, an unknown server, and unsuitable files.
 ///
 /// # Panics
 /// Where something is not as it must be.
@@ -419,7 +419,7 @@ pub fn faults(mut place: Place) {
     let port = place.server.port;
     let down = free_port();
 
-    // down at the start: tried again as often as asked for, then one error
+    // down at the start: retried as often as requested, then one error
     let start = Instant::now();
     let error =
         KmipSource::open(&place.certificates.url(down, "orders", "&retries=2")).unwrap_err();
@@ -475,7 +475,7 @@ pub fn faults(mut place: Place) {
 
     never_twice(&place, &proxy);
 
-    // dying midway: what was opened keeps its key, what was not has one clear error
+    // dying midway: an opened source keeps its key, any other has one clear error
     let other = place.keyring().create("other", "aes-256").unwrap();
     let source = KmipSource::open(&place.url("orders", "&retries=0&timeout_ms=1000")).unwrap();
     place.server.kill();
@@ -487,8 +487,8 @@ pub fn faults(mut place: Place) {
 }
 
 /// A request that changes something is never sent twice: the connection is cut once, after any
-/// number of bytes of the answers, and works again at once. What is asked for again makes no second
-/// key; what is not ends in an error that says that the server may have done it.
+/// number of bytes of the answers, and works again at once. A repeated request makes no second key;
+/// any other ends in an error that the server may have carried it out.
 fn never_twice(place: &Place, proxy: &Proxy) {
     let keyring =
         Keyring::open(&place.certificates.url(proxy.port, "", "&retries=3&timeout_ms=5000"))

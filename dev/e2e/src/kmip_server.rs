@@ -1,8 +1,8 @@
 //! Real KMIP servers with certificates that strangers lack; a proxy that delays or cuts; and a TLS
 //! server that answers junk, since no real one does.
 //!
-//! Not here: how a server starts and ends (`sealstone_servers`), what is asked of them
-//! (`kmip_cases`, `tests/`).
+//! Not here: starting and ending a server (`sealstone_servers`), the requests (`kmip_cases`,
+//! `tests/`).
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -109,10 +109,10 @@ impl Kind {
 }
 
 /// Returns a server of `kind` that was started for `test`, with certificates for its clients; where
-/// there is none, says SKIP.
+/// there is none, prints SKIP.
 ///
 /// # Panics
-/// If it does not come up, with what it said.
+/// If it does not come up, with its output.
 #[must_use]
 pub fn started(kind: Kind, test: &str) -> Option<(Certificates, Server)> {
     match kind.find() {
@@ -215,7 +215,7 @@ impl Server {
     /// Starts a server of `kind`, found at `program`, and waits until it listens.
     ///
     /// # Panics
-    /// If it does not come up, with what it said.
+    /// If it does not come up, with its output.
     #[must_use]
     pub fn start(kind: Kind, program: &Path, certificates: &Certificates) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
@@ -307,13 +307,13 @@ impl Proxy {
         proxy
     }
 
-    /// From now on each piece from the server is held back for this long.
+    /// Holds back each piece from the server for this long from now on.
     pub fn delay(&self, delay: Duration) {
         self.delay_ms.store(delay.as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// The connection is cut after this many more bytes from the server, once; later ones are left
-    /// alone.
+    /// Cuts the connection after this many more bytes from the server, once; later connections are
+    /// left alone.
     pub fn cut_after(&self, bytes: u64) {
         self.allowed_bytes.store(bytes, Ordering::Relaxed);
     }
@@ -361,7 +361,7 @@ pub struct Junk {
 }
 
 impl Junk {
-    /// Listens on its own port. `answers` are sent in turn, the last one repeatedly.
+    /// Listens on its own port. `answers` are sent in order, the last one repeatedly.
     ///
     /// # Panics
     /// If it cannot listen.

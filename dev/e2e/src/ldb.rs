@@ -1,5 +1,5 @@
-//! RocksDB's own program `ldb`, which makes plain stores and says what is in them: the judge of
-//! what went in and came out. Not here: what is asked of it (`tests/`).
+//! RocksDB's own program `ldb`, which makes plain stores and lists their records: the judge of
+//! input and output. Not here: its uses (`tests/`).
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,8 @@ pub type Records = Vec<(Vec<u8>, Vec<u8>)>;
 pub struct Ldb(PathBuf);
 
 impl Ldb {
-    /// Returns the one on the search path; none, with a line that is counted as a skip of `test`,
-    /// where there is none.
+    /// Returns the program on the search path; none, with a line that is counted as a skip of
+    /// `test`, where there is none.
     #[must_use]
     pub fn find(test: &str) -> Option<Self> {
         let path = std::env::var_os("PATH").unwrap_or_default();

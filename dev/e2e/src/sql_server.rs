@@ -1,5 +1,5 @@
-//! MariaDB and PostgreSQL as the tests of tables have them: one started here, and a session of its
-//! own client program, which judges what we did.
+//! MariaDB and PostgreSQL as the tests of tables have them: a server started here, and a session of
+//! its own client program, which judges our results.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -194,7 +194,7 @@ pub struct SqlSession {
 
 impl SqlSession {
     fn begin(command: Command) -> Self {
-        // errors stand among the answers
+        // errors are among the answers
         let mut shell = Command::new("sh");
         shell
             .args(["-c", "exec \"$0\" \"$@\" 2>&1"])
@@ -209,8 +209,8 @@ impl SqlSession {
         Self { child, say, hear: BufReader::new(hear) }
     }
 
-    /// Runs the statements `text`, and returns what the program prints: a list of values for each
-    /// row, and lines with `ERROR` for what was refused.
+    /// Runs the statements `text`, and returns the program's output: a list of values for each row,
+    /// and lines with `ERROR` for refused statements.
     ///
     /// # Panics
     /// When the program has ended.
@@ -231,7 +231,7 @@ impl SqlSession {
         }
     }
 
-    /// The same of what is not refused.
+    /// Runs statements likewise that must not be refused.
     ///
     /// # Panics
     /// When something is.

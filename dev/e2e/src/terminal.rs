@@ -1,5 +1,5 @@
-//! A program on a terminal of its own, where it asks and somebody types. Not here: programs without
-//! one (`transcript`).
+//! A program on its own terminal, with questions and typed answers. Not here: programs without one
+//! (`transcript`).
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -63,7 +63,7 @@ pub fn on_terminal(
                 Err(RecvTimeoutError::Disconnected) => {
                     return (String::from_utf8_lossy(&shown).into_owned(), typed);
                 }
-                // it waits after a question; a colon alone may stand in any output
+                // it waits after a question; a colon alone may be in any output
                 Err(RecvTimeoutError::Timeout) if shown.ends_with(b": ") => {
                     match lines.get(typed) {
                         Some(line) => {

@@ -1,4 +1,5 @@
-//! Runs a program to its end and keeps all it said, so that tests can compare texts word for word.
+//! Runs a program to its end and keeps all its output, so that tests can compare texts word for
+//! word.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -71,7 +72,7 @@ pub fn run(command: &mut Command) -> Transcript {
     let child = loop {
         match command.spawn() {
             // a program that was just copied stays open for writing in a child that another test
-            // was forking meanwhile
+            // was forking at the same time
             Err(error)
                 if error.kind() == io::ErrorKind::ExecutableFileBusy
                     && begin.elapsed() < BUSY_LIMIT =>
@@ -111,7 +112,7 @@ pub fn finish(mut child: Child) -> Transcript {
 }
 
 /// Waits until the child's stderr has a line that contains `said`, calls `act` with its process id,
-/// and keeps all it said until its end. Stderr must be a pipe; stdout may be one, for a program
+/// and keeps all its output until its end. Stderr must be a pipe; stdout may be one, for a program
 /// that writes little to it before.
 ///
 /// # Panics

@@ -110,7 +110,7 @@ pub fn assert_no_nonce_twice(blocks: &[Block]) {
 }
 
 /// Changes 33 bits of `file` from byte `at` on such that the CRC-32C of anything around them stays
-/// what it was: what is XORed is the polynomial itself. Doing it again undoes it.
+/// the same: the polynomial itself is XORed. Doing it again undoes it.
 ///
 /// # Panics
 /// If the file cannot be read or written, or its CRC-32C changes.

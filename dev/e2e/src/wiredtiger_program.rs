@@ -1,8 +1,8 @@
-//! A database of WiredTiger by itself, in the release that MongoDB 8.0 has, used through its own
-//! program `wt` with our extension.
+//! A database of WiredTiger alone, in MongoDB 8.0's release, used through its own program `wt` with
+//! our extension.
 //!
-//! Not here: what its files contain (`wiredtiger_files`), attacks on them (`wiredtiger_attack`), a
-//! server (`mongod`).
+//! Not here: the content of its files (`wiredtiger_files`), attacks on them (`wiredtiger_attack`),
+//! a server (`mongod`).
 
 use std::fs;
 use std::io::Write;
@@ -160,8 +160,8 @@ impl Database {
         self.done(config, &["load", "-f", dump.to_str().expect("a path of text")]);
     }
 
-    /// The same, and kills `wt` before it can write a checkpoint: the rows are in the journal
-    /// alone, each synced.
+    /// Fills it likewise, and kills `wt` before it can write a checkpoint: the rows are in the
+    /// journal alone, each synced.
     ///
     /// # Panics
     /// If it fails, or the journal does not grow.

@@ -1,5 +1,5 @@
 //! `sealstone ciphers --devices`, and `--speed --device` on a device that PoCL makes of the CPU.
-//! Not here: what devices compute (`adapters/gpu/tests`), and columns on a device
+//! Not here: the results of devices (`adapters/gpu/tests`), and columns on a device
 //! (`field_device.rs`).
 
 use std::fs;

@@ -1,6 +1,6 @@
 //! Packets that another program opens, and packets of another program that we open: scapy's ESP,
-//! every suite that it has, with its integrity checked. Not here: packets among ourselves
-//! (`crates/seal/tests/esp.rs`), those of a running path (`adapters/wire/tests/path/others.rs`).
+//! every suite that it has, with its integrity checked. Not here: our own packets on both sides
+//! (`crates/seal/tests/esp.rs`), packets of a running path (`adapters/wire/tests/path/others.rs`).
 
 use sealstone_cipher::backend::Backend;
 use sealstone_cipher::testing::bytes;

@@ -1,6 +1,6 @@
 //! `sealstone field … --device` on a device that PoCL makes of the CPU: the same values as from the
-//! CPU, in every format, and what is left of a run whose device fails, hangs, is wrong, or is not
-//! there. Not here: what devices compute (`adapters/gpu/tests`), and how they are measured
+//! CPU, in every format, and the state after a run whose device fails, hangs, is wrong, or is
+//! missing. Not here: the results of devices (`adapters/gpu/tests`), and their measurement
 //! (`devices.rs`).
 
 use std::fs;
@@ -274,8 +274,8 @@ fn what_ran_where_is_said() {
     field(dir, &[&SEAL, &bound, &KEY, &["--out", "cpu.csv"]]).done();
     let text = field(dir, &[&SEAL, &bound, &KEY, &DEVICE, &["--out", "device.csv"]]).done();
     same(dir, "cpu.csv", "device.csv");
-    // numbers of rows have one to five digits, and so the tweaks many lengths: only common ones are
-    // worth a run
+    // numbers of rows have one to five digits, and so the tweaks many lengths: only common lengths
+    // are worth a run
     for said in [
         "  account: 30000 computed on opencl:0, 10000 on the CPU\n",
         "  phone: 40000 computed on opencl:0, 0 on the CPU\n",
@@ -298,7 +298,7 @@ fn what_ran_where_is_said() {
         "{json}"
     );
 
-    // under a cipher that devices know as well, and back again
+    // under a cipher that devices also support, and back again
     field(
         dir,
         &[&["reseal", "device.csv", "--cipher", "aria-128", "--out", "aria.csv"], &KEY, &DEVICE],
@@ -410,7 +410,7 @@ fn a_device_that_fails_midway_leaves_nothing_and_is_one_error() {
             "{failing:?}: {}",
             refused.stderr
         );
-        // what --yes answers is said, too
+        // the question that --yes answers is printed, too
         let error =
             refused.stderr.strip_prefix("there.csv is there already\n").unwrap_or(&refused.stderr);
         assert!(

@@ -1,7 +1,8 @@
-//! Tables of real servers sealed in place, as a user has them: there and back with every kind of
-//! column, judged by the server's own client program and by the library; applications that know of
-//! it and such that do not; a second migration, other keys, tables that cannot be sealed, values
-//! that do not fit, a server that dies. Not here: kills of the migration (`field_migrate_kill.rs`).
+//! Tables of real servers sealed in place, from a user's view: there and back with every kind of
+//! column, judged by the server's own client program and by the library; applications that are
+//! aware of it and applications that are not; a second migration, other keys, tables that cannot be
+//! sealed, values that do not fit, a server that dies. Not here: kills of the migration
+//! (`field_migrate_kill.rs`).
 
 mod mysql_table;
 mod triggers;
@@ -391,11 +392,11 @@ fn a_version_is_retired(scene: &Scene) {
          (--store), files with sealed columns (--field), backups\n"
     );
     said.done();
-    // what follows needs it again
+    // the following steps need it again
     fs::write(scene.path().join("people.key"), key).unwrap();
 }
 
-/// One that does not know of sealed columns, and one that does.
+/// Runs an application unaware of sealed columns, and an aware application.
 fn applications_write(scene: &mut Scene, plain: &mut Vec<Person>) {
     let sealed = scene.people();
     // it changes one value of a row, and the others stay sealed
@@ -428,7 +429,7 @@ fn applications_write(scene: &mut Scene, plain: &mut Vec<Person>) {
     // it moves a row, to which a sealed value is bound
     let refused = scene.session.ask("UPDATE people SET id = 9999 WHERE id = 5");
     assert!(format!("{refused:?}").contains("memo is sealed and bound to id"), "{refused:?}");
-    // one that knows writes sealed values, and claims them
+    // an aware application writes sealed values, and claims them
     let (mut text, mut misfits) = (Texts::new(), Vec::new());
     let values: Texts = ["010-7777-0006", "010-7777-0302"].into_iter().collect();
     scene.cipher("phone", 1).seal(&values, None, &mut text, &mut misfits).unwrap();
@@ -451,7 +452,7 @@ fn applications_write(scene: &mut Scene, plain: &mut Vec<Person>) {
     assert_eq!(scene.marks(ROWS + 2), ["NULL", "NULL", "1", "NULL", "NULL", "NULL", "NULL"]);
 }
 
-/// Other keys and other policies.
+/// Checks other keys and other policies.
 fn others_are_refused(scene: &Scene) {
     let place = format!("{} at {}", scene.kind.name(), scene.server.address());
     let fails = |scene: &Scene, arguments: &[&str], want: &str| {
@@ -581,7 +582,7 @@ fn what_cannot_be_sealed_is_left_alone(kind: SqlKind, name: &str) {
         assert!(said.stdout.contains(want), "{}\nwant: {want}", said.stdout);
     }
     assert_eq!(scene.session.done("SELECT phone FROM t WHERE id = 2"), [["zilch"]]);
-    // what is written while it is sealed, and does not fit
+    // a value written while it is sealed that does not fit
     scene.session.done("UPDATE t SET phone = '010-5555-6666' WHERE id = 2");
     scene.migrate(&["--table", "t", "--column", "phone=ff1:phone"]).done();
     // without its trigger nothing would show which values are sealed

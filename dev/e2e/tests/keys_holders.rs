@@ -1,7 +1,6 @@
-//! Passphrases that change, and several holders of one key file, as a DBA meets them: what is
-//! printed, the text of errors, and that no kill, full disk or read-only directory loses the key.
-//! Not here: what cannot be forged (the tests of `sealstone-keys`), passphrases typed on a terminal
-//! (`keys.rs`).
+//! Passphrases that change, and several holders of one key file, as a DBA meets them: the output,
+//! the text of errors, and that no kill, full disk or read-only directory loses the key. Not here:
+//! forgeries (the tests of `sealstone-keys`), passphrases typed on a terminal (`keys.rs`).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -254,7 +253,7 @@ fn a_missing_directory_is_reported_before_any_work() {
              mkdir -p {parent}\n"
         )
     };
-    // no passphrase is asked for
+    // no passphrase is requested
     fails(dir, &["new", "a/b/c.key", "--protect"], &hint("a/b/c.key"));
     fails(dir, &["export", "a.key", "--out", "archive/1.key"], &hint("archive/1.key"));
     fs::create_dir(dir.join("db")).unwrap();

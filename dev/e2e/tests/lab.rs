@@ -19,7 +19,7 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in:\n{text}"))
 }
 
-/// A lab that runs is one that is up: what `again` prints is what it printed when it was started.
+/// Asserts that a running lab counts as up: `again` prints the same as at its start.
 fn runs_already(again: Transcript, started: &str) {
     assert!(again.stderr.contains("runs already in "), "{}", again.stderr);
     assert_eq!(again.done(), started);

@@ -1,6 +1,7 @@
 //! `sealstone compare --store mongodb`: replica sets that the comparison starts and ends, sealed
-//! and not, in one report for several numbers of members; clusters of the user's own; what cannot
-//! be. Not here: the figures (a measurement is no test), the store itself (`adapters/stores`).
+//! and not, in one report for several numbers of members; the user's own clusters; impossible
+//! settings. Not here: the figures (a measurement is no test), the store itself
+//! (`adapters/stores`).
 
 use std::fs;
 use std::path::Path;
@@ -255,7 +256,7 @@ fn clusters_of_the_user_are_used_and_left_as_they_were() {
         "mongodb"
     );
 
-    // what is to differ in TLS alone does
+    // stores that should differ only in TLS do
     let tls = format!("--cluster=tls={}", place("second"));
     let refused = run(&mut compare(dir.path(), &[&clusters[0], &tls, "--layer=wire", "--out=out"]));
     let want = format!(
@@ -271,7 +272,7 @@ fn clusters_of_the_user_are_used_and_left_as_they_were() {
         refused.stderr
     );
 
-    // what contains records of others is refused, and not touched
+    // a place with other records is refused, and not touched
     let client = |database: &str| {
         MongoDb::connect(&MongoDbOptions {
             uri: place(database),

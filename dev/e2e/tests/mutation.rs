@@ -4,9 +4,9 @@
 //!
 //! One outcome is in between: a write-ahead log cut short after a crash reads as a shorter log,
 //! since that is what a crash leaves behind. It is accepted only where the log was not synced, and
-//! only if what remains is exactly the state after some earlier write. One change is left out
-//! because no seal of a single file can notice it: putting back an older whole log or manifest
-//! (SECURITY.md, "Going back in time"). All outcomes are counted and printed.
+//! only if the result is exactly the state after some earlier write. One change is left out because
+//! no seal of a single file can notice it: restoring an older whole log or manifest (SECURITY.md,
+//! "Going back in time"). All outcomes are counted and printed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,7 +29,7 @@ use sealstone_seal::{HEADER_BYTES, Layout, TAG_BYTES, frame, inspect};
 const MUTATIONS: usize = 7_000;
 /// Ciphers whose files are changed: both modes, and segments shorter than a file (3des).
 const CIPHERS: [&str; 3] = ["aes-256", "aria-256", "3des"];
-/// Every how many changes `rest verify` is asked for its opinion too.
+/// The number of changes after which `rest verify` is run, too.
 const VERIFY_EVERY: usize = 4;
 
 type State = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -46,7 +46,7 @@ struct Master {
     older: BTreeMap<String, Vec<u8>>,
     /// Contents of the tables.
     flushed: State,
-    /// Contents of the log, in order; all keys differ from each other and from those flushed.
+    /// Contents of the log, in order; all keys differ from each other and from flushed keys.
     logged: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -137,7 +137,7 @@ impl Master {
             db.sync_wal().expect("a sync");
             db.close().expect("a clean end");
         } else {
-            // what a killed process leaves: the log as it was written, without a clean close
+            // the state after a kill: the log as written, without a clean close
             std::mem::forget(db);
         }
         let files = load(&dir);
@@ -227,7 +227,7 @@ fn read_all(db: &Db) -> Result<State, sealstone_rocksdb::Error> {
     Ok(state)
 }
 
-/// Returns the ranges of the pages or frames of a stored file, read from what is in the clear.
+/// Returns the ranges of the pages or frames of a stored file, read from the parts in the clear.
 fn pieces(stored: &[u8]) -> Vec<std::ops::Range<usize>> {
     let info = inspect(stored).expect("a sealed file");
     let mut pieces = Vec::new();

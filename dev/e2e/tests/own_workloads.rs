@@ -1,5 +1,5 @@
-//! Workloads of the user's own with the real program and a real store: a TOML file, the one in the
-//! guide, YCSB's property files, and what is refused before anything is measured.
+//! The user's own workloads with the real program and a real store: a TOML file, the guide's file,
+//! YCSB's property files, and refusals before any measurement.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -117,7 +117,7 @@ fn a_property_file_of_ycsb_runs_as_it_is() {
         (&results["plan"]["records"], &results["plan"]["operations"]),
         (&1000.into(), &1000.into())
     );
-    // what was run is a plan that runs the same again, without the file
+    // the recorded plan runs the same again, without the file
     let flags =
         ["compare", "--workloads", "workloads/workloada", "--records", "7", "--print-config"];
     let printed = run(&mut sealstone(dir.path(), &flags)).done();

@@ -1,6 +1,6 @@
-//! Runs a comparison on records that carry planted markers, keeps the stores, and looks for the
-//! markers in every file: as they are, in UTF-16, in hexadecimal and in base64. The unsealed store
-//! must show them, the sealed ones must not.
+//! Runs a comparison on records that carry planted markers, keeps the stores, and searches every
+//! file for the markers: verbatim, in UTF-16, in hexadecimal and in base64. The unsealed store must
+//! show them, the sealed ones must not.
 
 use std::fs;
 use std::path::{Path, PathBuf};

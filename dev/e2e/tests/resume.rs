@@ -1,5 +1,5 @@
-//! Comparisons that end before they are whole, by a kill, a dead server or errors: what they leave,
-//! and how `sealstone compare --resume` continues them. Not here: what is counted and judged
+//! Comparisons that end before they are whole, by a kill, a dead server or errors: their files, and
+//! their continuation by `sealstone compare --resume`. Not here: counting and judging
 //! (`crates/bench`).
 
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use sealstone_servers::mongod::{self, Mongod, MongodOptions};
 use sealstone_servers::testing::is_installed;
 use serde_json::Value;
 
-/// Longest wait for a comparison to get to where a test wants it.
+/// The longest wait for a comparison to reach the point that a test needs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A grid of four points, each of which takes a second or two.

@@ -129,7 +129,7 @@ fn another_rocksdb_is_refused() {
         assert!(refused.stderr.contains(&what) && refused.code == Some(127), "{refused:?}");
     }
     assert!(!store.db().exists());
-    // a program that asks for the environment itself hears of it there
+    // a program that requests the environment itself gets the error there
     let script = of_plugin("examples/sealed_store.py").display().to_string();
     let (db, key) = (store.db().display().to_string(), store.key().display().to_string());
     let mut python = plain(Path::new("python3"), store.dir(), &[&script, &db, &key, "aes-256"]);

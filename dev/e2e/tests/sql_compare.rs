@@ -1,6 +1,6 @@
-//! `sealstone compare` with servers of SQL: one that the comparison starts and ends, one of the
-//! user's own, and what cannot be. Not here: the figures (a measurement is no test), the store
-//! itself (`adapters/stores`).
+//! `sealstone compare` with servers of SQL: a server that the comparison starts and ends, the
+//! user's own server, and impossible settings. Not here: the figures (a measurement is no test),
+//! the store itself (`adapters/stores`).
 
 use std::fs;
 use std::path::Path;
@@ -39,7 +39,7 @@ struct Sql {
     /// Text that only the command line of a server contains.
     mark: &'static [u8],
     database: &'static str,
-    /// Settings that cannot be, and what is said of them.
+    /// Impossible settings, and their errors.
     impossible: &'static [(&'static [&'static str], &'static str)],
 }
 
@@ -49,7 +49,7 @@ static POSTGRES: Sql = Sql {
     protocol: "PostgreSQL",
     product: "PostgreSQL",
     kind: SqlKind::Postgres,
-    // the processes that it started say what they do instead of their arguments
+    // its child processes show their task instead of their arguments
     mark: b"\0-D\0",
     database: "postgres",
     impossible: &[
@@ -88,7 +88,7 @@ static MYSQL: Sql = Sql {
     protocol: "MySQL",
     product: "MariaDB",
     kind: SqlKind::MariaDb,
-    // what makes its data directory has no such file
+    // the program that makes its data directory does not have this file
     mark: b"\0--init-file=",
     database: "sealstone",
     impossible: &[

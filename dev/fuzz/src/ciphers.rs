@@ -14,8 +14,8 @@ use sealstone_cipher::hmac::{Mac, Message, hmac, macs};
 use sealstone_cipher::registry::{Cipher, ciphers};
 
 /// Longest message, in bytes: more than twice the widest batch of any kernel. Short inputs are
-/// repeated up to it, since a fuzzer finds long ones slowly and the wide loops are where backends
-/// part.
+/// repeated up to it, since a fuzzer finds long inputs slowly, and backends differ in the wide
+/// loops.
 const TEXT_BYTES_MAX: usize = 9000;
 
 /// One call of everything a cipher can do.

@@ -1,5 +1,5 @@
-//! A message of any content decodes to what encodes back to the same bytes, or is refused: no
-//! panic, bounded memory.
+//! A message of any content decodes, and encodes back to the same bytes, or is refused: no panic,
+//! bounded memory.
 
 use arbitrary::{Result, Unstructured};
 use sealstone_keys::kmip::enumeration::Operation;
@@ -63,7 +63,7 @@ fn answer<R: Request>(input: &[u8]) {
     }
 }
 
-/// Returns an item as the input says: known tags more often than others, and at most `depth`
+/// Returns an item derived from the input: known tags more often than others, and at most `depth`
 /// structures deep.
 fn grow(input: &mut Unstructured, depth: usize) -> Result<Item> {
     let tag = if input.ratio(9, 10)? {
@@ -95,8 +95,8 @@ fn grow(input: &mut Unstructured, depth: usize) -> Result<Item> {
     Ok(Item { tag, value })
 }
 
-/// A message as the input says must come back as it was; then with some of its bytes changed, as
-/// any other input.
+/// Checks that a message derived from the input comes back unchanged; then with some of its bytes
+/// changed, like any other input.
 fn run(input: &mut Unstructured) -> Result<()> {
     let item = grow(input, 8)?;
     let mut bytes = item.encode().to_vec();

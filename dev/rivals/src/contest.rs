@@ -1,5 +1,5 @@
-//! Contestants in turn, so that whatever else the machine does affects all of them. Knows nothing
-//! about ciphers.
+//! Contestants that alternate, so that other work of the machine affects all of them. It is
+//! independent of ciphers.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ pub type Call = dyn FnMut(&mut [u8]);
 
 /// Something to be timed.
 pub struct Contestant {
-    /// Whose it is.
+    /// The contestant's name.
     pub name: String,
     /// One message.
     pub call: Box<Call>,

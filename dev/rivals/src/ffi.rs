@@ -2,7 +2,7 @@
 //! and none of it is linked), and OpenSSL's HMAC that keeps its key, which the crate `openssl` does
 //! not have: the one file here with `unsafe`.
 //!
-//! Not here: which of their ciphers are ours (`gcrypt`, `openssl`).
+//! Not here: the mapping of their ciphers to ours (`gcrypt`, `openssl`).
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -243,7 +243,7 @@ pub(crate) struct OpensslHmac {
 impl OpensslHmac {
     /// Sets `key`; nothing where OpenSSL does not take it.
     pub(crate) fn new(digest: MessageDigest, key: &[u8]) -> Option<Self> {
-        // SAFETY: takes nothing; what it returns is owned by the result from here on.
+        // SAFETY: takes nothing; its result is owned by the returned value from here on.
         let context = unsafe { openssl_sys::HMAC_CTX_new() };
         if context.is_null() {
             return None;

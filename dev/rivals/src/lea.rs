@@ -1,4 +1,4 @@
-//! The crate `lea`: the one library of the Rust ecosystem with that cipher, one block at a time.
+//! The crate `lea`: the only library of the Rust ecosystem with that cipher, one block at a time.
 
 use std::marker::PhantomData;
 

@@ -37,12 +37,12 @@ impl Random {
         first + self.below(last - first + 1)
     }
 
-    /// True in `of_hundred` of a hundred cases.
+    /// Returns true in `of_hundred` of a hundred cases.
     pub fn chance(&mut self, of_hundred: usize) -> bool {
         self.below(100) < of_hundred
     }
 
-    /// One of `choices`.
+    /// Returns one of `choices`.
     pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
     }

@@ -1,5 +1,5 @@
-//! The simulator over a fixed number of seeds, and over what a power cut may do to a single disk.
-//! More seeds: `make soak`.
+//! The simulator over a fixed number of seeds, and over the effects of a power cut on a single
+//! disk. More seeds: `make soak`.
 
 use std::collections::BTreeSet;
 use std::process::Command;

@@ -1,14 +1,13 @@
-//! No circle between the files of a crate, nor between modules that lie side by side, each with all
-//! that is in its folder: what two need is below both.
+//! No circle between the files of a crate, nor between neighbouring modules with their folders:
+//! code that two need is below both.
 //!
-//! Not here: which file uses which (`module_graph`), and how crates depend on each other
-//! (`dependencies`).
+//! Not here: uses between files (`module_graph`), and dependencies between crates (`dependencies`).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::module_graph::Graph;
 
-/// One line for each circle.
+/// Returns one line for each circle.
 pub(crate) fn findings(graphs: &[Graph]) -> Vec<String> {
     let files = graphs.iter().flat_map(|graph| circles_of(graph, "files"));
     let modules = graphs.iter().flat_map(levels).flat_map(|level| circles_of(&level, "modules"));
@@ -29,8 +28,8 @@ fn circles_of(graph: &Graph, of: &str) -> Vec<String> {
     found
 }
 
-/// Returns the graphs of the modules that lie side by side, one for each folder. Their edges are
-/// those of the files in them.
+/// Returns the graphs of neighbouring modules, one for each folder. Their edges come from the files
+/// in them.
 fn levels(files: &Graph) -> Vec<Graph> {
     let mut levels = BTreeMap::<String, Graph>::new();
     for ((user, used), (line, path)) in files {
@@ -38,7 +37,7 @@ fn levels(files: &Graph) -> Vec<Graph> {
         let shared =
             user_parts.iter().zip(&used_parts).take_while(|(one, other)| one == other).count();
         if shared == user_parts.len() || shared == used_parts.len() {
-            continue; // one lies in the other
+            continue; // one is in the other
         }
         let at = |parts: &[&str]| parts[..=shared].join("/");
         let level = levels.entry(user_parts[..shared].join("/")).or_default();

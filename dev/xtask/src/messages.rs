@@ -5,7 +5,7 @@ use quote::ToTokens;
 use crate::source::Source;
 use crate::tokens::{self, Kind};
 
-/// One line for each literal of `source`, if it is shipped, that does.
+/// Returns one line for each literal of `source`, if it is shipped, that does.
 pub(crate) fn findings(source: &Source) -> Vec<String> {
     let path = &source.path;
     let shipped = path.starts_with("crates/") || path.starts_with("adapters/");

@@ -1,6 +1,6 @@
-//! `sealstone wire up --associations` with files that somebody wrote: keys that must not seal are
-//! refused before a packet leaves. Not here: what strongSwan (`wire_strongswan`) or the kernel
-//! (`wire_kernel`) agreed on, all forms of a text (`adapters/wire/tests/manual_keying.rs`).
+//! `sealstone wire up --associations` with files from elsewhere: keys that must not seal are
+//! refused before a packet leaves. Not here: keys from strongSwan (`wire_strongswan`) or the kernel
+//! (`wire_kernel`), all forms of a text (`adapters/wire/tests/manual_keying.rs`).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -97,7 +97,7 @@ fn associations_of_iproute2_carry_packets_for_one_tunnel_alone() {
         let second = up(&ends, 0, ["three", file, "one"], &elsewhere);
         refused(&second, &["another tunnel uses the same association: ", "end it first"]);
     }
-    // where both ends are on one machine, and share what is known of keys
+    // where both ends are on one machine, and share the records of keys
     let other_end = up(
         &ends,
         1,
@@ -210,8 +210,8 @@ fn one_key_is_for_one_direction_and_one_peer() {
         &["line 1 and line 12", "the same index and the same keys", "sent back to it"],
     );
 
-    // another salt makes other nonces; CBC draws its initialisation vectors, and says what one key
-    // costs
+    // another salt makes other nonces; CBC draws its initialisation vectors, and reports the cost
+    // of a single key
     let cases = [
         (pair([&first, &gcm(OTHER_SALT)]), true),
         (pair([CBC, CBC]), true),

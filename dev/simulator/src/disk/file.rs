@@ -1,4 +1,4 @@
-//! One file: as programs see it, as it is on stable storage, and what a power cut makes of it.
+//! One file: as programs see it, its state on stable storage, and its state after a power cut.
 
 use crate::random::Random;
 
@@ -24,12 +24,12 @@ pub enum Loss {
     FirstUnit,
 }
 
-/// State of the end of a file, compared with what was written.
+/// State of the end of a file, compared with its writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
     /// It ends with a piece that was appended as a whole.
     Clean,
-    /// Nothing but zeros follows such a piece.
+    /// Only zeros follow the piece.
     Zeros,
     /// A part of a piece follows, just as it was written, and then nothing.
     Short,
@@ -49,7 +49,7 @@ pub(super) enum Change {
 pub(super) struct File {
     /// As programs see it.
     pub(super) now: Vec<u8>,
-    /// As it is on stable storage.
+    /// The content on stable storage.
     pub(super) stable: Vec<u8>,
     /// From `stable` to `now`.
     pub(super) changes: Vec<Change>,
