@@ -19,7 +19,8 @@ pub enum Failure {
     Download(usize),
 }
 
-/// Returns `device`, which fails as `failure` says. Everything else is done by the real device.
+/// Returns `device`, which fails according to `failure`. Everything else is done by the real
+/// device.
 #[must_use]
 pub fn failing(device: &Device, failure: Failure) -> Device {
     let counts = Arc::new(Counts::default());

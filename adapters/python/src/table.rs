@@ -1,4 +1,4 @@
-//! A table with its key: what seals and opens its columns.
+//! A table with its key, which seals and opens its columns.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -80,7 +80,7 @@ impl Lab {
     /// serve.
     ///
     /// # Errors
-    /// A server that does not start; what existed before remains.
+    /// A server that does not start; existing servers remain.
     pub fn start(&mut self, server: &'static Server, settings: &Settings) -> Result<(), LabError> {
         let running = (server.start)(&self.dir, settings)?;
         self.adopt(server, running);

@@ -27,7 +27,7 @@ pub fn is_installed(program: &Program, name: &str) -> bool {
 /// the test.
 ///
 /// # Panics
-/// Where none can be made.
+/// If none can be made.
 #[must_use]
 pub fn reachable() -> TempDir {
     let dir = tempfile::tempdir().expect("a directory");
@@ -45,7 +45,7 @@ impl SmallDisk {
     /// - `options`: of `tmpfs`, such as `size=4m,mode=0777`
     ///
     /// # Errors
-    /// Why this user cannot.
+    /// The reason why this user cannot.
     pub fn mount(dir: &Path, options: &str) -> Result<Self, String> {
         fs::create_dir(dir).map_err(|error| error.to_string())?;
         let made =
@@ -75,7 +75,7 @@ impl Drop for SmallDisk {
 /// came back, and the address that the listener saw.
 ///
 /// # Panics
-/// When the connection fails.
+/// If the connection fails.
 pub fn echo(
     listener: &TcpListener,
     connect: impl FnOnce() -> TcpStream,

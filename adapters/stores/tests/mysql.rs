@@ -166,7 +166,7 @@ fn every_workload_runs_on_mariadb_and_finds_its_data_again() {
     });
 }
 
-/// As YCSB's JDBC binding lays it out, and in the obvious columns where it has no say.
+/// In the layout of YCSB's JDBC binding, and in the obvious columns for other tables.
 #[test]
 fn records_lie_in_columns_of_mariadb() {
     let Some((_dir, server)) =

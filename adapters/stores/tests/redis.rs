@@ -65,7 +65,7 @@ fn options(tables: &[Arc<Table>]) -> StoreOptions {
     StoreOptions { cache_bytes: 0, tables: tables.to_vec(), sync_writes: false }
 }
 
-/// Returns the server itself, asked directly.
+/// Returns a direct connection to the server.
 fn direct(server: &redis::Redis) -> Connection {
     Client::open(server.uri()).unwrap().get_connection().unwrap()
 }
@@ -600,7 +600,7 @@ fn a_node_that_is_announced_elsewhere_is_named_as_it_is_announced() {
     }
     let uri = servers.uri();
     let begin = Instant::now();
-    // until the nodes have told each other
+    // until the nodes have notified each other
     let error = loop {
         match connect(&uri).holds_keys() {
             Err(error) => break error.to_string(),

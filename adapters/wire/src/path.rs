@@ -15,10 +15,10 @@
 //! go through a channel.
 //!
 //! Packets that would be too long for the link once sealed are not fragmented: the device gets an
-//! MTU that prevents them ([`inner_mtu`]), and the host's own stack cuts TCP to it and tells others
-//! (ICMP "fragmentation needed", "packet too big"). Where the link turns out to carry less, by its
-//! device or by a router, the path sets a smaller one until it carries more again. IPv6 needs 1,280
-//! bytes (RFC 8200, section 5): a device with less has none.
+//! MTU that prevents them ([`inner_mtu`]), and the host's own stack cuts TCP to it and notifies
+//! others (ICMP "fragmentation needed", "packet too big"). Where the link turns out to carry less,
+//! by its device or by a router, the path sets a smaller one until it carries more again. IPv6
+//! needs 1,280 bytes (RFC 8200, section 5): a device with less has none.
 //!
 //! [`Associations`] come from the handshakes of a tunnel or by manual keying ([`charon`],
 //! [`xfrm`]), with a record of how far their keys have gone ([`KeyUse`]). A [`Carrier`] carries

@@ -8,8 +8,9 @@
 //! the tag.
 //!
 //! The order of writes decides which crashes can be distinguished from attacks. The account is on
-//! the disk before a journal file gets its name or is removed, and is written after each sync.
-//! Whether a sync waits for that is a setting, since a second flush takes as long as the first.
+//! the disk before a journal file gets its name or is removed, and is written after each sync. A
+//! setting determines whether a sync waits for that, since a second flush takes as long as the
+//! first.
 //!
 //! Not here: the bytes of a record (`record`), reading a file (`walk`), the account (`account`),
 //! files in general (`files`).

@@ -10,8 +10,8 @@ use crate::facts::Cipher;
 use crate::mode::SetKey;
 use crate::mode::gcm::Gcm;
 
-/// A key in GCM (SP 800-38D) for messages whose nonce is known before they are. One object serves
-/// many threads at once; its key is zeroed on drop.
+/// A key in GCM (SP 800-38D) for messages whose nonce is known in advance. One object serves many
+/// threads at once; its key is zeroed on drop.
 ///
 /// Its messages are the same as those of [`crate::aead::aead`]: each opens what the other sealed.
 /// The caller owns nonce uniqueness, as there; a key stream that was made and not used uses up no

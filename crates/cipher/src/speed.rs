@@ -1,6 +1,6 @@
-//! Speed of a cipher on this machine, with one thread and data in cache. For `sealstone ciphers
-//! --speed` and anyone who has to choose a cipher. Not here: what encryption costs a whole store,
-//! which is measured on the store.
+//! Speed of a cipher on this machine, with one thread and data in cache. For `sealstone
+//! ciphers --speed` and anyone who has to choose a cipher. Not here: the cost of encryption for a
+//! whole store, which is measured on the store.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The conformance suite: what every implementation of a cipher must pass, fast or slow, built in
+//! The conformance suite, which every implementation of a cipher must pass, fast or slow, built in
 //! or from a plug-in.
 //!
 //! It takes a way to set a key and checks published vectors, lengths on every boundary, counters

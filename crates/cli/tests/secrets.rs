@@ -155,7 +155,7 @@ fn run(dir: &Path, words: &[String]) -> String {
     out.join().unwrap() + &err.join().unwrap()
 }
 
-/// Returns all files below `dir`, and what is in them.
+/// Returns all files below `dir`, and their contents.
 fn written(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
     for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {

@@ -306,7 +306,7 @@ impl Format {
     /// stays in the clear.
     ///
     /// # Errors
-    /// Why it does not fit.
+    /// The reason why it does not fit.
     pub fn check(&self, value: &str) -> Result<f64, Misfit> {
         let mut taken = Taken::default();
         let word = self.take(value, &mut taken)?;

@@ -23,7 +23,7 @@ impl Keyed {
         Ok(Self { source, key, secret })
     }
 
-    /// Returns the version `key`, to open what was sealed under it.
+    /// Returns the version `key`, to open data sealed under it.
     ///
     /// # Errors
     /// As [`KeySource::get`].

@@ -671,7 +671,7 @@ mod tests {
             ("orders", Some("orders.key")),
             ("costumers.key", Some("customers.key")),
             ("old.key", Some("old.key.2026-01-01")),
-            // like nothing, too short to tell, like a file that is no key file
+            // like nothing, too short, like a file that is no key file
             ("missing.key", None),
             ("a.key", None),
             ("shop.key", None),

@@ -66,7 +66,7 @@ fn a_long_lived_reader_sees_what_others_do() {
     let other = KeyFile::open(&path).unwrap();
     assert_eq!(reader.current().unwrap().0, orders(1));
     other.rotate().unwrap();
-    // a version that it does not know yet: a file sealed by the other process
+    // a version that it has not read yet: a file sealed by the other process
     let third = other.rotate().unwrap();
     assert_eq!(reader.get(&third).unwrap().as_bytes(), other.get(&third).unwrap().as_bytes());
     assert_eq!(reader.current().unwrap().0, third);

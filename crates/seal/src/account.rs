@@ -104,7 +104,7 @@ pub struct Account {
     pub other_blocks: u64,
     /// Files that could not be looked at.
     pub unread_files: u64,
-    /// Data that is stored elsewhere, also in the clear: what it is, and the remedy.
+    /// Data that is stored elsewhere, also in the clear: its kind, and the remedy.
     pub elsewhere: Vec<(&'static str, &'static str)>,
 }
 

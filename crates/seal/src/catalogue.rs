@@ -462,8 +462,8 @@ impl Slot {
         self.keyed.seal(nonce, &self.file_id, &mut []).map_err(SealError::Cipher)
     }
 
-    /// Returns the most that either record says about this file; a torn or older one counts for
-    /// nothing.
+    /// Returns the larger length that either record has for this file; a torn or older record does
+    /// not count.
     fn read(&self, stored: &[u8]) -> Result<u64, SealError> {
         let mut most = 0;
         for second in [false, true] {

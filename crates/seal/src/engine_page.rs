@@ -2,7 +2,7 @@
 //! Each block is self-contained: it names its cipher, key and salt, and is sealed under its
 //! writer's own subkey. Byte by byte in `docs/formats.md`.
 //!
-//! Where the engine puts its own header in the clear before a block, the block is bound to it: a
+//! If the engine puts its own header in the clear before a block, the block is bound to it: a
 //! [`Place`].
 //!
 //! Not here: the engine (`adapters/wiredtiger`), and formats bound to a place in a file: `paged`,

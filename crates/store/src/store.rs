@@ -145,7 +145,7 @@ pub trait Transactional {
     /// with another transaction rolls back and runs `body` again.
     ///
     /// # Errors
-    /// What `body` returned, or why the commit failed; the store is then as before.
+    /// The error of `body`, or the reason why the commit failed; the store is then unchanged.
     fn transaction(
         &self,
         body: &mut dyn FnMut(&mut dyn Transaction) -> Result<(), StoreError>,

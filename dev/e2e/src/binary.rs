@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Returns the path of the `sealstone` under test.
 ///
 /// # Panics
-/// When it can be neither found nor built; the reason is in the message.
+/// If it can be neither found nor built; the reason is in the message.
 pub fn sealstone() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| match std::env::var_os("SEALSTONE_BIN") {

@@ -48,7 +48,7 @@ fn registration(name: &str, information: Vec<Information>) -> Register<'static> 
 /// Marks come and go, in each of `versions`.
 ///
 /// # Panics
-/// Where the server's answers are not what they must be.
+/// If an answer of the server is wrong.
 pub fn marks(place: &Place, versions: &[&str]) {
     let keyring = place.keyring();
     let mut connection = keyring.client().connection("look at the anchor");
@@ -98,7 +98,7 @@ pub fn marks(place: &Place, versions: &[&str]) {
 /// Objects that keep no mark, or more than one, and two objects of one name.
 ///
 /// # Panics
-/// Where something is not as it must be.
+/// If a requirement is not met.
 pub fn other_objects(place: &Place) {
     // PyKMIP takes several texts at registration only with their indices, which KMIP 2.x does not
     // have
@@ -154,7 +154,7 @@ pub fn other_objects(place: &Place) {
 /// version has the means.
 ///
 /// # Panics
-/// Where something is not as it must be.
+/// If a requirement is not met.
 pub fn two_writers(place: &Place, versions: &[&str]) {
     for version in versions {
         let more = format!("&version={version}");
@@ -217,7 +217,7 @@ fn open_store(dir: &Path, anchor: KmipAnchor) -> Result<Db, Error> {
 /// A server that is down, dies, or whose answers are lost.
 ///
 /// # Panics
-/// Where something is not as it must be.
+/// If a requirement is not met.
 pub fn anchor_faults(mut place: Place) {
     lost_answers(&place);
 
@@ -282,7 +282,7 @@ fn lost_answers(place: &Place) {
 /// one each time.
 ///
 /// # Panics
-/// Where a write fails.
+/// If a write fails.
 #[must_use]
 pub fn write_us(place: &Place, version: &str, writes: u64) -> [f64; 2] {
     let more = format!("&version={version}");

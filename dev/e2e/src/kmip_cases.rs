@@ -85,7 +85,7 @@ pub(crate) fn clear(error: &dyn std::fmt::Display, wanted: &str) {
 /// Each operation, in each of `versions`.
 ///
 /// # Panics
-/// Where the server's answers are not what they must be.
+/// If an answer of the server is wrong.
 pub fn operations(place: &Place, versions: &[&str]) {
     for version in versions {
         let keyring = Keyring::open(&place.url("", &format!("&version={version}"))).unwrap();
@@ -122,7 +122,7 @@ pub fn operations(place: &Place, versions: &[&str]) {
             key_attributes(&format!("aria-{version}"), Some(CryptographicAlgorithm::ARIA), 256);
         let aria = connection.call(&Register { attributes, material: &bytes });
         match (place.kind, aria) {
-            // it knows the algorithms of KMIP 1.4 alone, by number too
+            // it supports only the algorithms of KMIP 1.4, by number too
             (_, Ok(aria)) => {
                 assert_eq!(
                     connection.call(&Get { id: aria.clone() }).unwrap().bytes[..],
@@ -167,7 +167,7 @@ pub fn operations(place: &Place, versions: &[&str]) {
 /// Keys by name: make, rotate, list, import, export; and a source over them.
 ///
 /// # Panics
-/// Where something is not as it must be.
+/// If a requirement is not met.
 pub fn names_and_versions(place: &Place) {
     let keyring = place.keyring();
     let first = keyring.create("orders", "aes-256").unwrap();
@@ -297,7 +297,7 @@ pub fn names_and_versions(place: &Place) {
 /// Checks what a key in each state may be used for.
 ///
 /// # Panics
-/// Where something is not as it must be.
+/// If a requirement is not met.
 pub fn states(place: &Place) {
     let keyring = place.keyring();
     let missing = place.source("nobody").unwrap_err();
@@ -359,10 +359,10 @@ pub fn states(place: &Place) {
     clear(&place.source("twin").unwrap_err(), "is not one key");
 }
 
-/// A certificate that the server does not know, an unknown server, and unsuitable files.
+/// A certificate unknown to the server, an unknown server, and unsuitable files.
 ///
 /// # Panics
-/// Where something is not as it must be.
+/// If a requirement is not met.
 pub fn certificates(place: &Place) {
     let port = place.server.port;
     let open = |client: &str, ca: &str| {
@@ -413,7 +413,7 @@ pub fn certificates(place: &Place) {
 /// A server that is down, dies, is slow, or has a second one.
 ///
 /// # Panics
-/// Where something is not as it must be.
+/// If a requirement is not met.
 pub fn faults(mut place: Place) {
     let made = place.keyring().create("orders", "aes-256").unwrap();
     let port = place.server.port;

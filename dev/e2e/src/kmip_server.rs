@@ -352,7 +352,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, delay_ms: &AtomicU64, allowed_by
     let _ = from.shutdown(Shutdown::Both);
 }
 
-/// A TLS server that answers every request with the same bytes, whatever was asked.
+/// A TLS server that answers every request with the same bytes, whatever the request.
 pub struct Junk {
     /// Port on 127.0.0.1.
     pub port: u16,

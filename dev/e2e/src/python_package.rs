@@ -34,7 +34,7 @@ pub fn python(test: &str) -> Option<PathBuf> {
 /// Returns a directory with the package as it is installed.
 ///
 /// # Panics
-/// When it cannot be laid out.
+/// If it cannot be laid out.
 #[must_use]
 pub fn installed() -> TempDir {
     let dir = tempfile::tempdir().expect("a directory");

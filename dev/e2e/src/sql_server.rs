@@ -65,7 +65,7 @@ impl SqlServer {
     /// Starts one in `dir`.
     ///
     /// # Panics
-    /// When it does not start.
+    /// If it does not start.
     #[must_use]
     pub fn start(kind: SqlKind, dir: &Path) -> Self {
         match kind {
@@ -109,7 +109,7 @@ impl SqlServer {
     /// Kills it, as a power cut would.
     ///
     /// # Panics
-    /// When that fails.
+    /// If that fails.
     pub fn kill(&mut self) {
         match self {
             Self::MariaDb(server) => server.kill(),
@@ -121,7 +121,7 @@ impl SqlServer {
     /// Starts it again.
     ///
     /// # Panics
-    /// When it does not start.
+    /// If it does not start.
     pub fn start_again(&mut self) {
         match self {
             Self::MariaDb(server) => server.start_again(),
@@ -213,7 +213,7 @@ impl SqlSession {
     /// and lines with `ERROR` for refused statements.
     ///
     /// # Panics
-    /// When the program has ended.
+    /// If the program has ended.
     pub fn ask(&mut self, text: &str) -> Vec<Vec<String>> {
         writeln!(self.say, "{text};\nSELECT '{END}';")
             .and_then(|()| self.say.flush())
@@ -234,7 +234,7 @@ impl SqlSession {
     /// Runs statements likewise that must not be refused.
     ///
     /// # Panics
-    /// When something is.
+    /// If a statement is refused.
     pub fn done(&mut self, text: &str) -> Vec<Vec<String>> {
         let rows = self.ask(text);
         assert!(!rows.iter().flatten().any(|value| value.contains("ERROR")), "{text}\n{rows:?}");

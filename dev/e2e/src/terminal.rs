@@ -34,7 +34,7 @@ pub fn maker() -> Option<&'static Path> {
 /// with a colon and a blank.
 ///
 /// # Panics
-/// When it cannot be started, or takes longer than five minutes.
+/// If it cannot be started, or takes longer than five minutes.
 pub fn on_terminal(
     maker: &Path,
     dir: &Path,

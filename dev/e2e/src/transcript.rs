@@ -65,7 +65,7 @@ pub fn plain(program: &Path, dir: &Path, arguments: &[&str]) -> Command {
 /// Runs `command` to its end.
 ///
 /// # Panics
-/// When it cannot be started, or takes longer than five minutes.
+/// If it cannot be started, or takes longer than five minutes.
 pub fn run(command: &mut Command) -> Transcript {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let begin = Instant::now();
@@ -90,7 +90,7 @@ pub fn run(command: &mut Command) -> Transcript {
 /// exits.
 ///
 /// # Panics
-/// When it takes longer than five minutes; it is killed in that case.
+/// If it takes longer than five minutes; it is killed in that case.
 pub fn finish(mut child: Child) -> Transcript {
     let stdout = child.stdout.take().map(|pipe| thread::spawn(move || text(pipe)));
     let stderr = child.stderr.take().map(|pipe| thread::spawn(move || text(pipe)));
@@ -116,7 +116,7 @@ pub fn finish(mut child: Child) -> Transcript {
 /// that writes little to it before.
 ///
 /// # Panics
-/// Where the line does not come, and as [`finish`] does.
+/// If the line does not come, and as [`finish`] does.
 pub fn finish_after(mut child: Child, said: &str, act: impl FnOnce(u32)) -> Transcript {
     let mut stderr = BufReader::new(child.stderr.take().expect("stderr is a pipe"));
     let (sender, came) = mpsc::channel();

@@ -29,10 +29,11 @@ const PATIENCE: Duration = Duration::from_secs(700);
 /// starting this program again there for the test called `name` alone. Prints that it is skipped
 /// where that kernel is missing, too.
 ///
-/// - `modules`: what the kernel has to load for it; it finds ciphers and the like automatically
+/// - `modules`: modules that the kernel must load for it; it finds ciphers and the like
+///   automatically
 ///
 /// # Panics
-/// When the test fails there, with its output.
+/// If the test fails there, with its output.
 pub fn run_where_possible(
     name: &str,
     modules: &[&str],

@@ -107,7 +107,7 @@ fn a_passphrase_is_changed_and_what_remains_is_said() {
     assert_eq!(changed["holders"][0]["memory_kib"], 65536);
     fails(dir, &["rotate", "a.key", "--passphrase-file", "old"], wrong);
     keys(dir, &["rotate", "a.key", "--passphrase-file", "new"]).done();
-    // as was said
+    // as reported
     keys(dir, &["check", "copy.key", "--passphrase-file", "old"]).done();
 
     // the variable names the old one, never the new one
@@ -162,7 +162,7 @@ fn holders_come_and_go() {
         (&"alice".into(), &"bob".into())
     );
 
-    // whoever it is
+    // for every holder
     keys(dir, &["rotate", "a.key", "--passphrase-file", "bobs"]).done();
     keys(dir, &["check", "a.key", "--passphrase-file", "old"]).done();
     keys(dir, &["check", "a.key", "--passphrase-file", "bobs", "--holder", "bob"]).done();

@@ -51,7 +51,7 @@ fn a_key_server_runs_alone_and_is_listed() {
     );
     let address = server["members"][0]["address"].clone();
 
-    // as the help says
+    // as in the help
     let spec = "kmip:kms/lab.kms/key.toml";
     run(&mut sealstone(dir, &["keys", "new", spec, "--cipher", "aria-256"])).done();
     let keys = run(&mut sealstone(dir, &["keys", "show", spec])).done();

@@ -114,8 +114,8 @@ fn sets_of_several_sizes_are_measured_and_removed() {
                 samples.iter().map(|sample| sample[field].as_f64().unwrap()).sum::<f64>()
             };
             assert!(sum("operations") > 0.0 && cell["disk_bytes"].as_u64().unwrap() > 0, "{cell}");
-            // the servers' work counts: this process alone knows its CPU time to the microsecond,
-            // they to 10 ms
+            // the servers' work counts: only this process reports CPU time to the microsecond,
+            // servers to 10 ms
             assert!(sum("cpu_user_s") + sum("cpu_system_s") > 0.0);
         }
     }

@@ -466,7 +466,7 @@ fn a_version_that_seals_what_links_lead_to_is_not_retired() {
     }
     std::os::unix::fs::symlink("server/data", at("linked")).unwrap();
     refused("linked", &["still under it in linked"]);
-    // where it is not known
+    // where it is unknown
     let shell = at("unknown");
     fs::create_dir(&shell).unwrap();
     fs::write(shell.join("WiredTiger"), "WiredTiger").unwrap();

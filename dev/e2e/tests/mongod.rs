@@ -439,7 +439,7 @@ fn what_was_created_in_the_clear_is_named() {
     "name": "by_name" }] });
     server.checkpoint();
     server.stop();
-    // mongod removes the file of what was dropped when it starts again at the latest
+    // mongod removes the file of a dropped collection at its next start at the latest
     let server = place.sealed("aria-256");
     assert_eq!(server.count("sealed"), 1000);
     server.stop();

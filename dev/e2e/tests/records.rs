@@ -352,7 +352,7 @@ fn a_newer_rocksdb_is_named() {
         return;
     }
     let have = library::version();
-    // a table in a format that this version does not know, and settings that a newer one wrote
+    // a table in a format unknown to this version, and settings of a newer version
     let (dir, key) = scene();
     store_with(dir.path(), &key, "f");
     fs::remove_dir_all(dir.path().join("db")).expect("ours");
@@ -387,7 +387,7 @@ fn a_newer_rocksdb_is_named() {
     assert!(reseal.stderr.starts_with(&words), "{}", reseal.stderr);
     works_without_parts(dir.path(), &key);
 
-    // a record in the MANIFEST that this version does not know
+    // a record in the MANIFEST unknown to this version
     let (dir, key) = scene();
     store_with(dir.path(), &key, "");
     fs::remove_dir_all(dir.path().join("db")).expect("ours");

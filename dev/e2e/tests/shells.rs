@@ -27,7 +27,7 @@ fn has(program: &str) -> bool {
     found
 }
 
-/// Types `keys` into an interactive `shell` on a terminal of its own; returns what was on that
+/// Types `keys` into an interactive `shell` on a separate terminal; returns the content of that
 /// terminal.
 fn on_a_terminal(dir: &Path, shell: &str, keys: &str) -> Transcript {
     let path = format!(

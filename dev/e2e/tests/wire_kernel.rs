@@ -142,7 +142,7 @@ fn compare_measures_the_kernel_beside_our_path() {
     });
 }
 
-/// The kernel at end 0 of a link, which takes ESP out of UDP and sends what is for the other end's
+/// The kernel at end 0 of a link, which takes ESP out of UDP and sends packets for the other end's
 /// inner addresses through associations that `Both` gives it; end 1 is for our path. One for all
 /// suites: each start of a program is slow within a user-mode kernel.
 struct Ends {

@@ -130,7 +130,7 @@ impl Crate {
                     },
                     // a variant, or an associated item
                     Target::Type(_) => next.push(end),
-                    // not what is meant: it has nothing below it
+                    // not the meant module: it has nothing below it
                     Target::Value(_) => {}
                 }
             }

@@ -85,7 +85,7 @@ fn graphs(sources: &[Source]) -> Vec<module_graph::Graph> {
 
 /// Returns the workspace's folder.
 pub(crate) fn root() -> PathBuf {
-    // as cargo says now: a cached build may come from another place
+    // as cargo reports now: a cached build may come from another place
     let own =
         std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     Path::new(&own).ancestors().nth(2).expect("dev/xtask lies two folders down").to_path_buf()

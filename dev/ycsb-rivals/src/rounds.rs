@@ -1,5 +1,5 @@
-//! Turns of both clients on one server. Each turn is a process of its own, so that its CPU time is
-//! that of the client alone. Not here: what follows from the figures (`table`).
+//! Turns of both clients on one server. Each turn is a separate process, so that its CPU time is
+//! the client's alone. Not here: the evaluation of figures (`table`).
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};

@@ -48,7 +48,7 @@ impl Finding {
         Self { workload: workload.to_owned(), rate, free: Vec::new(), at_rate: Vec::new() }
     }
 
-    /// Operations whose latency both know.
+    /// Operations whose latency both report.
     fn operations(&self) -> Vec<&str> {
         let Some([ours, theirs]) = self.at_rate.first() else { return Vec::new() };
         ours.p50_us

@@ -31,7 +31,7 @@ impl ForeignEnv {
     /// If `make` returns null.
     ///
     /// # Safety
-    /// What `make` returns is null, or lives until `sealstone_env_free`, which nobody else calls
+    /// The result of `make` is null, or lives until `sealstone_env_free`, which nobody else calls
     /// with it. It copies the operations, and takes the seal over for them alone.
     pub unsafe fn new(
         sealing: Option<Sealing>,

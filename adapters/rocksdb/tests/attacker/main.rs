@@ -8,8 +8,8 @@
 //! - stale: it opens, and holds something that was overwritten or deleted
 //! - lost: it opens, and lacks something that was written and synced
 //!
-//! The last two must not happen. What remains possible, putting back an older copy of every file at
-//! once, takes more than two files and is for an anchor to detect; see SECURITY.md. Not here: names
+//! The last two must not happen. The remaining attack, restoring an older copy of every file at
+//! once, takes more than two files and only an anchor detects it; see SECURITY.md. Not here: names
 //! that are not files (`names`).
 
 mod logs;

@@ -129,7 +129,7 @@ pub(super) struct Route {
 
 impl Route {
     /// Parses the address `uri`, however wrong it is: all before its last `@` counts as user and
-    /// password, and what is behind a question mark may be secret, too.
+    /// password, and the part behind a question mark may be secret, too.
     pub(super) fn of(uri: &str) -> Self {
         let address = ShownAddress::of(uri);
         let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);

@@ -153,7 +153,7 @@ impl Guard {
         )
     }
 
-    /// Describes in words what is missing from the guard now.
+    /// Describes the parts now missing from the guard.
     ///
     /// # Errors
     /// [`WireError::Command`].

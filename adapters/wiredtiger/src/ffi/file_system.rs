@@ -56,7 +56,7 @@ type List = unsafe extern "C" fn(
     *mut u32,
 ) -> c_int;
 
-/// `WT_FILE_SYSTEM`, followed by what is ours.
+/// `WT_FILE_SYSTEM`, followed by our fields.
 #[repr(C)]
 pub(super) struct FileSystem {
     list: List,
@@ -85,7 +85,7 @@ pub(super) struct FileSystem {
 type Position = unsafe extern "C" fn(*mut Handle, *mut Session, i64) -> c_int;
 type Plain = unsafe extern "C" fn(*mut Handle, *mut Session) -> c_int;
 
-/// `WT_FILE_HANDLE`, followed by what is ours. WiredTiger does without the functions that are null.
+/// `WT_FILE_HANDLE`, followed by our fields. WiredTiger does without the functions that are null.
 #[repr(C)]
 struct Handle {
     file_system: *mut FileSystem,

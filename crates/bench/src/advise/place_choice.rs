@@ -1,7 +1,7 @@
-//! Choice of places that cover what was requested with `protect-from`, and the report about it: the
-//! gaps of a variant, the layers to add, and changes that would alter the advice. Costs come in as
-//! ratios and are judged like all others; the costs of two places are never added up. Not here: the
-//! table of places (`places`), the choice of a variant (`recommend`).
+//! Choice of places that cover the threats in `protect-from`, and the report about it: the gaps of
+//! a variant, the layers to add, and changes that would alter the advice. Costs come in as ratios
+//! and are judged like all others; the costs of two places are never added up. Not here: the table
+//! of places (`places`), the choice of a variant (`recommend`).
 
 use sealstone_store::Layer;
 
@@ -108,7 +108,7 @@ pub(crate) fn breadth(question: Question<'_>, variant: &Variant) -> (usize, usiz
     (open.count(), layers.len())
 }
 
-/// Returns what decided for `best` rather than `other`, if their figures do not tell them apart.
+/// Returns the reason for `best` rather than `other`, if their figures do not separate them.
 pub(crate) fn decided(
     question: Question<'_>,
     best: (Algorithm, &Variant),

@@ -29,7 +29,7 @@ impl<'a> Group<'a> {
 
     /// Bytes of column names and lengths that a store without a schema keeps with the records of
     /// this data set: in a table of many short columns they outweigh the values. 0 for several
-    /// tables, whose share of the rows is not known.
+    /// tables, whose share of the rows is unknown.
     pub(super) fn name_bytes(&self) -> u64 {
         let [table] = self.first().tables() else { return 0 };
         let record_bytes: usize = table.fields.iter().map(|field| field.name.len() + 8).sum();

@@ -86,7 +86,7 @@ fn union(runs: &[Results]) -> Vec<Variant> {
     all
 }
 
-/// Describes in words what is missing from `comparison`: `3 members (workloads a, c): the run ended
+/// Describes the parts missing from `comparison`: `3 members (workloads a, c): the run ended
 /// before`.
 #[must_use]
 pub fn missing_words(comparison: &Comparison) -> Vec<String> {
@@ -106,7 +106,7 @@ pub fn missing_words(comparison: &Comparison) -> Vec<String> {
     comparison.missing.iter().map(words).collect()
 }
 
-/// Draws every conclusion of `comparison` anew from its samples: results of an earlier version get
+/// Draws every conclusion of `comparison` again from its samples: results of an earlier version get
 /// the words of this version.
 pub fn judge_again(comparison: &mut Comparison) {
     let Comparison { plan, variants, groups, .. } = comparison;

@@ -13,7 +13,7 @@ use crate::workload::Unit;
 
 /// Sets what the searches of every cell found.
 ///
-/// - `limit_us`: what the 99th percentile must not exceed, in microseconds
+/// - `limit_us`: limit of the 99th percentile, in microseconds
 pub(crate) fn judge_searches(cells: &mut [Cell], limit_us: f64) {
     for cell in cells {
         let held_per_s =

@@ -283,7 +283,7 @@ fn a_store_that_does_not_encrypt_is_what_the_others_stand_against() {
     assert!(screen.contains("aes-256 to none"), "{screen}");
     let options = Options { against: comparison.against.clone(), ..Options::default() };
     assert!(report::html_with(&runs, &options).unwrap().contains("redis, none"));
-    // another store has other settings; readers must be told of the same store with other settings
+    // another store has other settings; readers must see that the same store has other settings
     assert_eq!(merge::differences(&runs), [] as [&str; 0]);
     let mut mixed = runs.clone();
     mixed[7].engine.version = "9.9.9".into();

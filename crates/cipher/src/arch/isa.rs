@@ -1,4 +1,4 @@
-//! The table of instruction sets: which ones this build knows, and which of them the CPU has.
+//! The table of instruction sets: the sets of this build, and their presence on the CPU.
 //!
 //! Not here: the instructions, and how a key is set with them (`set_up`).
 
@@ -67,7 +67,7 @@ impl Line {
     }
 }
 
-/// Returns all instruction sets by name, slowest first; the CPU is asked once.
+/// Returns all instruction sets by name, slowest first; the CPU is queried once.
 pub(crate) fn lines() -> &'static [Line] {
     static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
         [

@@ -24,7 +24,7 @@ pub(super) struct ByteSliced<L, C> {
     pub(super) cipher: C,
 }
 
-/// Returns the block numbers as the bytes of a set lie, such that [`to_memory`] gives blocks in
+/// Returns the block numbers in the order of a set's bytes, such that [`to_memory`] gives blocks in
 /// order.
 const fn block_numbers(groups: usize) -> [u8; 64] {
     let mut numbers = [0; 64];

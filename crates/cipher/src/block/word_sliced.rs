@@ -30,7 +30,7 @@ pub(super) struct WordSliced<L, C> {
     pub(super) cipher: C,
 }
 
-/// Returns the block numbers as the words of a set lie: word j of group g is that of block j *
+/// Returns the block numbers in the order of a set's words: word j of group g is that of block j *
 /// groups + g.
 const fn block_numbers(groups: usize) -> [u8; 64] {
     let mut numbers = [0; 64];

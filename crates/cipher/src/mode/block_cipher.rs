@@ -12,7 +12,7 @@ use crate::backend::Backend;
 use crate::error::Error;
 use crate::memory::Protected;
 
-/// Sets a key on a backend. It is as long as the table of ciphers says, or the result is
+/// Sets a key on a backend. Its length must be the one in the table of ciphers, or the result is
 /// `Error::KeyLength`.
 pub(crate) type SetOn<T> = fn(&[u8], Backend) -> Result<Protected<T>, Error>;
 

@@ -19,10 +19,10 @@
 //! beyond. With limbs the time grows with the square of the length, so lengths end at 4,096
 //! numerals.
 //!
-//! Not here: the choice of a cipher ([`crate::ff1`]), errors (`ff1/error.rs`), which domains are
-//! allowed (`ff1/domain.rs`), what follows from radix and length (`ff1_value/shape.rs`, for code
+//! Not here: the choice of a cipher ([`crate::ff1`]), errors (`ff1/error.rs`), allowed domains
+//! (`ff1/domain.rs`), values derived from radix and length (`ff1_value/shape.rs`, for code
 //! elsewhere `ff1/outline.rs`), the round function (`ff1/round.rs`), the rounds on numbers that are
-//! words (`ff1_value/one_value.rs`, `ff1/narrow.rs`) and on longer ones (`ff1/wide.rs`).
+//! words (`ff1_value/one_value.rs`, `ff1/narrow.rs`) and on longer numbers (`ff1/wide.rs`).
 
 mod columns;
 mod domain;

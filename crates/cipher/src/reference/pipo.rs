@@ -27,7 +27,7 @@ pub(crate) fn keyed(key: &[u8]) -> EncryptBlock {
     })
 }
 
-/// Applies the S-box on each column: bit i of its input and output lies in byte i.
+/// Applies the S-box on each column: bit i of its input and output is in byte i.
 fn substituted(state: u64) -> u64 {
     let bit = |word: u64, row: usize, column: usize| word >> (8 * row + column) & 1;
     let mut output = 0;

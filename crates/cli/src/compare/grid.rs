@@ -58,7 +58,7 @@ impl<'a> Grid<'a> {
     /// left out, with a word, as long as there are others.
     ///
     /// # Errors
-    /// Why the first point cannot be had, if none can.
+    /// The reason why the first point is unavailable, if none is available.
     pub(crate) fn planned(
         plan: &'a Plan,
         points: Vec<StudyPoint>,

@@ -109,8 +109,8 @@ impl Inbound {
     /// that was sealed; `None` if the other end sent one to be thrown away.
     ///
     /// # Errors
-    /// Why it is refused; it is counted, has no other effect, and `packet` holds nothing in the
-    /// clear.
+    /// The reason why it is refused; it is counted, has no other effect, and `packet` holds nothing
+    /// in the clear.
     pub fn open(&mut self, packet: &mut [u8]) -> Opened {
         let opened = self.opened(packet);
         self.count(packet, &opened);

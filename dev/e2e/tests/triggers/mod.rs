@@ -309,7 +309,7 @@ fn every_way_past_the_trigger_of_postgres_is_noticed() {
     );
 }
 
-/// A look at a sealed table, widths, and a table that was made anew.
+/// Checks a sealed table, widths, and a table that was made again.
 fn is_looked_at(kind: SqlKind, name: &str) {
     if !kind.is_available(name) {
         return;

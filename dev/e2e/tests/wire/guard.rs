@@ -36,9 +36,9 @@ fn tables(ends: &Ends, end: usize) -> String {
         .concat()
 }
 
-/// Both ends reach each other's networks over the bare link, where nobody minds: end 1 has hosts
-/// behind it, and end 0 routes to these and to the tunnel's address of end 1. Those of IPv4 have
-/// the metric of DHCP.
+/// Both ends reach each other's networks over the bare link, with nothing in the way: end 1 has
+/// hosts behind it, and end 0 routes to these and to the tunnel's address of end 1. The routes of
+/// IPv4 have the metric of DHCP.
 fn open_to_the_link(ends: &Ends) {
     for (host, bits) in HOSTS.into_iter().zip([32, 128]) {
         ip(ends, 1, &format!("address add {host}/{bits} dev lo"));

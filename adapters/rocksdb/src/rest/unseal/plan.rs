@@ -24,7 +24,7 @@ pub(super) struct Item {
     pub(super) path: PathBuf,
     pub(super) kind: Kind,
     /// Id under which it is sealed; zeros for a log that lost its header. A file of one id never
-    /// changes its content, apart from what is appended to logs and manifests.
+    /// changes its content, apart from appends to logs and manifests.
     pub(super) file_id: FileId,
     pub(super) stored_bytes: u64,
     /// Length of its content, where the MANIFEST has it.

@@ -1,12 +1,12 @@
 //! Slots for key material, by size, cut from protected pages and reused without a call to the
 //! system.
 //!
-//! All state that a fork could leave half changed (locks, lists, totals, and the number that tells
-//! processes apart) is in a page that is zeroed in a forked child. All zeros is the state of an
-//! unused arena. So a child waits for no lock that another thread of its parent held, hands out no
-//! slot of its parent (which the child's system would not keep locked), and can tell that it is a
-//! child. Each thread keeps a few free slots of each size for itself, so that setting a key takes
-//! no lock.
+//! All state that a fork could leave half changed (locks, lists, totals, and the number that
+//! distinguishes processes) is in a page that is zeroed in a forked child. All zeros is the state
+//! of an unused arena. So a child waits for no lock that another thread of its parent held, hands
+//! out no slot of its parent (which the child's system would not keep locked), and can tell that it
+//! is a child. Each thread keeps a few free slots of each size for itself, so that setting a key
+//! takes no lock.
 //!
 //! Not here: values in slots (`memory`), pages (`pages`).
 

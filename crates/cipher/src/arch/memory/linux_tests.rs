@@ -13,7 +13,7 @@ fn alone(name: &str, body: impl FnOnce()) {
     in_own_process(module_path!(), name, body);
 }
 
-/// Returns the bytes at `start`, whoever they belong to.
+/// Returns the bytes at `start`, whatever their owner.
 fn seen(start: *const u8, bytes: usize) -> Vec<u8> {
     // SAFETY: the callers look at slots of the arena, which are never unmapped and whose other
     // users are these tests.

@@ -71,7 +71,7 @@ impl ShaLanes for Sha {
     fn sha256_rounds(self, [abef, cdgh]: [__m128i; 2], message: __m128i) -> [__m128i; 2] {
         proven!({
             let halfway = _mm_sha256rnds2_epu32(cdgh, abef, message);
-            // two rounds on, what was A B E F is C D G H
+            // after two rounds A B E F becomes C D G H
             [
                 _mm_sha256rnds2_epu32(abef, halfway, _mm_shuffle_epi32::<0b00_00_11_10>(message)),
                 halfway,

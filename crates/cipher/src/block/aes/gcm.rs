@@ -308,7 +308,7 @@ fn encrypt_and_hash<L: AesLanes, const R: usize, const SLOTS: usize>(
     whiten(lanes, keys, &mut stream);
     let mut products = Products::zero(lanes);
     // Compilers would unroll this loop and put all products first; then nothing runs side by side.
-    // They cannot where they do not know its length.
+    // They cannot if its length is hidden from them.
     for i in 1..black_box(BATCH) {
         round(lanes, keys, i, &mut stream);
         let blocks = lanes.reverse_bytes(lanes.load(&hashed[i * L::BYTES..]));

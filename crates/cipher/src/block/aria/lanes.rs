@@ -215,7 +215,7 @@ pub(super) fn keystream_beside<L: ByteLanes, const R: usize>(
     transpose(lanes, encrypt_beside::<L, R>(lanes, keys, sliced_counters(lanes, counter), beside))
 }
 
-/// Counter blocks from `counter` on, sliced, in the order that [`transpose`] asks for.
+/// Counter blocks from `counter` on, sliced, in the order that [`transpose`] requires.
 #[inline(always)]
 fn sliced_counters<L: ByteLanes>(lanes: L, counter: &[u8; 16]) -> [L::Vector; 16] {
     let order = lanes.load(const { &block_order(L::GROUPS) });

@@ -35,7 +35,7 @@ impl Blowfish {
             }
             *word ^= key_word;
         }
-        // the encryptions of zero, of that, and so on, each with what was set so far
+        // the encryptions of zero, of the result, and so on, each with the tables set so far
         let mut block = [0];
         for i in 0..(ROUNDS + 2) / 2 {
             blowfish.encrypt(&mut block);
