@@ -300,8 +300,8 @@ impl Catalogues {
         Ok(found.synced(name))
     }
 
-    /// Returns the first `synced_bytes` bytes of the log at `path`, whose id is `file_id`, are on
-    /// stable storage.
+    /// Records that the first `synced_bytes` bytes of the log at `path`, whose id is `file_id`, are
+    /// on stable storage.
     pub(crate) fn record_synced(
         &self,
         directory: &str,

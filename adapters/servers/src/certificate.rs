@@ -83,7 +83,7 @@ pub fn join(dir: &Path, name: &str, into: &Path) -> io::Result<()> {
     write(into, &(read(format!("{name}.pem"))? + &read(format!("{name}-key.pem"))?))
 }
 
-/// Returns a file that only its owner may read.
+/// Writes a file that only its owner may read.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     output::replace(path, Access::Private, text.as_bytes())
 }

@@ -199,7 +199,7 @@ impl Drop for Path {
     }
 }
 
-/// Returns room for many datagrams, several in a message, and none that anybody fragments.
+/// Sets up room for many datagrams, several in a message, without fragmentation.
 fn prepare(socket: &UdpSocket) -> Result<(), WireError> {
     let failed = |attempted| move |found| WireError::Socket { attempted, found };
     let bytes = SOCKET_BUFFER_BYTES;

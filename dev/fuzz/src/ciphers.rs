@@ -148,7 +148,7 @@ impl Input {
 /// Checks one input, whatever it is; one that is too short checks nothing.
 ///
 /// # Panics
-/// Where two backends differ, a message does not come back, or a forgery passes: with the input.
+/// If two backends differ, a message does not come back, or a forgery passes: with the input.
 pub fn check(input: &[u8]) {
     let Ok(input) = Input::take(Unstructured::new(input)) else { return };
     let plain = input.results(Backend::portable());

@@ -52,7 +52,7 @@ fn samples() -> &'static Samples {
 /// Checks one input: as a key file, and as the plan of damage to one of each format.
 ///
 /// # Panics
-/// Where a changed file opens to a key that it did not have.
+/// If a changed file opens to a key that it did not have.
 pub fn check(input: &[u8]) {
     let samples = samples();
     let path = samples.dir.path().join(format!("{:?}.key", std::thread::current().id()));

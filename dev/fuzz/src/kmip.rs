@@ -120,7 +120,7 @@ fn run(input: &mut Unstructured) -> Result<()> {
 /// of one, and as the plan of a message and of damage to it.
 ///
 /// # Panics
-/// Where a decoded item encodes to other bytes, exceeds a limit, or takes much more memory than its
+/// If a decoded item encodes to other bytes, exceeds a limit, or takes much more memory than its
 /// length.
 pub fn check(input: &[u8]) {
     check_bytes(input);

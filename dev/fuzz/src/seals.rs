@@ -140,7 +140,7 @@ fn run(input: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-/// Returns a block for an engine: as it was sealed it opens, changed in any way it does not.
+/// Checks a block for an engine: unchanged it opens, changed in any way it does not.
 fn run_engine_page(input: &mut Unstructured) -> Result<()> {
     let cipher = input.choose(ciphers())?;
     let key = KeyRef { id: "fuzz".into(), version: 1 };

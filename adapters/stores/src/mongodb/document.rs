@@ -21,7 +21,7 @@ pub(super) fn id(key: &[u8]) -> String {
     key.iter().map(|byte| char::from(*byte)).collect()
 }
 
-/// Returns the key that [`id`] made a string of.
+/// Writes the key that [`id`] made a string of.
 fn key_of(document: &RawDocument, table: &Table, into: &mut Vec<u8>) -> Result<(), StoreError> {
     into.clear();
     let id = match document.get(ID) {

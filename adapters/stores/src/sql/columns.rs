@@ -123,7 +123,7 @@ impl Layout {
         })
     }
 
-    /// Returns the key and values of a whole row.
+    /// Appends the key and values of a whole row to `into`.
     ///
     /// # Errors
     /// [`StoreError::Shape`] for another number of values than there are fields, too.

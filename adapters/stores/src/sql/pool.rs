@@ -19,7 +19,7 @@ impl<L> Pool<L> {
         self.locked().pop()
     }
 
-    /// Returns `link`.
+    /// Gives `link` back.
     pub(super) fn keep(&self, link: L) {
         self.locked().push(link);
     }

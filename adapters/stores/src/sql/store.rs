@@ -189,7 +189,7 @@ impl<S: Server> SqlStore<S> {
         Ok(link)
     }
 
-    /// Returns `link` after an exchange in which `failure` happened, if anything did.
+    /// Gives `link` back after an exchange, with its `failure`, if any.
     pub(super) fn settle_link(&self, link: S::Link, failure: Option<&Failure>) {
         if failure.is_some_and(|failure| failure.is_broken) {
             drop(link);

@@ -34,7 +34,7 @@ impl Ivs {
         Ok(Self { stream, made: [0; BATCH_BYTES], used: BATCH_BYTES, offset: 0 })
     }
 
-    /// Returns the next one, as long as `iv`: a divisor of the batch.
+    /// Writes the next vector, as long as `iv`: a divisor of the batch.
     pub(super) fn draw(&mut self, iv: &mut [u8]) -> Result<(), sealstone_cipher::aead::Error> {
         if self.used == BATCH_BYTES {
             self.made.fill(0);

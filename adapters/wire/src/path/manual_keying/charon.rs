@@ -156,7 +156,7 @@ impl Log {
         Ok(())
     }
 
-    /// Returns a line of bytes, such as `0: F2 5A … .Z`.
+    /// Reads a line of bytes, such as `0: F2 5A … .Z`.
     fn dump(
         &self,
         pair: &mut Pair,
