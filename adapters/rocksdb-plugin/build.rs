@@ -1,4 +1,4 @@
-//! Linker settings of the library. Not here: what is in it.
+//! Linker settings of the library.
 
 fn main() {
     // RocksDB's registry of objects keeps pointers to our code until the process ends

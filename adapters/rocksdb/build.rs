@@ -1,6 +1,6 @@
 //! Compiles the C++ shim against RocksDB: the system library by default, or the source that
-//! `librocksdb-sys` carries (feature `bundled`). It does not build RocksDB itself. It tells
-//! `dev/simulator`, whose own shim uses this one, where the headers are.
+//! `librocksdb-sys` carries (feature `bundled`). It does not build RocksDB itself. It passes the
+//! path of the headers to `dev/simulator`, whose own shim uses this shim.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -94,9 +94,9 @@ fn include(shim: &mut cc::Build, headers: &Path) {
     println!("cargo::metadata=rocksdb={}", headers.display());
 }
 
-/// Writes the one file that is compiled, which includes all sources that the features ask for, and
-/// returns its path. RocksDB's headers take longer to read than all of the shim: file by file it
-/// takes three times the CPU time.
+/// Writes the only compiled file, which includes all sources that the features need, and returns
+/// its path. RocksDB's headers take longer to read than the whole shim: file by file takes three
+/// times the CPU time.
 fn together() -> PathBuf {
     let has = |feature: &str| env::var_os(format!("CARGO_FEATURE_{feature}")).is_some();
     let plugin = PLUGIN_SOURCES.iter().filter(|_| has("PLUGIN"));

@@ -1,4 +1,4 @@
-//! Linking of the library. Not here: its content.
+//! Linking of the library.
 
 fn main() {
     // WiredTiger unloads an extension when a connection closes. Our code may still have to run

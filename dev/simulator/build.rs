@@ -1,5 +1,5 @@
-//! Compiles the C++ part of the simulator, against RocksDB and the shim of `adapters/rocksdb`, as
-//! that was compiled itself.
+//! Compiles the C++ part of the simulator, against RocksDB and the shim of `adapters/rocksdb`, with
+//! the same options.
 
 use std::env;
 use std::ffi::OsString;
@@ -25,7 +25,7 @@ fn main() {
         .compile("sealstone_simulator_shim");
 }
 
-/// Returns what the build of `sealstone-rocksdb` says under `name`.
+/// Returns the value of the build of `sealstone-rocksdb` under `name`.
 fn told(name: &str) -> Option<OsString> {
     let variable = format!("DEP_SEALSTONE_ROCKSDB_SHIM_{name}");
     println!("cargo:rerun-if-env-changed={variable}");

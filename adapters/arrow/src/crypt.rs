@@ -1,5 +1,5 @@
-//! Arrays sealed and opened by a column's cipher. Not here: how Arrow keeps texts (`texts`,
-//! `dictionary`), what names rows (`rows`).
+//! Arrays sealed and opened by a column's cipher. Not here: Arrow's texts (`texts`, `dictionary`),
+//! names of rows (`rows`).
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ const AT_ONCE: usize = 4096;
 /// An array that was sealed or opened.
 #[derive(Clone, Debug)]
 pub struct Crypted {
-    /// As many values as before, of the type that [`plain_type`] says; null where the value was
+    /// As many values as before, of the type that [`plain_type`] returns; null where the value was
     /// null, and where it does not fit.
     pub values: ArrayRef,
     /// The numbers of the values that do not fit, ascending, with the reason.
@@ -27,7 +27,7 @@ pub struct Crypted {
 }
 
 /// Seals the texts of `values`, an array of type Utf8, LargeUtf8 or Utf8View, a dictionary of
-/// these, or Null, which has none. Nulls stay null. Where equal values seal to equal ones, each
+/// these, or Null, which has none. Nulls stay null. Where equal values have equal results, each
 /// entry of a dictionary is sealed once.
 ///
 /// - `rows`: for a column that is bound to rows, the column that names them, as many as `values`:
@@ -62,8 +62,8 @@ pub fn open_array(
     })
 }
 
-/// The index values of `values`, which are in the clear, in an array of the type that
-/// [`plain_type`] says; null where they are. Empty texts for a column without an index.
+/// Returns the index values of `values`, which are in the clear, in an array of the type that
+/// [`plain_type`] returns; null where they are null. Empty texts for a column without an index.
 ///
 /// # Errors
 /// [`ArrayError::Type`], [`ArrayError::TooLong`].

@@ -1,5 +1,4 @@
-//! The dictionary entry (of categories, of an enum) at each place of an array. Not here: the
-//! entries.
+//! The dictionary entry (of categories, of an enum) at each place of an array.
 
 use arrow_array::{AnyDictionaryArray, Array};
 use arrow_buffer::NullBuffer;
@@ -30,9 +29,9 @@ impl Places {
         self.nulls.as_ref().is_none_or(|nulls| nulls.is_valid(index)).then(|| self.numbers[index])
     }
 
-    /// The entries that some place has, in the order of their first places, and the number among
-    /// them at each place. A dictionary has entries that no place has, too, such as rows that were
-    /// filtered out leave behind.
+    /// Returns the entries that some place has, in the order of their first places, and the number
+    /// among them at each place. A dictionary has entries that no place has, too, such as rows that
+    /// were filtered out leave behind.
     pub(crate) fn used(&self) -> (Vec<usize>, Vec<Option<usize>>) {
         let mut used = Vec::new();
         let mut known: Vec<Option<usize>> = vec![None; self.entries];

@@ -1,5 +1,4 @@
-//! Names of the rows that values are bound to: texts, or integers in decimal, as in CSV. Not here:
-//! the values.
+//! Names of the rows that values are bound to: texts, or integers in decimal, as in CSV.
 
 use std::fmt::{Display, Write};
 

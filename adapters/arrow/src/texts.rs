@@ -1,5 +1,4 @@
-//! The texts of an array, in whichever way Arrow keeps them, and arrays made of texts. Not here:
-//! what is done with them.
+//! The texts of an array, in any of Arrow's representations, and arrays made of texts.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,9 +15,9 @@ use sealstone_fields::Texts;
 use crate::dictionary::Places;
 use crate::error::ArrayError;
 
-/// The type of what is made of an array of the type `kind`: the same, and of a dictionary that of
-/// its entries. A dictionary would show the order of the clear values, and those that no row has
-/// any more.
+/// Returns the type of the result for an array of the type `kind`: the same, or the type of a
+/// dictionary's entries. A dictionary would show the order of the clear values, and values that no
+/// row has any more.
 #[must_use]
 pub fn plain_type(kind: &DataType) -> &DataType {
     match kind {
@@ -54,8 +53,8 @@ impl<'a> TextArray<'a> {
         })
     }
 
-    /// Replaces `texts` by those of `range` that are not null, and `numbers` by the number of each
-    /// in the array.
+    /// Replaces `texts` by the texts of `range` that are not null, and `numbers` by the number of
+    /// each in the array.
     pub(crate) fn present(
         &self,
         range: Range<usize>,
@@ -79,7 +78,7 @@ impl<'a> TextArray<'a> {
         }
     }
 
-    /// The text at `index`; none if it is null.
+    /// Returns the text at `index`; none if it is null.
     pub(crate) fn get(&self, index: usize) -> Option<&'a str> {
         match self {
             Self::Utf8(array) => array.is_valid(index).then(|| array.value(index)),
@@ -121,9 +120,9 @@ pub(crate) enum Fate {
     Kept,
 }
 
-/// An array of `texts` of the type `like`, one of [`TextArray`]'s plain ones.
+/// Returns an array of `texts` of the type `like`, one of [`TextArray`]'s plain ones.
 ///
-/// - `fates`: for each value of the array, what becomes of it
+/// - `fates`: the fate of each value of the array
 ///
 /// # Errors
 /// [`ArrayError::TooLong`].

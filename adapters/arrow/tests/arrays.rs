@@ -1,6 +1,6 @@
-//! Arrays as their users have them: every type of text, nulls, slices, rows that are numbers,
-//! values that do not fit, dictionaries, and the same results as without Arrow. Not here: formats
-//! and ciphers (`crates/fields`).
+//! Arrays from a user's view: every type of text, nulls, slices, rows that are numbers, values that
+//! do not fit, dictionaries, and the same results as without Arrow. Not here: formats and ciphers
+//! (`crates/fields`).
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ fn by_row() -> ColumnOptions {
 const PHONES: [Option<&str>; 5] =
     [Some("010-1234-5678"), None, Some("010-8765-4321"), Some("02-312-5678-99"), None];
 
-/// The texts of `array`, whatever its type.
+/// Returns the texts of `array`, whatever its type.
 fn texts(array: &ArrayRef) -> Vec<Option<String>> {
     let owned = |text: Option<&str>| text.map(str::to_owned);
     match array.data_type() {
@@ -255,7 +255,7 @@ fn dictionaries_become_what_their_texts_do() {
             );
             let opened = open_array(&cipher, &sealed.values, rows.as_ref()).unwrap();
             assert_eq!(texts(&opened.values), texts(&utf8));
-            // what a file or a server has put into a dictionary again
+            // texts that a file or a server has put into a dictionary again
             let sealed_entries: Vec<Option<String>> = texts(&sealed.values);
             let sealed_entries: Vec<Option<&str>> =
                 sealed_entries.iter().map(Option::as_deref).collect();

@@ -1,4 +1,4 @@
-//! Reasons why a file cannot be sealed or opened, with its name. Not here: what is wrong inside
+//! Reasons why a file cannot be sealed or opened, with its name. Not here: errors in the content
 //! (`CsvError`, `ParquetError`).
 
 use std::io;
@@ -55,8 +55,8 @@ pub enum FileError {
         /// The words of the reader.
         what: String,
     },
-    /// A value that does not fit. The next step is the caller's to say: nothing was written, if
-    /// anything was to be.
+    /// A value that does not fit. The caller adds the next step: nothing was written, even if
+    /// output was requested.
     #[error("{}, {what}", path.display())]
     Misfit {
         /// The file.
@@ -67,10 +67,10 @@ pub enum FileError {
     /// A column as a whole cannot be sealed or opened.
     #[error(transparent)]
     Fields(#[from] FieldsError),
-    /// Somebody asked for an end.
+    /// The user requested an end.
     #[error("stopped; nothing was written\nrun the same command again")]
     Stopped,
-    /// A Parquet file, which this program does not know.
+    /// A Parquet file, which this build does not support.
     #[error(
         "parquet not built in: {} is a Parquet file\n\
          install sealstone with it (make install, feature parquet), or take a CSV file",
@@ -117,7 +117,7 @@ pub enum FileError {
 }
 
 impl FileError {
-    /// `error`, which a manifest at `path` was refused with.
+    /// Returns `error`, which a manifest at `path` was refused with.
     pub(crate) fn of_manifest(error: ManifestError, path: &Path) -> Self {
         match error {
             // these name it

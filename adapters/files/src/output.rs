@@ -1,5 +1,5 @@
-//! Files that appear when they are whole, one process at a time. Not here: what is written, how a
-//! file is put in place (`sealstone_file`).
+//! Files that appear when they are whole, one process at a time. Not here: putting a file in place
+//! (`sealstone_file`).
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Begins the file that is to be `target`; what a killed run left of it is removed.
+    /// Begins the file that will be `target`; leftovers of a killed run are removed.
     ///
     /// - `private`: whether nobody but this user may read it
     ///
@@ -37,7 +37,7 @@ impl Output {
     /// Puts the file in its place, on stable storage.
     ///
     /// # Errors
-    /// What the system says; nothing is left in that case.
+    /// The system's error; nothing is left in that case.
     pub(crate) fn finish(self) -> Result<(), FileError> {
         let Self { target, file } = self;
         let whole = file.into_inner().map_err(io::IntoInnerError::into_error);
@@ -73,7 +73,7 @@ fn access(private: bool) -> Access {
     if private { Access::Private } else { Access::Usual }
 }
 
-/// `path` with `ending` behind its name.
+/// Returns `path` with `ending` behind its name.
 #[must_use]
 pub fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
@@ -101,7 +101,7 @@ mod tests {
         );
         drop(output);
         assert_eq!(names(), 0);
-        // what a killed process left
+        // leftover of a killed process
         let left = dir.path().join(".out.csv.0123456789abcdef.sealstone-partial");
         std::fs::write(left, "a longer text than the new one").unwrap();
         check_target(&target, true).unwrap();

@@ -1,5 +1,4 @@
-//! The file that is read, of either kind, and what is done with it. Not here: what is written
-//! (`output`).
+//! The input file, of either kind, and the pass over it. Not here: the output (`output`).
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -22,7 +21,7 @@ const BATCH_ROWS: usize = 0;
 /// Amount of a file that is worked on at once.
 #[derive(Clone, Copy, Debug)]
 pub struct AtOnce {
-    /// Threads that work; one for each core where nothing is said.
+    /// Threads that work; one for each core by default.
     pub threads: Option<NonZeroUsize>,
     /// Bytes of a CSV file that a thread works on.
     pub csv_bytes: usize,
@@ -43,7 +42,7 @@ pub struct Reading(Kind);
 
 #[derive(Debug)]
 enum Kind {
-    /// A CSV file, and what takes its bytes as they are read.
+    /// A CSV file, and the MAC over its bytes as they are read.
     Csv(File, Layout, Option<FileMac>),
     /// A Parquet file.
     #[cfg(feature = "parquet")]
@@ -63,7 +62,7 @@ pub struct Target<'a> {
 }
 
 impl Reading {
-    /// Opens `path`, a file that is written as `layout` says.
+    /// Opens `path`, a file with the layout `layout`.
     ///
     /// # Errors
     /// [`FileError::Read`]; [`FileError::NoParquet`], in a program without it.
@@ -133,10 +132,10 @@ impl Reading {
         }
     }
 
-    /// Does what `plan` says with the file, which is called `path`.
+    /// Carries out `plan` on the file, which is called `path`.
     ///
     /// # Errors
-    /// Each [`FileError`] about reading, writing, and what is in the file.
+    /// Each [`FileError`] about reading, writing, and the content of the file.
     pub fn pass(
         &mut self,
         path: &Path,
@@ -172,7 +171,7 @@ impl Reading {
     }
 }
 
-/// `error` with the file that it is about; `out` is what is written, if anything is.
+/// Returns `error` with the file that it is about; `out` is the output, if any.
 fn of_file(error: CsvError, input: &Path, out: Option<&Path>) -> FileError {
     match (error, out) {
         (CsvError::Write(error), Some(out)) => cannot_write(error, out),
@@ -234,7 +233,7 @@ pub fn is_parquet(beginning: &[u8]) -> bool {
     beginning.starts_with(b"PAR1") || beginning.starts_with(b"PARE")
 }
 
-/// That this program knows Parquet files, as `path` is one.
+/// Checks that this build supports Parquet files, as `path` is one.
 ///
 /// # Errors
 /// [`FileError::NoParquet`].

@@ -1,5 +1,4 @@
-//! A sealed file with its manifest, and whether it is still the file that was sealed. Not here:
-//! what is in it.
+//! A sealed file with its manifest, and the check that it is still the same file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +13,7 @@ use crate::error::FileError;
 use crate::output::beside;
 use crate::reading::{Reading, check_parquet};
 
-/// A sealed file, and what its manifest says.
+/// A sealed file, and the content of its manifest.
 pub struct SealedFile {
     file: PathBuf,
     path: PathBuf,
@@ -55,7 +54,7 @@ impl SealedFile {
         Ok(Self { file: file.to_owned(), path, text, manifest, on_changed })
     }
 
-    /// The version of the key of `keys` that the manifest names, by which it is genuine.
+    /// Returns the version of the key of `keys` that the manifest names, by which it is genuine.
     ///
     /// # Errors
     /// [`FileError::Fields`] for the key, [`FileError::Manifest`] where another one bears its name.
@@ -81,7 +80,7 @@ impl SealedFile {
         Ok(reading)
     }
 
-    /// That the file which was read is the one that was sealed, unless that is known.
+    /// Checks that the file read is the sealed file, unless that is known.
     pub(crate) fn check_read(&self, read: Reading, counts: &Counts) -> Result<(), FileError> {
         read.taken().map_or(Ok(()), |mac| self.check(mac, counts.rows + counts.rejected))
     }

@@ -1,5 +1,5 @@
 //! Output of a run: the file, its manifest, and the list of rows that were left out; each appears
-//! when all are whole. Not here: whether anything that exists may be replaced.
+//! when all are whole.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ pub struct Writing {
 }
 
 impl Writing {
-    /// Begins the output that is to become the file `out`; an existing file is replaced.
+    /// Begins the output that will become the file `out`; an existing file is replaced.
     ///
     /// - `private`: whether nobody but this user may read it
     #[must_use]
@@ -63,7 +63,7 @@ impl Writing {
         &self.rejects
     }
 
-    /// Seals what is read from `input`, and writes the manifest beside it.
+    /// Seals `input`, and writes the manifest beside it.
     ///
     /// - `keyed`: the key that the ciphers of the plan are under
     /// - `from`: what `input` was sealed as before, if it was
@@ -151,7 +151,7 @@ impl Writing {
     }
 }
 
-/// `text` as a field of CSV.
+/// Returns `text` as a field of CSV.
 fn cell(text: &str) -> String {
     if text.contains([',', '"', '\n']) {
         format!("\"{}\"", text.replace('"', "\"\""))

@@ -1,7 +1,7 @@
 //! Counter mode on a device: any length, any offset, more data than the device holds.
 //!
-//! A message goes through the device in chunks, in several lanes (`lanes`). Not here: where chunks
-//! lie (`place`), and how devices are reached (`runtime`).
+//! A message goes through the device in chunks, in several lanes (`lanes`). Not here: the place of
+//! chunks (`place`), and access to devices (`runtime`).
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -19,8 +19,8 @@ use crate::runtime::{Fault, HostMemory, Keyed, Lane, Runtime};
 /// Limits on how much of a device to use at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Chunks under way at a time, each in a thread of its own: with one, copying and computing
-    /// take turns.
+    /// Chunks under way at a time, each in its own thread: with one, copying and computing
+    /// alternate.
     pub lanes: usize,
     /// Bytes of a chunk: as much memory of the device and, page-locked, of this machine is taken
     /// for each lane.
@@ -28,16 +28,15 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// A lane for each core, since copying to page-locked memory takes a core each, and 12 at most,
-    /// which fill a bus.
+    /// Returns a lane for each core, since copying to page-locked memory takes a core each, and 12
+    /// at most, which fill a bus.
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self { lanes: cores.clamp(3, 12), chunk_bytes: 8 << 20 }
     }
 }
 
-/// Memory that a device reads and writes by itself, without a copy in between. It is zeroed on
-/// drop.
+/// Memory that a device reads and writes directly, without a copy in between. It is zeroed on drop.
 pub struct PageLocked(Box<dyn HostMemory>);
 
 impl PageLocked {
@@ -103,13 +102,13 @@ impl DeviceCtr {
         Self { cpu, lanes: Lanes::new(runtime, keyed, settings.lanes, lane_bytes) }
     }
 
-    /// Name of the device.
+    /// Returns the name of the device.
     #[must_use]
     pub fn device(&self) -> &str {
         self.lanes.device()
     }
 
-    /// Block length in bytes, and so the length of the initial counter block: 8 or 16.
+    /// Returns the block length in bytes, and so the length of the initial counter block: 8 or 16.
     #[must_use]
     pub fn block_bytes(&self) -> usize {
         self.cpu.block_bytes()
@@ -121,8 +120,8 @@ impl DeviceCtr {
     ///
     /// # Errors
     /// `Error::Cipher` where `initial_counter_block` is not one block long; `Error::OutOfMemory`;
-    /// `Error::Lost`. After each of them `data` is as it was: what was encrypted before is undone
-    /// on the CPU.
+    /// `Error::Lost`. After each of them `data` is unchanged: encryption done before is undone on
+    /// the CPU.
     ///
     /// Source: SP 800-38A, 6.5, with the whole block as counter (appendix B.1).
     pub fn apply(
@@ -152,7 +151,7 @@ impl DeviceCtr {
     /// reads and writes `data`.
     ///
     /// # Errors
-    /// Those of `apply`. After a wrong counter block `data` is untouched; after a fault of the
+    /// Errors of `apply`. After a wrong counter block `data` is untouched; after a fault of the
     /// device it is zeroed, since a part of a chunk may have arrived.
     pub fn apply_page_locked(
         &self,
@@ -172,8 +171,8 @@ impl DeviceCtr {
         })
     }
 
-    /// Memory of the device for `bytes` bytes of data, at byte `offset_bytes` of the key stream
-    /// that begins at `initial_counter_block`: for values that stay there between steps.
+    /// Returns memory of the device for `bytes` bytes of data, at byte `offset_bytes` of the key
+    /// stream that begins at `initial_counter_block`: for values that stay there between steps.
     ///
     /// # Errors
     /// `Error::Cipher` for a counter block of another length; `Error::OutOfMemory`; `Error::Lost`.
@@ -266,16 +265,16 @@ impl Resident {
             .map_err(|fault| Error::of(&self.device, fault, Left::AsItWas))
     }
 
-    /// XORs what is there with the key stream: encrypts it, and decrypts it again.
+    /// XORs the data there with the key stream: encrypts it, and decrypts it again.
     ///
     /// # Errors
-    /// `Error::Lost`; what is on the device is then lost with it.
+    /// `Error::Lost`; data on the device is then lost with it.
     pub fn apply(&mut self) -> Result<(), Error> {
         let ran = self.piece.apply(|launch| self.lane.run(launch));
         ran.map_err(|fault| Error::of(&self.device, fault, Left::NoData))
     }
 
-    /// Copies what is there to `data`, as long as this is.
+    /// Copies the data there to `data`, up to its length.
     ///
     /// # Errors
     /// `Error::Lost`; `data` is then zeroed.

@@ -1,7 +1,5 @@
 //! Speed of counter mode on a device, compared with this machine's CPU (`speed`): bytes a second by
 //! size of the data, from the memory of each.
-//!
-//! Not here: how figures are shown.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -17,7 +15,7 @@ use crate::speed::{Rates, Way, by_turns, cpu_threads, on_all_cores};
 /// `slice` at least.
 ///
 /// # Errors
-/// Those of [`Device::ctr`] and of what it returns.
+/// Errors of [`Device::ctr`] and of its result.
 ///
 /// Source: our design. Keys are set, memory is taken and touched, and each way runs once, before
 /// the clock starts.

@@ -1,4 +1,4 @@
-//! Devices by name, and what was compiled for each.
+//! Devices by name, and the kernels compiled for each.
 //!
 //! Not here: the ways to reach them (`ffi`).
 
@@ -33,8 +33,8 @@ const APIS: &[Api] = &[
     Api { word: "opencl", list: ffi::opencl::list, open: ffi::opencl::open },
 ];
 
-/// The devices of this machine, and for each way to reach some that found none, a sentence that
-/// says why.
+/// Returns the devices of this machine, and for each interface that found none, a sentence with the
+/// reason.
 #[must_use]
 pub fn devices() -> (Vec<DeviceFacts>, Vec<String>) {
     let (mut found, mut none) = (Vec::new(), Vec::new());
@@ -135,8 +135,8 @@ impl Device {
         settings: Ff1Settings,
     ) -> Result<DeviceFf1, Error> {
         let kernel = kernels::kernel(cipher)?;
-        // Checks key and radix, computes what is no work for a device, and undoes what one that
-        // fails has done.
+        // Checks key and radix, computes work that does not suit a device, and undoes the work of a
+        // failed device.
         let cpu = sealstone_cipher::ff1::ff1(cipher, key, Backend::auto(), radix, domain)?;
         let keyed = self.keyed(kernel, Mode::Ff1, key)?;
         Ok(DeviceFf1::new(self.runtime.clone(), keyed, cpu, settings))
@@ -170,7 +170,7 @@ impl Device {
         Ok(compiled)
     }
 
-    /// Memory of `bytes` zeros that the device reads and writes by itself; for
+    /// Returns memory of `bytes` zeros that the device reads and writes directly; for
     /// [`DeviceCtr::apply_page_locked`].
     ///
     /// # Errors

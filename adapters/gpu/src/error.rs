@@ -1,6 +1,6 @@
 //! Errors of a device, and the state in which they leave the caller's data.
 //!
-//! Not here: what drivers report, which becomes a `Fault` (`runtime`).
+//! Not here: errors of drivers, which become a `Fault` (`runtime`).
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub enum Left {
     NoData,
     /// The data is as it was before the call.
     AsItWas,
-    /// The data was overwritten with zeros: it was no longer known which part had been encrypted.
+    /// The data was overwritten with zeros: the encrypted part was no longer known.
     Wiped,
 }
 
@@ -32,16 +32,16 @@ impl fmt::Display for Left {
     }
 }
 
-/// Reason why a device did not do what it was told to.
+/// Reason why a device did not carry out a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// There is no device of this name.
     #[error("there is no device {name:?} on this machine: {why}\ntry: sealstone ciphers --devices")]
     NoDevice {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// Description of what was found instead.
+        /// Description of the finding.
         why: String,
     },
     /// The cipher has no kernel.

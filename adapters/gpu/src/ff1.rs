@@ -1,17 +1,17 @@
-//! FF1 on a device: any number of values, more than the device holds, value for value what
-//! `sealstone_cipher::ff1` gives.
+//! FF1 on a device: any number of values, more than the device holds, with the same results, value
+//! for value, as `sealstone_cipher::ff1`.
 //!
 //! Values go through the device in chunks, in several lanes (`lanes`); a chunk is copied once in
-//! each direction, and all ten rounds are one run of a kernel. What is no work for a device is
-//! computed on the CPU: few values, halves of more than 96 bits, tweaks that are long.
+//! each direction, and all ten rounds are one run of a kernel. Work that does not suit a device is
+//! computed on the CPU: few values, halves of more than 96 bits, long tweaks.
 //!
 //! A thread has 32 values. Between the steps of a round the halves, as numbers, and the blocks are
 //! in the device's memory, since the bits of 32 blocks fill all registers; each step is a loop over
-//! the thread's values, but the cipher takes them all at once. What follows from radix and length
-//! is an argument, so one kernel serves all radices. The tweak of a value is encrypted on the
+//! the thread's values, but the cipher takes them all at once. Values that follow from radix and
+//! length are arguments, so one kernel serves all radices. The tweak of a value is encrypted on the
 //! device; the part that all values share comes from the CPU.
 //!
-//! Not here: what a kernel must know (`ff1_shape`), and how devices are reached (`runtime`).
+//! Not here: the arguments of a kernel (`ff1_shape`), and access to devices (`runtime`).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -49,13 +49,13 @@ impl Default for Ff1Settings {
     }
 }
 
-/// The longest tweak that goes to a device, in bytes: longer ones are rare, and take as much memory
-/// for each value.
+/// The longest tweak that goes to a device, in bytes: longer tweaks are rare, and take as much
+/// memory for each value.
 const TWEAK_BYTES_MAX: usize = 1024;
 /// Fewer values are not worth a thread: whole tiles.
 const SHARE_VALUES_MIN: usize = 16 * TILE_VALUES;
 
-/// Counts of what was computed on the device and on the CPU so far.
+/// Counts of the values computed on the device and on the CPU so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ff1Counts {
     /// Values computed on the device.
@@ -120,19 +120,19 @@ impl DeviceFf1 {
         Self { cpu, lanes, values_min, counters: Counters::default() }
     }
 
-    /// Name of the device.
+    /// Returns the name of the device.
     #[must_use]
     pub fn device(&self) -> &str {
         self.lanes.device()
     }
 
-    /// The same on the CPU: what this gives, value for value.
+    /// Returns the same cipher on the CPU, with the same results, value for value.
     #[must_use]
     pub fn cpu(&self) -> &Ff1 {
         &self.cpu
     }
 
-    /// Returns the counts of what was computed on the device and on the CPU so far.
+    /// Returns the counts of the values computed on the device and on the CPU so far.
     #[must_use]
     pub fn counts(&self) -> Ff1Counts {
         let Counters { device_values, cpu_values, copying_ns, computing_ns, waited_ns } =
@@ -151,7 +151,7 @@ impl DeviceFf1 {
     ///
     /// # Errors
     /// `Error::Ff1` as there; `Error::OutOfMemory`; `Error::Lost`. After each of them `values` are
-    /// as they were: what was encrypted before is undone on the CPU.
+    /// unchanged: encryption done before is undone on the CPU.
     pub fn seal_batch(
         &self,
         tweaks: Tweaks<'_>,
@@ -232,7 +232,7 @@ impl DeviceFf1 {
         }
     }
 
-    /// Builds the description of a batch for the device, if the device takes such values.
+    /// Builds the description of a batch for the device, if the device supports its values.
     fn batch<'a>(&self, seal: bool, outline: Outline, tweaks: Tweaks<'a>) -> Option<Batch<'a>> {
         let length = outline.left + outline.right;
         let (tweak_shape, tweak_bytes, stride) = match tweaks {
@@ -284,8 +284,8 @@ impl DeviceFf1 {
         Err(Error::of(self.device(), fault, Left::AsItWas))
     }
 
-    /// Values of a chunk where there are `count`: what fills a lane; where they fit into few chunks
-    /// they are divided among all lanes.
+    /// Returns the number of values of a chunk where there are `count`: as many as fill a lane;
+    /// where they fit into few chunks they are divided among all lanes.
     fn chunk_values(&self, batch: &Batch, count: usize) -> usize {
         let most = self.lanes.lane_bytes()
             / (TILE_VALUES * batch.shape.value_bytes(batch.tweak_stride))
@@ -342,7 +342,7 @@ impl DeviceFf1 {
     /// lower byte first. The device does the computing, no matter how few values there are.
     ///
     /// # Errors
-    /// `Error::Ff1` for values that are no whole ones or that the device does not take, which are
+    /// `Error::Ff1` for incomplete values or values that the device does not support, which are
     /// untouched; `Error::OutOfMemory`, `Error::Lost`: then `values` are zeroed, since a part of a
     /// chunk may have arrived.
     pub fn seal_page_locked(
@@ -369,8 +369,8 @@ impl DeviceFf1 {
         })
     }
 
-    /// Memory of the device that holds `values`, numerals as in [`DeviceFf1::seal_page_locked`]:
-    /// for values that stay there between steps.
+    /// Returns memory of the device that holds `values`, numerals as in
+    /// [`DeviceFf1::seal_page_locked`]: for values that stay there between steps.
     ///
     /// # Errors
     /// As there; nothing is changed.
@@ -397,7 +397,8 @@ impl DeviceFf1 {
         })
     }
 
-    /// The batch of `values`, numerals of 16 bits, the lower byte first, if the device takes them.
+    /// Returns the batch of `values`, numerals of 16 bits, the lower byte first, if the device
+    /// takes them.
     fn checked<'a>(
         &self,
         tweak: &'a [u8],
@@ -416,7 +417,7 @@ impl DeviceFf1 {
         batch.ok_or(Error::Ff1(Ff1Error::Length { found: length, least, most, radix }))
     }
 
-    /// The longest values that the device takes, in numerals.
+    /// Returns the longest values that the device takes, in numerals.
     fn length_max(&self) -> usize {
         self.cpu
             .lengths()
@@ -426,7 +427,7 @@ impl DeviceFf1 {
     }
 }
 
-/// Seals or opens what is in a lane's memory, of which `bytes` are in use.
+/// Seals or opens the values in a lane's memory, of which `bytes` are in use.
 fn run(lane: &mut dyn Lane, shape: &Shape, bytes: usize) -> Result<(), Fault> {
     lane.run(&Launch { threads: shape.threads(), bytes, arguments: &[Argument::Shape(shape)] })
 }
@@ -436,8 +437,8 @@ fn alike<'a>(cpu: &Ff1, outline: Outline, tweak_bytes: usize) -> (TweakShape<'a>
 }
 
 impl Batch<'_> {
-    /// The shape of a run over `count` values, the bytes of a lane's memory that it takes, and
-    /// `count`.
+    /// Returns the shape of a run over `count` values, the bytes of a lane's memory that it takes,
+    /// and `count`.
     fn of_values(&self, count: usize) -> (Shape, usize, usize) {
         let tiles = count.div_ceil(TILE_VALUES);
         let bytes = tiles * TILE_VALUES * self.shape.value_bytes(self.tweak_stride);
@@ -464,13 +465,13 @@ impl Ff1Resident {
     /// Encrypts the values that are there.
     ///
     /// # Errors
-    /// `Error::Lost`; what is on the device is then lost with it.
+    /// `Error::Lost`; data on the device is then lost with it.
     pub fn seal(&mut self) -> Result<(), Error> {
         let ran = run(&mut *self.lane, &self.shape, self.bytes);
         ran.map_err(|fault| Error::of(&self.device, fault, Left::NoData))
     }
 
-    /// Copies the values to `values`, as long as those that came.
+    /// Copies the values to `values`, which must have the original length.
     ///
     /// # Errors
     /// `Error::Lost`; `values` are then zeroed.

@@ -2,7 +2,7 @@
 //! their inverses, and offsets in a lane's memory. All of it is public except the state of the
 //! round function.
 //!
-//! Not here: the kernel (`kernels/ff1.c`), and which values go through it (`ff1`).
+//! Not here: the kernel (`kernels/ff1.c`), and its values (`ff1`).
 
 use sealstone_cipher::ff1::{Ff1, Outline};
 use zeroize::Zeroize;
@@ -75,7 +75,7 @@ pub(crate) enum TweakShape<'a> {
 }
 
 impl Shape {
-    /// That of values with `outline`, sealed or opened under `ff1`'s key.
+    /// Makes the shape of values with `outline`, sealed or opened under `ff1`'s key.
     pub(crate) fn new(ff1: &Ff1, outline: Outline, tweaks: TweakShape<'_>, seal: bool) -> Self {
         let radix = u64::from(ff1.radix());
         let length = outline.left + outline.right;
@@ -134,7 +134,7 @@ impl Shape {
         self.numerals_bytes() + 2 * self.number_bytes() + 16 + each
     }
 
-    /// The same for a run of `tiles` tiles.
+    /// Returns the same for a run of `tiles` tiles.
     pub(crate) fn of_tiles(&self, tiles: u32) -> Self {
         let mut shape = self.clone();
         let values = tiles as usize * TILE_VALUES;
@@ -166,7 +166,7 @@ impl Shape {
     }
 }
 
-/// 2^128 over `divisor`, rounded down; 2 at least.
+/// Returns 2^128 over `divisor`, rounded down; 2 at least.
 fn over(divisor: u128) -> u128 {
     u128::MAX / divisor + u128::from(divisor.is_power_of_two())
 }
@@ -199,8 +199,8 @@ fn tweak_blocks(ff1: &Ff1, outline: Outline, tweak_bytes: usize) -> usize {
     (tweak_bytes + outline.zeros(tweak_bytes)) / ff1.block_bytes()
 }
 
-/// Bytes from one value's tweak to the next: those blocks, and what is added to the rounds' first
-/// one.
+/// Bytes from one value's tweak to the next: its blocks, and the value added to the rounds' first
+/// block.
 pub(crate) fn tweak_stride(ff1: &Ff1, outline: Outline, tweak_bytes: usize) -> usize {
     (tweak_blocks(ff1, outline, tweak_bytes) + 1) * ff1.block_bytes()
 }

@@ -1,7 +1,5 @@
 //! Speed of FF1 on a device, compared with this machine's CPU (`speed`): values a second by number
 //! of values, under a single tweak.
-//!
-//! Not here: how figures are shown.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -24,7 +22,7 @@ const TWEAK: &[u8] = b"accounts";
 /// `rounds` rounds in which each way runs for `slice` at least.
 ///
 /// # Errors
-/// Those of [`Device::ff1`] and of what it returns.
+/// Errors of [`Device::ff1`] and of its result.
 pub fn measure(
     device: &Device,
     cipher: &'static Cipher,

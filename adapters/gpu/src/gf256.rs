@@ -12,7 +12,7 @@ fn multiply(a: u8, b: u8) -> u8 {
     product
 }
 
-/// The inverse of `x`, and 0 for 0: x^254.
+/// Returns the inverse of `x`, and 0 for 0: x^254.
 fn invert(x: u8) -> u8 {
     let mut inverse = 1;
     for bit in (0..8).rev() {
@@ -24,7 +24,7 @@ fn invert(x: u8) -> u8 {
     inverse
 }
 
-/// The linear map of `x` whose row i is byte i of `rows` from the top.
+/// Returns the linear map of `x` whose row i is byte i of `rows` from the top.
 fn linear(rows: u64, x: u8) -> u8 {
     let rows = rows.to_be_bytes().into_iter().enumerate();
     rows.fold(0, |y, (bit, row)| y | ((row & x).count_ones() as u8 & 1) << bit)
@@ -35,12 +35,13 @@ pub(crate) fn invert_affine(rows: u64, constant: u8, x: u8) -> u8 {
     linear(rows, invert(x)) ^ constant
 }
 
-/// The affine map of `rows` after `constant` is added, and then inversion: the inverse of an S-box.
+/// Returns the affine map of `rows` after `constant` is added, and then inversion: the inverse of
+/// an S-box.
 pub(crate) fn affine_invert(rows: u64, constant: u8, x: u8) -> u8 {
     invert(linear(rows, x ^ constant))
 }
 
-/// The S-box of AES (FIPS 197, 5.1.1).
+/// Applies the S-box of AES (FIPS 197, 5.1.1).
 pub(crate) fn s_box(x: u8) -> u8 {
     invert_affine(0xf1e3_c78f_1f3e_7cf8, 0x63, x)
 }

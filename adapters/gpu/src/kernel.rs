@@ -7,7 +7,7 @@
 //! of a counter depends on the thread's place alone, no carry differs within a tile, and neighbours
 //! touch neighbouring memory.
 //!
-//! Not here: the table (`kernels`), and how a kernel computes (`kernels/`).
+//! Not here: the table (`kernels`), and the kernels themselves (`kernels/`).
 
 use zeroize::Zeroizing;
 
@@ -24,7 +24,7 @@ impl Mode {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::Ctr, Self::Ff1];
 
-    /// Name of the function in the kernel's source.
+    /// Returns the name of the function in the kernel's source.
     #[must_use]
     pub fn function(self) -> &'static str {
         match self {
@@ -77,7 +77,7 @@ impl Kernel {
         }
     }
 
-    /// The source text of the kernel for `mode`, for both compilers.
+    /// Returns the source text of the kernel for `mode`, for both compilers.
     #[must_use]
     pub fn source(&self, mode: Mode) -> String {
         let mut source = format!(

@@ -1,7 +1,6 @@
-//! The table of kernels: which ciphers a device can run, in each mode. A cipher is one file of the
-//! dialect in `kernels/`, one file with its rows and round keys in `ciphers/`, and one line here.
-//!
-//! Not here: how a kernel computes.
+//! The table of kernels: the ciphers that a device can run, in each mode. A cipher is one file of
+//! the dialect in `kernels/`, one file with its rows and round keys in `ciphers/`, and one line
+//! here.
 
 use sealstone_cipher::Cipher;
 
@@ -11,18 +10,18 @@ pub use crate::kernel::{Bounds, Kernel, Mode};
 
 const TABLE: &[&[Kernel]] = &[aes::KERNELS, aria::KERNELS, pipo::KERNELS];
 
-/// All rows, in the order in which to show them.
+/// Returns all rows, in the order in which to show them.
 pub fn kernels() -> impl Iterator<Item = &'static Kernel> {
     TABLE.iter().copied().flatten()
 }
 
-/// The names of the ciphers that have a kernel.
+/// Returns the names of the ciphers that have a kernel.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
     kernels().map(|kernel| kernel.cipher).collect()
 }
 
-/// The kernel of `cipher`.
+/// Returns the kernel of `cipher`.
 ///
 /// # Errors
 /// `Error::NoKernel`.

@@ -1,8 +1,8 @@
-//! Chunks of work through a device: several lanes, each a thread with a queue, device memory and
-//! page-locked memory of its own, take one chunk after the other, so that copying in, computing and
+//! Chunks of work through a device: several lanes, each a thread with its own queue, device memory
+//! and page-locked memory, take one chunk after the other, so that copying in, computing and
 //! copying out overlap.
 //!
-//! Not here: what a chunk is (`ctr`, `ff1`), and how devices are reached (`runtime`).
+//! Not here: the chunks (`ctr`, `ff1`), and access to devices (`runtime`).
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -19,7 +19,7 @@ pub(crate) struct Lanes {
     /// Number of lanes in use: several calls at a time use no more than a single call, since each
     /// lane takes memory.
     busy: Mutex<usize>,
-    /// Told when one less is.
+    /// Notified when a lane becomes idle.
     returned: Condvar,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// The lane and its page-locked memory, which is as large as that on the device.
+    /// Returns the lane and its page-locked memory, which is as large as that on the device.
     pub(crate) fn staged(&mut self) -> Result<(&mut dyn Lane, &mut [u8]), Fault> {
         let staging = match &mut self.staging {
             Some(staging) => staging,
@@ -54,8 +54,8 @@ impl Worker {
 }
 
 impl Lanes {
-    /// `count` lanes at most, each with `lane_bytes` of the device's memory. They are made when
-    /// they are needed.
+    /// Returns `count` lanes at most, each with `lane_bytes` of the device's memory. They are made
+    /// when they are needed.
     pub(crate) fn new(
         runtime: Arc<dyn Runtime>,
         keyed: Arc<dyn Keyed>,
@@ -66,7 +66,7 @@ impl Lanes {
         Self { runtime, keyed, count: count.max(1), lane_bytes, idle, busy, returned }
     }
 
-    /// Name of the device.
+    /// Returns the name of the device.
     pub(crate) fn device(&self) -> &str {
         &self.runtime.facts().name
     }
@@ -122,8 +122,8 @@ impl Lanes {
         failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 
-    /// A lane that is idle, or a new one, once fewer than all are in use. Who has one needs no
-    /// other to finish.
+    /// Returns a lane that is idle, or a new one, once fewer than all are in use. Who has one needs
+    /// no other to finish.
     fn worker(&self) -> Result<(Worker, Turn<'_>), Fault> {
         let busy = self.returned.wait_while(lock(&self.busy), |busy| *busy >= self.count);
         *busy.unwrap_or_else(PoisonError::into_inner) += 1;

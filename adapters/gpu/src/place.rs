@@ -2,7 +2,7 @@
 //! blocks, whose first counter is a multiple of 256; data is put into the device's memory at its
 //! position in the tile.
 //!
-//! Not here: how a tile is made (`kernels/dialect.h`).
+//! Not here: making a tile (`kernels/dialect.h`).
 
 use sealstone_cipher::Error;
 
@@ -55,8 +55,8 @@ impl Piece {
 }
 
 impl Place {
-    /// The place from byte `offset_bytes` on of the key stream that begins at `initial`, one block
-    /// of 8 or 16 bytes.
+    /// Returns the place from byte `offset_bytes` on of the key stream that begins at `initial`,
+    /// one block of 8 or 16 bytes.
     ///
     /// # Errors
     /// `Error::NonceLength` for another length.
@@ -76,13 +76,13 @@ impl Place {
         Ok(Self { block_bytes, first: counter - block, before })
     }
 
-    /// Length of a tile in bytes.
+    /// Returns the length of a tile in bytes.
     pub(crate) fn tile_bytes(block_bytes: usize) -> usize {
         TILE_BLOCKS as usize * block_bytes
     }
 
-    /// The piece of `bytes` bytes from byte `from` of the message on. It needs `at + bytes`,
-    /// rounded up to whole tiles, of the device's memory.
+    /// Returns the piece of `bytes` bytes from byte `from` of the message on. It needs `at +
+    /// bytes`, rounded up to whole tiles, of the device's memory.
     pub(crate) fn piece(&self, from: usize, bytes: usize) -> Piece {
         let tile_bytes = Self::tile_bytes(self.block_bytes);
         let (tile, at) = ((self.before + from) / tile_bytes, (self.before + from) % tile_bytes);
@@ -93,8 +93,8 @@ impl Place {
         Piece { at, start, tiles, tile_bytes }
     }
 
-    /// Length of the first chunk of a message where each takes `chunk_bytes` (whole tiles) of the
-    /// device's memory.
+    /// Returns the length of the first chunk of a message where each takes `chunk_bytes` (whole
+    /// tiles) of the device's memory.
     pub(crate) fn first_chunk_bytes(&self, chunk_bytes: usize) -> usize {
         chunk_bytes - self.before
     }

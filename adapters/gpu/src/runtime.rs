@@ -1,10 +1,10 @@
-//! Requirements on a way to reach devices: a few calls that return when the device is done.
+//! Requirements on an interface to devices: a few calls that return when the device is done.
 //!
-//! Overlap of copying and computing comes from several lanes, each in a thread of its own. Not
-//! here: the ways (`ffi/cuda.rs`, `ffi/opencl.rs`), and what is computed.
+//! Overlap of copying and computing comes from several lanes, each in its own thread. Not here: the
+//! interfaces (`ffi/cuda.rs`, `ffi/opencl.rs`).
 //!
 //! Every call waits until it is done, which keeps the borrows of the drivers' wrappers honest.
-//! Round keys are expanded on the CPU (`ciphers`), since `sealstone_cipher` hands out none, and are
+//! Round keys are expanded on the CPU (`ciphers`), since `sealstone_cipher` exposes none, and are
 //! kept in the device's constant memory: in CUDA in a symbol of a module that is loaded once for
 //! each key. Where OpenCL's device is a CPU, kernels keep their loops, since without them its
 //! compiler takes a minute.
@@ -37,7 +37,7 @@ pub(crate) enum Fault {
     Memory { bytes: u64 },
     /// A kernel was refused.
     Compile { log: String },
-    /// Anything else, while doing what is said.
+    /// Any other failure, with the operation.
     Lost { doing: &'static str, reason: String },
 }
 
@@ -65,19 +65,19 @@ pub(crate) trait Runtime: Send + Sync {
     fn facts(&self) -> &DeviceFacts;
     /// Compiles `source`, which has the kernel for `mode`.
     fn compile(&self, source: &str, mode: Mode) -> Result<Arc<dyn Compiled>, Fault>;
-    /// Memory of this machine that the device reads and writes by itself, zeroed.
+    /// Returns memory of this machine that the device reads and writes directly, zeroed.
     fn page_locked(&self, bytes: usize) -> Result<Box<dyn HostMemory>, Fault>;
 }
 
 /// A compiled kernel.
 pub(crate) trait Compiled: Send + Sync {
-    /// The kernel with `keys` in the device's memory, where they are zeroed on drop.
+    /// Returns the kernel with `keys` in the device's memory, where they are zeroed on drop.
     fn keyed(&self, keys: &[u32]) -> Result<Arc<dyn Keyed>, Fault>;
 }
 
 /// A kernel with its round keys.
 pub(crate) trait Keyed: Send + Sync {
-    /// A queue of its own with `bytes` of the device's memory, zeroed on drop.
+    /// Returns a separate queue with `bytes` of the device's memory, zeroed on drop.
     fn lane(&self, bytes: usize) -> Result<Box<dyn Lane>, Fault>;
 }
 
@@ -88,7 +88,7 @@ pub(crate) trait Lane: Send {
     /// # Panics
     /// If it does not fit there; so do the others.
     fn upload(&mut self, at: usize, from: &[u8]) -> Result<(), Fault>;
-    /// Runs the kernel; what it touches must fit there, too.
+    /// Runs the kernel; the memory it touches must fit there, too.
     fn run(&mut self, launch: &Launch) -> Result<(), Fault>;
     /// Copies from the device, from byte `at` of its memory on.
     fn download(&mut self, at: usize, into: &mut [u8]) -> Result<(), Fault>;

@@ -1,7 +1,7 @@
-//! Speed of a device compared with this machine's CPU: the ways to do the same work, measured in
-//! turn, round after round, so that drift of the machine affects all of them.
+//! Speed of a device compared with this machine's CPU: the ways to do the same work, measured
+//! alternately, round after round, so that drift of the machine affects all of them.
 //!
-//! Not here: what is measured (`ctr_speed`, `ff1_speed`), how it is shown.
+//! Not here: the measured work (`ctr_speed`, `ff1_speed`).
 
 use std::num::NonZero;
 use std::thread;
@@ -33,7 +33,7 @@ impl Way {
     pub const ALL: [Self; 6] =
         [Self::CpuOne, Self::CpuAll, Self::Kernel, Self::Copied, Self::Overlapped, Self::Ordinary];
 
-    /// The word for tables and JSON.
+    /// Returns the word for tables and JSON.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -83,16 +83,16 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// The rate of `way`.
+    /// Returns the rate of `way`.
     #[must_use]
     pub fn of(&self, way: Way) -> Rate {
         self.ways[way as usize]
     }
 }
 
-/// The smallest amount from which on the slowest round of `way` beats the fastest of every one of
-/// `rivals`, at that amount and all larger ones of `by_amount` (amounts rising); none if it does
-/// not at the largest.
+/// Returns the smallest amount from which on the slowest round of `way` beats the fastest of every
+/// one of `rivals`, at that amount and all larger amounts of `by_amount` (amounts rising); none if
+/// it does not at the largest.
 #[must_use]
 pub fn wins_from(by_amount: &[Rates], way: Way, rivals: &[Way]) -> Option<usize> {
     let wins = |rates: &&Rates| {
@@ -107,7 +107,7 @@ pub fn cpu_threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// `work` on each of `parts`, in a thread of its own, with the number of the part.
+/// Runs `work` on each of `parts`, in its own thread, with the number of the part.
 pub(crate) fn on_all_cores<'a, T: Send + 'a, E: Into<Error> + Send + 'static>(
     parts: impl Iterator<Item = &'a mut [T]>,
     work: impl Fn(usize, &mut [T]) -> Result<(), E> + Sync,
@@ -121,8 +121,8 @@ pub(crate) fn on_all_cores<'a, T: Send + 'a, E: Into<Error> + Send + 'static>(
     done.map_err(Into::into)
 }
 
-/// The rates of `rounds` rounds in which each way runs for `slice` at least; a call of `run` does
-/// `amount`. Each way runs once before the clock starts.
+/// Returns the rates of `rounds` rounds in which each way runs for `slice` at least; a call of
+/// `run` does `amount`. Each way runs once before the clock starts.
 pub(crate) fn by_turns(
     rounds: usize,
     slice: Duration,

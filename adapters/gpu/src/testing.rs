@@ -1,6 +1,4 @@
-//! For tests: a device that fails on command, and what NVIDIA's compiler makes of a kernel.
-//!
-//! Not here: the tests.
+//! For tests: a device that fails on command, and NVIDIA's compiler for kernels.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -21,14 +19,16 @@ pub enum Failure {
     Download(usize),
 }
 
-/// `device`, which fails as `failure` says. Everything else is done by the real one.
+/// Returns `device`, which fails according to `failure`. Everything else is done by the real
+/// device.
 #[must_use]
 pub fn failing(device: &Device, failure: Failure) -> Device {
     let counts = Arc::new(Counts::default());
     Device::over(Arc::new(Failing { inner: device.runtime.clone(), failure, counts }))
 }
 
-/// Machine code of `source` for `architecture`, such as `sm_90`, or what the compiler said.
+/// Returns the machine code of `source` for `architecture`, such as `sm_90`, or the compiler's
+/// message.
 ///
 /// # Errors
 /// The compiler's log, or that there is no compiler.

@@ -1,7 +1,7 @@
 #![forbid(unsafe_code)]
 //! Every kernel of counter mode on a real device: published vectors, the conformance suite, any
-//! length at any offset beside the CPU, and what is left after a failure. The device is `opencl:0`,
-//! or what SEALSTONE_TEST_DEVICE names; PoCL makes one of a CPU.
+//! length at any offset beside the CPU, and the state after a failure. The device is `opencl:0`, or
+//! the device in SEALSTONE_TEST_DEVICE; PoCL makes one of a CPU.
 
 mod opencl;
 
@@ -187,7 +187,7 @@ fn memory_that_a_device_lacks_is_one_error_and_changes_nothing() {
         return;
     };
     let cipher = cipher("aes-256").unwrap();
-    // more than any device has, and still a size that a driver is asked for
+    // more than any device has, but still a size that can be requested from a driver
     let huge = Settings { lanes: 2, chunk_bytes: 1 << 46 };
     let keyed = device.ctr(cipher, &[1; 32], huge).unwrap();
     let mut data = vec![7; 5000];

@@ -1,7 +1,7 @@
 #![forbid(unsafe_code)]
 //! FF1 on a real device: published vectors, random radices, lengths, tweaks and numbers of values
-//! beside the CPU, and what is left after a failure. The device is `opencl:0`, or what
-//! SEALSTONE_TEST_DEVICE names.
+//! beside the CPU, and the state after a failure. The device is `opencl:0`, or the device in
+//! SEALSTONE_TEST_DEVICE.
 
 mod opencl;
 

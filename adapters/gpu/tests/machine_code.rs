@@ -1,6 +1,6 @@
 #![forbid(unsafe_code)]
-//! Checks of what NVIDIA's compiler makes of each kernel, without a device: it compiles for three
-//! architectures, registers stay within the bound of the row, nothing spills (of FF1 hardly
+//! Checks of the output of NVIDIA's compiler for each kernel, without a device: it compiles for
+//! three architectures, registers stay within the bound of the row, nothing spills (of FF1 hardly
 //! anything, and nothing in the rounds of a cipher), and no address and no branch depends on data.
 //! Counts instructions a byte, or a value of 16 digits, and prints the *projected* speed, which
 //! results/gpu.md compares with the measured speed.
@@ -17,19 +17,19 @@ use sealstone_cipher::cipher;
 use sealstone_gpu::testing::compile_for;
 use sealstone_gpu::{Kernel, KernelMode, kernels};
 
-/// Those that are compiled for, and whether the disassembler still knows them.
+/// The target architectures, and whether the disassembler still supports them.
 const ARCHITECTURES: [(&str, bool); 3] = [("sm_70", false), ("sm_80", true), ("sm_90", true)];
 
 /// That of an H100, for which instructions are counted.
 const COUNTED: &str = "sm_90";
 
-/// The units of an H100 (SXM) and the rate of its clock under such load: what notes assumed before
-/// it was measured.
+/// The units of an H100 (SXM) and the rate of its clock under such load: assumed in notes before
+/// the measurement.
 const H100_MULTIPROCESSORS: f64 = 132.0;
 const H100_CLOCK_GHZ: f64 = 1.7;
 /// Threads a cycle for which a multiprocessor begins an instruction of the integer units (CUDA C++
-/// Programming Guide, arithmetic instructions, 9.0). Multiplications, loads and what is the same
-/// for a warp have units of their own.
+/// Programming Guide, arithmetic instructions, 9.0). Multiplications, loads and operations uniform
+/// in a warp have separate units.
 const INTEGER_A_CYCLE: f64 = 64.0;
 /// Instructions that can end a thread or move it elsewhere.
 const JUMPS: [&str; 6] = ["BRA", "BRX", "CALL", "EXIT", "JMP", "RET"];
@@ -65,7 +65,7 @@ fn kernels_compile_for_nvidia_within_their_bounds() {
     let work = std::env::temp_dir().join(format!("sealstone-nvrtc-{}", std::process::id()));
     std::fs::create_dir_all(&work).unwrap();
     // Where the rounds are a loop, keys of another length change nothing but its turns: one length
-    // shows what becomes of it. Counter mode is counted for every length.
+    // shows the result. Counter mode is counted for every length.
     let needed = |kernel: &Kernel, mode, architecture| {
         kernel.turns.is_none()
             || kernel.cipher.ends_with("-256")
@@ -156,12 +156,12 @@ fn disassembled(work: &Path, code: &[u8]) -> String {
     text
 }
 
-/// Limits on what a thread may keep on its stack for want of registers, in bytes, and on the
-/// instructions that do so.
+/// Limits on the spilled registers of a thread on its stack, in bytes, and on the instructions that
+/// do so.
 const FF1_FRAME_BYTES_MAX: u32 = 32;
 const FF1_SPILLS_MAX: usize = 24;
 
-/// FF1 over any radix and length.
+/// Checks FF1 over any radix and length.
 fn check_ff1(what: &str, listing: &Listing) {
     let count = |name: &str| listing.instructions.iter().filter(|one| one.name == name).count();
     assert!(
@@ -177,8 +177,8 @@ fn check_ff1(what: &str, listing: &Listing) {
     assert!(listing.loops.len() >= 9, "{what}: {:?}", listing.loops);
 }
 
-/// The kernel of FF1 for 16 digits under one tweak and no other values: without what those do not
-/// need, so that all that is left is executed, and can be counted.
+/// Returns the kernel of FF1 for 16 digits under one tweak and no other values: without the parts
+/// they do not need, so that everything left is executed, and can be counted.
 fn of_16_digits(source: &str) -> String {
     let any = "const ff1_shape *shape = &given;";
     assert!(source.contains(any), "the kernel's shape is elsewhere");
@@ -198,7 +198,7 @@ fn count_ff1(kernel: &Kernel, what: &str, listing: &Listing) -> String {
     let mut loops = listing.loops.clone();
     loops.sort_by_key(|(first, last)| (*first, std::cmp::Reverse(*last)));
     assert_eq!(loops.len(), turns.len(), "{what}: loops {loops:?}");
-    // What is left are the ends of loops, and of threads without a tile.
+    // The remaining branches end loops, and threads without a tile.
     let branches = listing
         .instructions
         .iter()

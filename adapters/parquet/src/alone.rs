@@ -1,5 +1,5 @@
-//! One column, encoded as a Parquet file of its own in memory, from which its pages are moved to
-//! the file that is being written. Not here: its values.
+//! One column, encoded as a separate Parquet file in memory, from which its pages are moved to the
+//! output file.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(crate) fn encode<T: DataType>(
     file.into_inner().map_err(failed)
 }
 
-/// That the writer of the column `name` failed.
+/// Returns the error that the writer of the column `name` failed.
 pub(crate) fn failed(name: &str, error: &parquet::errors::ParquetError) -> ParquetError {
     ParquetError::Encode { column: name.to_owned(), found: error.to_string() }
 }
@@ -69,7 +69,7 @@ pub(crate) fn properties(
     )
 }
 
-/// The schema `root` with one leaf alone.
+/// Returns the schema `root` with one leaf alone.
 pub(crate) fn schema(root: &TypePtr, leaf: usize) -> Option<TypePtr> {
     pruned(root, leaf, &mut 0)
 }

@@ -1,5 +1,5 @@
 //! The work on one sealed column of a row group: its values are read, sealed or opened together,
-//! and encoded. Not here: which columns, threads, and the file (`pass`).
+//! and encoded. Not here: threads, and the file (`pass`).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub const BATCH_ROWS: usize = 4096;
 /// end where the encoder checks.
 const ENCODED_ROWS: usize = 4096;
 
-/// A row group, and what is to be done with it.
+/// A row group, and the work on it.
 #[derive(Clone, Copy)]
 pub(crate) struct GroupWork<'a> {
     pub(crate) plan: &'a Plan,
@@ -54,7 +54,7 @@ pub(crate) struct Found {
     pub(crate) count: ColumnCount,
 }
 
-/// A column as a file of its own, and its index column.
+/// A column as a separate file, and its index column.
 #[derive(Debug, Default)]
 pub(crate) struct Encoded {
     pub(crate) values: Vec<u8>,
@@ -73,7 +73,7 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// The numbers of those of `rows` that have a value.
+    /// Returns the numbers of the `rows` that have a value.
     fn values_in(&self, rows: &Range<usize>) -> &[usize] {
         let at = |row: usize| self.numbers.partition_point(|number| *number < row);
         &self.numbers[at(rows.start)..at(rows.end)]
@@ -92,7 +92,7 @@ impl GroupWork<'_> {
     }
 
     /// Encodes the column `at` of the table. Without `keep` the work ends after the first values
-    /// that do not fit, and what is encoded is not whole then.
+    /// that do not fit, and the encoded column is then incomplete.
     ///
     /// - `keep`: for each row of the group, whether it stays
     pub(crate) fn encode(
@@ -137,8 +137,8 @@ impl GroupWork<'_> {
         Ok((Encoded { values, index: index_file }, found))
     }
 
-    /// Checks that the column `at` of the table, which says that it holds nulls only, holds no
-    /// value: that would stay in the clear.
+    /// Checks that the column `at` of the table, which is declared to hold only nulls, holds no
+    /// value: a value would stay in the clear.
     fn check_nulls(&self, at: usize) -> Result<(), ParquetError> {
         match self.group.column(self.columns.leaves[at]).column_type() {
             Physical::BOOLEAN => self.no_values::<BoolType>(at),
@@ -176,7 +176,8 @@ impl GroupWork<'_> {
         column.end()
     }
 
-    /// The index column of the column `at` of the table, which holds nulls only, where it gets one.
+    /// Returns the index column of the column `at` of the table, which holds nulls only, where it
+    /// gets one.
     fn encode_nulls(
         &self,
         at: usize,
@@ -283,7 +284,8 @@ impl GroupWork<'_> {
             let named = names.as_ref().map(|_| &named);
             let worked =
                 self.plan.work_on(at, &values[..], named, &mut found.count, &mut misfits)?;
-            // what is no text may not fit as an empty value, either: the first reason is the one
+            // a value that is no text may not fit as an empty value, either: the first reason
+            // counts
             misfits.sort_by_key(|(number, _)| *number);
             misfits.dedup_by_key(|(number, _)| *number);
             found.count.misfits += misfits.len() as u64;
@@ -304,7 +306,7 @@ impl GroupWork<'_> {
     }
 }
 
-/// The values of those rows that are kept; all share their memory.
+/// Returns the values of the rows that are kept; all share their memory.
 fn arrays(texts: Texts, numbers: &[usize], kept: &impl Fn(&usize) -> bool) -> Vec<ByteArray> {
     let (text, ends) = texts.into_parts();
     let text = Bytes::from(text.into_bytes());
@@ -319,7 +321,7 @@ fn arrays(texts: Texts, numbers: &[usize], kept: &impl Fn(&usize) -> bool) -> Ve
     arrays
 }
 
-/// A schema of one column of text.
+/// Returns a schema of one column of text.
 fn index_schema(name: &str, optional: bool) -> Result<TypePtr, parquet::errors::ParquetError> {
     let repetition = if optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
     let column = Type::primitive_type_builder(name, Physical::BYTE_ARRAY)

@@ -1,5 +1,5 @@
 //! Selection of the columns of a file to work on, and checks that they can hold the result. Not
-//! here: doing it (`column_work`).
+//! here: the work itself (`column_work`).
 
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor, Type};
@@ -16,23 +16,23 @@ pub(crate) enum RowKind {
     Number { bits: u8, signed: bool },
 }
 
-/// A column that names rows: its leaf, and what is in it.
+/// A column that names rows: its leaf, and its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RowColumn {
     pub(crate) leaf: usize,
     pub(crate) kind: RowKind,
 }
 
-/// The columns of a file. A leaf is a column that holds values, counted from 0 with those that are
-/// nested; a root is one of the schema's own fields.
+/// The columns of a file. A leaf is a column that holds values, counted from 0 including nested
+/// columns; a root is one of the schema's own fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Columns {
     /// For each column of the table, its leaf.
     pub(crate) leaves: Vec<usize>,
-    /// For each column of the table, whether it holds nulls and nothing else, as writers make of a
-    /// column in which they never saw a value: there is nothing to seal, and it stays as it is.
+    /// For each column of the table, whether it holds only nulls, which writers make of a column
+    /// without values: there is nothing to seal, and it stays unchanged.
     pub(crate) nulls: Vec<bool>,
-    /// For each column of the table, what names its rows, if it is bound to them.
+    /// For each column of the table, the names of its rows, if it is bound to them.
     pub(crate) rows: Vec<Option<RowColumn>>,
     /// Roots that are left out, in ascending order.
     pub(crate) dropped_roots: Vec<usize>,
@@ -98,7 +98,7 @@ fn root(schema: &SchemaDescriptor, name: &str) -> Result<usize, ParquetError> {
     }
 }
 
-/// The leaf of the column `name`, and what it is in words if something is nested in it.
+/// Returns the leaf of the column `name`, and what it is in words if something is nested in it.
 fn leaf(
     schema: &SchemaDescriptor,
     name: &str,
@@ -113,7 +113,7 @@ fn leaf(
     Ok(if schema.column(leaf).max_rep_level() > 0 { Err("a list") } else { Ok(leaf) })
 }
 
-/// The leaf of the column `name`, which holds text.
+/// Returns the leaf of the column `name`, which holds text.
 fn text(schema: &SchemaDescriptor, name: &str) -> Result<usize, ParquetError> {
     let wrong =
         |found: &str| ParquetError::NoText { column: name.to_owned(), found: found.to_owned() };
@@ -135,8 +135,8 @@ fn row_column(schema: &SchemaDescriptor, name: &str) -> Result<RowColumn, Parque
 
 fn is_text(column: &ColumnDescriptor) -> bool {
     let annotated = match column.logical_type_ref() {
-        // all three are UTF-8; what the mark says of the clear text stays in the file, for whoever
-        // opens it
+        // all three are UTF-8; the mark's information on the clear text stays in the file, for its
+        // opening
         Some(logical) => {
             matches!(logical, LogicalType::String | LogicalType::Json | LogicalType::Enum)
         }

@@ -102,7 +102,7 @@ pub enum ParquetError {
     Metadata {
         /// The key.
         key: &'static str,
-        /// Description of what is wrong.
+        /// Description of the fault.
         found: String,
     },
     /// A column that cannot be decompressed here.
@@ -144,7 +144,7 @@ pub enum ParquetError {
         /// Message of the writer.
         found: String,
     },
-    /// The user asked for an end.
+    /// The user requested an end.
     #[error("stopped")]
     Stopped,
 }
@@ -154,17 +154,17 @@ fn after(found: &str) -> String {
 }
 
 impl ParquetError {
-    /// That the part `what` is not as the format says.
+    /// Returns the error that the part `what` violates the format.
     pub(crate) fn damaged(what: impl Into<String>) -> Self {
         Self::Damaged { what: what.into(), found: String::new() }
     }
 
-    /// That `error` came up where `what` was read.
+    /// Returns the error that reading `what` failed with `error`.
     pub(crate) fn of(what: impl Into<String>, error: parquet::errors::ParquetError) -> Self {
         match error {
             parquet::errors::ParquetError::External(source) => {
                 match source.downcast::<std::io::Error>() {
-                    // what comes from a system call; the others are decompressors'
+                    // errors of system calls; the others are decompressors'
                     Ok(error) if error.raw_os_error().is_some() => Self::Read(*error),
                     Ok(error) => Self::Damaged { what: what.into(), found: error.to_string() },
                     Err(source) => Self::Damaged { what: what.into(), found: source.to_string() },

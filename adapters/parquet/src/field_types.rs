@@ -1,7 +1,7 @@
 //! Types of the fields of a footer, for each struct whose fields are read or changed here. A field
-//! of another type is damage: a reader made from `parquet.thrift` passes over it, others take its
-//! bytes for what they expect, and a place in the file that only some of them see would be left as
-//! it was when everything moves. Not here: what the fields mean (`footer`, `schema`).
+//! of another type is damage: a reader made from `parquet.thrift` skips it, others take its bytes
+//! for the expected type, and a place in the file that only some of them see would be left
+//! unchanged when everything moves. Not here: the meaning of the fields (`footer`, `schema`).
 //!
 //! Source: apache/parquet-format, `parquet.thrift`.
 
@@ -91,8 +91,8 @@ const META: &[Field] = &[
 ];
 const KEY_VALUE: &[Field] = &[value(1, BINARY), value(2, BINARY)];
 
-/// Returns whether each known field of the footer `file` has the type that the format gives it. An
-/// empty list may have elements of any type: there are none, and some writers store no type.
+/// Returns whether each known field of the footer `file` has its type in the format. An empty list
+/// may have elements of any type: there are none, and some writers store no type.
 pub(crate) fn hold(file: &Struct) -> bool {
     all_hold(file, FILE)
 }
@@ -116,7 +116,7 @@ fn all_hold(found: &Struct, fields: &[Field]) -> bool {
 mod tests {
     use super::*;
 
-    /// A value of the type of `field`, and all fields within it.
+    /// Returns a value of the type of `field`, and all fields within it.
     fn whole(field: &Field) -> Value {
         match field.kind {
             STRUCT => Value::Struct(structure(field.inner)),
@@ -135,7 +135,7 @@ mod tests {
         made
     }
 
-    /// The last element of the list `id`, which has structs.
+    /// Returns the last element of the list `id`, which has structs.
     fn last(found: &mut Struct, id: i16) -> &mut Struct {
         match found.list_mut(id).unwrap().last_mut() {
             Some(Value::Struct(inner)) => inner,

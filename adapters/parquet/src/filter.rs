@@ -1,4 +1,4 @@
-//! A column without the rows that are left out: any type, nested ones included, encoded anew. Not
+//! A column without the rows that are left out: any type, including nested ones, encoded again. Not
 //! here: sealed columns (`column_work`).
 
 use parquet::basic::{LogicalType, Type as Physical};
@@ -18,7 +18,7 @@ use crate::typed::Typed;
 /// Number of rows that are read at once.
 const BATCH_ROWS: usize = 4096;
 
-/// The column `leaf` of `group` as a file of its own, with those rows that `keep` says.
+/// Returns the column `leaf` of `group` as a separate file, with the rows that `keep` selects.
 ///
 /// - `root`: the schema of the file
 pub(crate) fn filtered(
@@ -55,7 +55,7 @@ impl Filter<'_> {
         let name = column.column_path().string();
         let root = alone::schema(self.root, self.leaf)
             .ok_or_else(|| ParquetError::damaged("its schema"))?;
-        // the crate orders these otherwise than the file says, see ColumnOrder in parquet.thrift
+        // the crate's order differs from the file's, see ColumnOrder in parquet.thrift
         let is_ordered =
             !matches!(column.column_type(), Physical::INT96 | Physical::FLOAT | Physical::DOUBLE)
                 && column.column_descr().logical_type_ref() != Some(&LogicalType::Float16);

@@ -1,5 +1,5 @@
-//! The footer of a Parquet file: as a tree, of which whatever is not about sealed columns is kept
-//! as it is, and as the crate `parquet` reads it, for reading columns. Not here: what changes in it
+//! The footer of a Parquet file: as a tree, whose parts unrelated to sealed columns are kept
+//! unchanged, and as the crate `parquet` reads it, for reading columns. Not here: its changes
 //! (`schema`, `splice`).
 
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
@@ -60,8 +60,7 @@ const META_KNOWN: i16 = 17;
 /// Metadata that a file holds about itself.
 #[derive(Debug)]
 pub(crate) struct Footer {
-    /// As it is stored, without fields that are unknown: they could hold values, or places that do
-    /// not stay.
+    /// The stored footer, without unknown fields: they could hold values, or places that change.
     pub(crate) file: Struct,
     /// As the crate `parquet` reads it.
     pub(crate) metadata: ParquetMetaData,
@@ -132,7 +131,7 @@ impl Footer {
         Ok(read)
     }
 
-    /// The row groups as they are stored.
+    /// Returns the row groups as they are stored.
     pub(crate) fn groups(&self) -> impl Iterator<Item = &Struct> {
         self.file.list(FILE_GROUPS).iter().filter_map(Value::as_struct)
     }
@@ -144,8 +143,8 @@ impl Footer {
         groups.into_iter().filter_map(group).collect()
     }
 
-    /// That every place it names is before `end`, where it begins itself, and that both readings
-    /// agree.
+    /// Checks that every place it names is before `end`, where it begins itself, and that both
+    /// readings agree.
     fn check(&self, end: u64) -> Result<(), ParquetError> {
         let damaged = || ParquetError::damaged("its footer");
         if self.groups().count() != self.metadata.num_row_groups() {
@@ -189,14 +188,14 @@ impl Footer {
     }
 }
 
-/// The footer of a file that was written in memory.
+/// Returns the footer of a file that was written in memory.
 pub(crate) fn of_bytes(file: &[u8]) -> Option<Struct> {
     let end = file.len().checked_sub(TAIL_BYTES as usize)?;
     let length = u32::from_le_bytes(file[end..end + 4].try_into().ok()?) as usize;
     Struct::read(&file[end.checked_sub(length)?..end]).ok().map(|(footer, _)| footer)
 }
 
-/// The column chunks of a row group.
+/// Returns the column chunks of a row group.
 pub(crate) fn chunks(group: &Struct) -> impl Iterator<Item = &Struct> {
     group.list(GROUP_CHUNKS).iter().filter_map(Value::as_struct)
 }
@@ -206,7 +205,7 @@ pub(crate) fn chunks(group: &Struct) -> impl Iterator<Item = &Struct> {
 pub(crate) fn pages(chunk: &Struct) -> Option<(u64, u64)> {
     let meta = chunk.structure(CHUNK_META)?;
     let (data, bytes) = (meta.number(META_DATA_PAGE)?, meta.number(META_COMPRESSED)?);
-    // some writers have a zero there where there is no such page: no dictionary, or no rows
+    // some writers store a zero where the page is missing: no dictionary, or no rows
     let dictionary = meta.number(META_DICTIONARY).filter(|offset| *offset > 0);
     match (data, dictionary) {
         (0, None) if bytes == 0 => Some((MAGIC.len() as u64, 0)),
@@ -215,7 +214,7 @@ pub(crate) fn pages(chunk: &Struct) -> Option<(u64, u64)> {
     }
 }
 
-/// An offset and a length, unless one is negative.
+/// Returns an offset and a length, unless one is negative.
 fn place(offset: i64, length: i64) -> Option<(u64, u64)> {
     Some((u64::try_from(offset).ok()?, u64::try_from(length).ok()?))
 }

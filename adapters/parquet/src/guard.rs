@@ -1,4 +1,4 @@
-//! Protection of the program against damaged files: the crate `parquet` panics at some of them. Not
+//! Protection of the program against damaged files: the crate `parquet` panics on some of them. Not
 //! here: errors that it returns (`error`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,6 +10,6 @@ pub(crate) fn guarded<T>(
     what: &str,
     work: impl FnOnce() -> Result<T, ParquetError>,
 ) -> Result<T, ParquetError> {
-    // what the work changed is not looked at any more
+    // values changed by the work are not used any more
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(ParquetError::damaged(what)))
 }

@@ -1,6 +1,6 @@
 //! Schemas of other programs in a file's key-value metadata, where columns are added, left out, or
-//! no longer fit their type: Arrow's (pyarrow, pandas, Polars) and Spark's. All else there stays as
-//! it is. Not here: Parquet's own schema (`schema`).
+//! no longer fit their type: Arrow's (pyarrow, pandas, Polars) and Spark's. All else there stays
+//! unchanged. Not here: Parquet's own schema (`schema`).
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ pub(crate) fn change(file: &mut Struct, change: &Change<'_>) -> Result<(), Parqu
     Ok(())
 }
 
-/// Arrow's schema in another text; none if it stays.
+/// Returns Arrow's schema as a new text; none if it stays.
 fn arrow(text: &[u8], change: &Change<'_>) -> Result<Option<String>, String> {
     let bytes = STANDARD.decode(text).map_err(|error| error.to_string())?;
     let message =
@@ -92,7 +92,7 @@ fn arrow(text: &[u8], change: &Change<'_>) -> Result<Option<String>, String> {
     Ok(Some(STANDARD.encode([&CONTINUATION[..], &length, &encoded.ipc_message].concat())))
 }
 
-/// The field, with numbers of 32 bits for a dictionary that would overflow.
+/// Returns the field, with numbers of 32 bits for a dictionary that would overflow.
 fn widened(field: &Arc<Field>, change: &Change<'_>) -> Arc<Field> {
     let DataType::Dictionary(numbers, values) = field.data_type() else { return field.clone() };
     let is_narrow =
@@ -104,7 +104,7 @@ fn widened(field: &Arc<Field>, change: &Change<'_>) -> Arc<Field> {
     Arc::new(field.as_ref().clone().with_data_type(wide))
 }
 
-/// Spark's schema in another text; none if it stays.
+/// Returns Spark's schema as a new text; none if it stays.
 fn spark(text: &[u8], change: &Change<'_>) -> Result<Option<String>, String> {
     if change.dropped.is_empty() && change.added.is_empty() {
         return Ok(None);

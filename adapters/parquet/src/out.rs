@@ -1,4 +1,4 @@
-//! Output of a pass: the current position, and the MAC. Not here: what it means.
+//! Output of a pass: the current position, and the MAC.
 
 use std::io::Write;
 

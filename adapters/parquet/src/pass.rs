@@ -1,6 +1,6 @@
-//! One pass over a file: threads work on row groups and their columns, the caller's writes in the
-//! order of the file. What is in memory at once is a few row groups' sealed columns. Not here: the
-//! work on a column (`column_work`).
+//! One pass over a file: threads work on row groups and their columns, the caller's thread writes
+//! in the order of the file. Only a few row groups' sealed columns are in memory at once. Not here:
+//! the work on a column (`column_work`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -44,7 +44,7 @@ pub struct Pass<'a> {
     pub plan: &'a Plan,
     /// Action for a row that does not fit.
     pub on_misfit: OnMisfit,
-    /// Threads that work, about; as many as there are cores where nothing is said.
+    /// Threads that work, about; one for each core by default.
     pub threads: Option<NonZeroUsize>,
     /// Number of rows of a column that are sealed at once: [`BATCH_ROWS`](crate::BATCH_ROWS), or a
     /// multiple of it if the computing device needs many values at a time. The file is the same.
@@ -83,7 +83,7 @@ impl Pass<'_> {
     /// - `write_mac`: gets every byte that is written, for a manifest
     ///
     /// # Errors
-    /// Each [`ParquetError`]; what was written until then is no whole file.
+    /// Each [`ParquetError`]; the output is then no whole file.
     pub fn run(
         &self,
         input: &Input,
@@ -188,7 +188,7 @@ impl Pass<'_> {
         wanted.min(fit).min(groups.len()).max(1)
     }
 
-    /// Takes what was done in the order of the file, and writes it.
+    /// Takes the finished work in the order of the file, and writes it.
     #[expect(clippy::too_many_arguments, reason = "the ends of one pipe")]
     fn collect(
         &self,
@@ -260,7 +260,7 @@ impl Pass<'_> {
 }
 
 impl Shared<'_> {
-    /// The work on the row group `number`.
+    /// Returns the work on the row group `number`.
     fn work_on(&self, number: usize) -> Result<Worked, ParquetError> {
         let Self { plan, columns, source, root, batch_rows, stops, .. } = *self;
         let work = GroupWork {
@@ -275,7 +275,7 @@ impl Shared<'_> {
         let rows = work.group.num_rows() as usize;
         let is_check = !plan.work.writes();
         let mut worked = Worked::default();
-        // what is left out of one column is left out of all, so it must be known first
+        // a row left out of one column is left out of all, so it must be known first
         if is_check || self.on_misfit == OnMisfit::Report {
             worked.found = self.each_column(|at| work.examine(at))?;
             let out: BTreeSet<usize> = worked
@@ -321,7 +321,7 @@ impl Shared<'_> {
     }
 }
 
-/// Changes what the footer says of the columns.
+/// Changes the columns in the footer.
 fn change(plan: &Plan, columns: &Columns, footer: &mut Footer) -> Result<(), ParquetError> {
     let schema = footer.metadata.file_metadata().schema_descr_ptr();
     let added = columns.indexed.iter().filter_map(|&at| {

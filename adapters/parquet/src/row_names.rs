@@ -1,5 +1,5 @@
 //! Names of the rows that values are bound to: text, or whole numbers as decimal digits, as in a
-//! CSV file. Not here: which column that is (`columns`).
+//! CSV file. Not here: the choice of the column (`columns`).
 
 use std::fmt::Write;
 
@@ -36,8 +36,8 @@ impl RowNames {
         })
     }
 
-    /// Reads the next `rows` rows, and replaces `into` by the names of those with these `numbers`,
-    /// in ascending order; empty where there is none.
+    /// Reads the next `rows` rows, and replaces `into` by the names of the rows with these
+    /// `numbers`, in ascending order; empty where there is none.
     pub(crate) fn read(
         &mut self,
         rows: usize,
@@ -46,7 +46,7 @@ impl RowNames {
     ) -> Result<(), ParquetError> {
         match self {
             Self::Text(column) => {
-                // what is no text names nothing
+                // a value that is no text names nothing
                 read(column, rows, numbers, into, |value, text| {
                     text.push_str(std::str::from_utf8(value.data()).unwrap_or_default());
                 })

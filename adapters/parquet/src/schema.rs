@@ -57,8 +57,8 @@ pub(crate) fn change(
     Ok(())
 }
 
-/// Changes the order that the rows of `group` are said to have: it ends before the first column
-/// that is sealed, opened or left out.
+/// Changes the declared order of the rows of `group`: it ends before the first column that is
+/// sealed, opened or left out.
 pub(crate) fn change_sorting(group: &mut Struct, columns: &Columns) {
     let Some(sorting) = group.list_mut(GROUP_SORTING) else { return };
     let changes =
@@ -84,8 +84,7 @@ pub(crate) fn change_sorting(group: &mut Struct, columns: &Columns) {
     }
 }
 
-/// Returns the range of elements that each of the schema's own fields takes, including what is
-/// nested in it.
+/// Returns the range of elements of each of the schema's own fields, including nested elements.
 fn roots(elements: &[Value]) -> Option<Vec<Range<usize>>> {
     let children = |at: usize| {
         let children = elements.get(at)?.as_struct()?.number(ELEMENT_CHILDREN).unwrap_or(0);
@@ -113,7 +112,7 @@ fn element(column: &Added) -> Struct {
     element
 }
 
-/// A union that holds an empty struct in the field `id`.
+/// Returns a union that holds an empty struct in the field `id`.
 fn holding(id: i16) -> Value {
     let mut union = Struct::default();
     union.set(id, Value::Struct(Struct::default()));

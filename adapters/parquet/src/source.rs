@@ -1,4 +1,4 @@
-//! A file that many threads read at once, each where it needs to. Not here: what is in it.
+//! A file that many threads read at once, each at its own place.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -16,7 +16,7 @@ use crate::error::ParquetError;
 /// Number of bytes that are read at once when a whole file is read.
 const READ_BYTES: usize = 1 << 20;
 
-/// A file that is to be read.
+/// An input file.
 #[derive(Debug)]
 pub struct Input {
     pub(crate) source: Source,
@@ -45,7 +45,7 @@ impl Written {
 }
 
 impl Input {
-    /// Takes `file`, which stays as it is: a pass fails if it was written to since.
+    /// Takes `file`, which must not change: a pass fails if it was written to since.
     ///
     /// # Errors
     /// [`ParquetError::Read`].
@@ -82,12 +82,12 @@ impl Source {
         self.written.length
     }
 
-    /// That nothing was written to it since.
+    /// Checks that nothing was written to it since.
     pub(crate) fn check_unchanged(&self) -> Result<(), ParquetError> {
         if Written::of(&self.file)? == self.written { Ok(()) } else { Err(ParquetError::Changed) }
     }
 
-    /// Fills `out` with what is at `offset`.
+    /// Fills `out` with the bytes at `offset`.
     pub(crate) fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), ParquetError> {
         self.file.read_exact_at(out, offset).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => ParquetError::Changed,
@@ -95,7 +95,7 @@ impl Source {
         })
     }
 
-    /// The `length` bytes at `offset`, which were checked to be there.
+    /// Returns the `length` bytes at `offset`, which were checked to be there.
     pub(crate) fn bytes_at(&self, offset: u64, length: u64) -> Result<Vec<u8>, ParquetError> {
         let mut bytes = vec![0; length as usize];
         self.read_at(offset, &mut bytes)?;

@@ -1,6 +1,5 @@
-//! Column chunks moved from one file to another as they are: pages, Bloom filter and page indexes
-//! keep every byte, but for the offsets that say where the pages are. Not here: which chunks
-//! (`writer`).
+//! Column chunks moved unchanged from one file to another: pages, Bloom filter and page indexes
+//! keep every byte, except the offsets of the pages. Not here: the choice of chunks (`writer`).
 
 use crate::error::ParquetError;
 use crate::footer::{
@@ -16,7 +15,7 @@ use crate::thrift::{Struct, Value};
 const COPY_BYTES: u64 = 1 << 20;
 /// Longest header of a Bloom filter, in bytes.
 const BLOOM_HEADER_BYTES_MAX: u64 = 64;
-/// Longest Bloom filter, in bytes: what the format's own writers stop at.
+/// The longest Bloom filter, in bytes: the limit of the format's own writers.
 const BLOOM_BYTES_MAX: u64 = 128 << 20;
 // fields of an OffsetIndex, of its PageLocations, and of a BloomFilterHeader
 const INDEX_LOCATIONS: i16 = 1;
@@ -100,7 +99,7 @@ impl Placed {
             for id in [META_DATA_PAGE, META_INDEX_PAGE, META_DICTIONARY] {
                 let Some(offset) = meta.number(id) else { continue };
                 if offset <= 0 {
-                    // there is no such page; that of data must be named
+                    // the page is missing; the data page must be named
                     if id != META_DATA_PAGE {
                         meta.remove(id);
                     }
@@ -163,7 +162,7 @@ impl Placed {
     }
 }
 
-/// The Bloom filter of a chunk, if it has one.
+/// Returns the Bloom filter of a chunk, if it has one.
 fn bloom(meta: &Struct, stored: Stored<'_>) -> Result<Option<Vec<u8>>, ()> {
     let Some(offset) = meta.number(META_BLOOM) else { return Ok(None) };
     let offset = u64::try_from(offset).map_err(|_| ())?;
@@ -185,7 +184,7 @@ fn bloom(meta: &Struct, stored: Stored<'_>) -> Result<Option<Vec<u8>>, ()> {
     stored.read(offset, length).map(Some).map_err(|_| ())
 }
 
-/// An offset index whose pages moved.
+/// Returns an offset index whose pages moved.
 fn moved(index: &[u8], by: i64) -> Option<Vec<u8>> {
     let (mut index, _) = Struct::read(index).ok()?;
     for location in index.list_mut(INDEX_LOCATIONS)? {

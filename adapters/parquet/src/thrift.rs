@@ -1,6 +1,6 @@
-//! Thrift's compact protocol as a tree of values, of any type and field: what is read and written
-//! again is the same, whatever a newer writer put there. Footers and offset indexes of Parquet
-//! files are in it. Not here: what their fields mean (`footer`, `splice`).
+//! Thrift's compact protocol as a tree of values, of any type and field: reading and writing again
+//! gives the same bytes, including a newer writer's fields. Footers and offset indexes of Parquet
+//! files use it. Not here: the meaning of fields (`footer`, `splice`).
 
 /// Limit on how deep values may be nested; a footer of Parquet needs about ten levels.
 const DEPTH_MAX: usize = 64;
@@ -39,7 +39,7 @@ pub(crate) enum Value {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Struct(Vec<(i16, Value)>);
 
-/// Error for bytes that are not such a value.
+/// Error for bytes that are not a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed;
 
@@ -93,7 +93,7 @@ impl Struct {
         }
     }
 
-    /// The elements of a list; none where there is no such list.
+    /// Returns the elements of a list; none where the list is missing.
     pub(crate) fn list(&self, id: i16) -> &[Value] {
         match self.get(id) {
             Some(Value::List(_, _, elements)) => elements,
@@ -176,7 +176,7 @@ impl Value {
         }
     }
 
-    /// Number of its type; of a truth value, that of a true one.
+    /// Returns the number of its type; of a truth value, that of a true one.
     pub(crate) fn kind(&self) -> u8 {
         match self {
             Self::Bool(_) => BOOL_TRUE,
@@ -302,7 +302,7 @@ impl Reader<'_> {
                 0 => i16::try_from(self.number()?).map_err(|_| Malformed)?,
                 delta => last.checked_add(delta.into()).ok_or(Malformed)?,
             };
-            // a reader of such a file may take either
+            // a reader of this file may take either
             if fields.iter().any(|(found, _)| *found == last) {
                 return Err(Malformed);
             }
@@ -391,7 +391,7 @@ mod tests {
         assert_eq!((read, length), (sample(), bytes.len() - 4));
         let mut changed = sample();
         changed.set(8, Value::i32(8));
-        // what had no elements, and no type either
+        // a list without elements, and without a type
         let mut empty = Struct(vec![(1, Value::List(LIST, 0, Vec::new()))]);
         empty.list_mut(1).unwrap().push(Value::Struct(Struct::default()));
         let mut bytes = Vec::new();

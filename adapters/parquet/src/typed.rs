@@ -1,4 +1,4 @@
-//! The values of one column of a row group, some rows at a time. Not here: what is done with them.
+//! The values of one column of a row group, some rows at a time.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(crate) struct Typed<T: DataType> {
 }
 
 impl<T: DataType> Typed<T> {
-    /// The column `leaf` of `group`, which is of type `T`.
+    /// Returns the column `leaf` of `group`, which is of type `T`.
     pub(crate) fn open(
         source: &Source,
         group: &RowGroupMetaData,
@@ -39,7 +39,7 @@ impl<T: DataType> Typed<T> {
         }
         let wrong = |error| ParquetError::of(format!("column {name}"), error);
         let builder = column.clone().into_builder();
-        // some writers have a zero there where there is no such page
+        // some writers store a zero where the page is missing
         let dictionary = column.dictionary_page_offset().filter(|offset| *offset > 0);
         let column = builder.set_dictionary_page_offset(dictionary).build().map_err(wrong)?;
         let rows = group.num_rows() as usize;
@@ -64,7 +64,7 @@ impl<T: DataType> Typed<T> {
         Ok(())
     }
 
-    /// That all was read.
+    /// Checks that all was read.
     pub(crate) fn end(&mut self) -> Result<(), ParquetError> {
         if self.some(1)? != 0 {
             return Err(ParquetError::damaged(format!(

@@ -1,5 +1,5 @@
-//! The file that is written: pages as they come, then what the footer says of them. Not here: where
-//! pages come from (`pass`), and how they are moved (`splice`).
+//! The output file: pages as they arrive, then their entries in the footer. Not here: the source of
+//! pages (`pass`), and moving them (`splice`).
 
 use crate::columns::Columns;
 use crate::error::ParquetError;
@@ -41,7 +41,7 @@ impl<'a> Writer<'a> {
         Group { stored, start: self.out.position(), placed: Vec::new() }
     }
 
-    /// Moves the column `name`, which `chunk` describes, as it is.
+    /// Moves the column `name`, which `chunk` describes, unchanged.
     pub(crate) fn column(
         &mut self,
         group: &mut Group,
@@ -53,7 +53,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Moves the column `name`, which was encoded as a file of its own.
+    /// Moves the column `name`, which was encoded as a separate file.
     pub(crate) fn encoded(
         &mut self,
         group: &mut Group,

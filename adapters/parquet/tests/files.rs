@@ -1,4 +1,4 @@
-//! Files sealed and opened: what changes and what does not, byte by byte. Not here: what is refused
+//! Files sealed and opened: changed and unchanged parts, byte by byte. Not here: refusals
 //! (`refused.rs`).
 
 mod scene;
@@ -39,7 +39,7 @@ fn usual() -> Scene {
 
 const SEALED: [&str; 3] = ["name", "phone", "memo"];
 
-/// The pages of each column that is not sealed, by its path.
+/// Returns the pages of each column that is not sealed, by its path.
 fn clear_pages(file: &[u8]) -> Vec<(String, Vec<u8>)> {
     let reader = reader(file);
     let columns = reader.metadata().row_groups().iter().flat_map(|group| group.columns());
@@ -159,7 +159,7 @@ fn only_sealed_columns_change_and_open_to_the_same_under_every_compression() {
         assert_eq!(after.num_row_groups(), 3);
         for (before, after) in before.row_groups().iter().zip(after.row_groups()) {
             assert_eq!(after.num_rows(), before.num_rows());
-            // the second was sealed, so nothing is known of an order after the first
+            // the second was sealed, so the order after the first is unknown
             assert_eq!(
                 (before.sorting_columns().unwrap().len(), after.sorting_columns().unwrap().len()),
                 (3, 1)
@@ -251,12 +251,12 @@ fn no_clear_value_is_left_anywhere() {
                     assert!(!contains(&sealed, value), "{value} is still there");
                 }
             }
-            // what all of them begin with, as cut statistics would
+            // their common beginning, as in cut statistics
             assert!(contains(&plain, "Clearname") && !contains(&sealed, "Clearname"));
             assert!(contains(&plain, "a clear memo") && !contains(&sealed, "a clear memo"));
         }
     }
-    // Bloom filters know sealed values, and no others
+    // Bloom filters contain sealed values, and no others
     let (plain, before) =
         (file(&people, &Layout::default()), column(&file(&people, &Layout::default()), "name"));
     let sealed = scene.seal(&plain);
@@ -386,10 +386,10 @@ fn rows_that_do_not_fit_are_left_out_of_all_columns() {
     let kept: Vec<Person> =
         people.iter().filter(|person| person.phone.len() > 4).cloned().collect();
     assert_eq!(rows(&opened), rows(&file(&kept, &Layout { group_rows: 999, ..Layout::default() })));
-    // the row group without such rows is moved as it is
+    // the row group without these rows is moved unchanged
     let (before, after) = (clear_pages(&plain), clear_pages(&sealed));
     assert_eq!(before[12..], after[6..]);
-    // a check tells the same
+    // a check reports the same
     scene.on_misfit = OnMisfit::Report;
     let (nothing, checked, same) = scene.pass(Work::Check, &plain).unwrap();
     assert!(nothing.is_empty());

@@ -1,5 +1,5 @@
-//! A sealed Parquet file of every format version opens for good. `vectors/formats/fields-v2.py`
-//! made this one from docs/formats.md with pyarrow, without our code. Not here: files that we
+//! A sealed Parquet file of every format version opens for ever. `vectors/formats/fields-v2.py`
+//! made this file from docs/formats.md with pyarrow, without our code. Not here: files that we
 //! sealed ourselves (`files.rs`).
 
 mod scene;
@@ -40,7 +40,7 @@ impl KeySource for Golden {
     }
 }
 
-/// The bytes that `text`, hexadecimal digits in lines, stands for.
+/// Returns the bytes that `text`, hexadecimal digits in lines, stands for.
 fn bytes(text: &str) -> Vec<u8> {
     let digits: Vec<u8> =
         text.chars().filter_map(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
@@ -89,7 +89,7 @@ fn a_file_of_version_2_opens() {
     let rows = scene::rows(&opened);
     assert_eq!(rows.iter().map(texts).collect::<Vec<_>>(), OPENED);
     assert!(!rows[0].contains_key("memo_index"));
-    // what has no nonce is sealed to the same again
+    // values without a nonce are sealed to the same again
     let (ours, theirs) =
         (scene::rows(&pass(&manifest, Work::Seal(ciphers()), &opened)), scene::rows(&sealed));
     for (ours, theirs) in ours.iter().zip(&theirs) {

@@ -48,7 +48,7 @@ fn what_is_cut_or_encrypted_is_said_to_be() {
     says(seal(&scene, &long), "its footer is longer than the file\n");
     let encrypted = [&b"PARE"[..], &whole[4..whole.len() - 4], b"PARE"].concat();
     says(seal(&scene, &encrypted), "it is encrypted by Parquet's own encryption, ");
-    // a footer in the clear, with the field that says how columns are encrypted
+    // a footer in the clear, with the field for the encryption of columns
     let start = whole.len() - footer;
     let mut fields = whole[start..whole.len() - 8].to_vec();
     assert_eq!(fields.pop(), Some(0));
@@ -131,7 +131,7 @@ fn text_that_is_none_does_not_fit() {
     assert_eq!((counts.rows, reasons), (4, vec!["3 phone: it is not UTF-8 text".to_owned()]));
 }
 
-/// The number is the same in both types, so that a reader that does not look at the type takes it.
+/// The number is the same in both types, so that a reader that ignores the type takes it.
 #[test]
 fn a_footer_with_a_field_of_another_type_is_refused() {
     const FIRST_FIELD_I32: u8 = 0x15;
@@ -147,7 +147,7 @@ fn a_footer_with_a_field_of_another_type_is_refused() {
     );
 }
 
-/// Any byte may be another one: the file is sealed, or refused.
+/// With any byte changed the file is sealed, or refused.
 #[test]
 fn no_changed_byte_makes_it_panic() {
     let options = ColumnOptions {

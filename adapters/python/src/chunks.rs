@@ -17,7 +17,7 @@ pub(crate) struct Chunks {
 
 #[pymethods]
 impl Chunks {
-    /// A capsule with a stream of the chunks; ``requested_schema`` is not taken up.
+    /// Returns a capsule with a stream of the chunks; ``requested_schema`` is not taken up.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -29,7 +29,7 @@ impl Chunks {
         stream_capsule(py, self.field.clone(), self.arrays.clone())
     }
 
-    /// A capsule with the type.
+    /// Returns a capsule with the type.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         schema_capsule(py, &self.field)
     }
@@ -39,7 +39,7 @@ impl Chunks {
         self.arrays.iter().map(|array| array.len()).sum()
     }
 
-    /// The only chunk.
+    /// Returns the only chunk.
     fn chunk(&self) -> PyResult<Chunk> {
         match &self.arrays[..] {
             [array] => Ok(Chunk { field: self.field.clone(), array: array.clone() }),
@@ -71,7 +71,7 @@ impl Chunk {
         Ok((schema_capsule(py, &self.field)?, array_capsule(py, &self.array)?))
     }
 
-    /// A capsule with the type.
+    /// Returns a capsule with the type.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         schema_capsule(py, &self.field)
     }

@@ -13,7 +13,7 @@ create_exception!(
     "Something cannot be sealed or opened. The second line says what to do next."
 );
 
-/// `error` as an exception.
+/// Returns `error` as an exception.
 pub(crate) fn exception(error: impl Display) -> PyErr {
     Error::new_err(error.to_string())
 }

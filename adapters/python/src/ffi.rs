@@ -1,10 +1,10 @@
 //! Arrow data from and to other libraries in this process: the structures of the C data interface,
-//! in Python's capsules. Not here: what is done with the data.
+//! in Python's capsules.
 //!
-//! Whoever makes a capsule must be trusted to describe memory that it owns: the interface has no
-//! lengths of buffers. Everything else that is wrong with what comes in is an error: a capsule of
-//! another kind, one that was used up, impossible numbers of values and buffers, offsets that go
-//! back, text that is not UTF-8.
+//! The maker of a capsule must be trusted to describe memory that it owns: the interface has no
+//! lengths of buffers. Every other fault of the input is an error: a capsule of another kind, one
+//! that was used up, impossible numbers of values and buffers, offsets that go back, text that is
+//! not UTF-8.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,7 +36,7 @@ pub(crate) struct Imported {
     pub(crate) arrays: Vec<ArrayRef>,
 }
 
-/// The arrays of `object`, which has `__arrow_c_stream__` or `__arrow_c_array__`: texts,
+/// Returns the arrays of `object`, which has `__arrow_c_stream__` or `__arrow_c_array__`: texts,
 /// dictionaries of texts, integers, or nulls alone.
 ///
 /// - `refusal`: the words for arrays of another type, which are not looked at
@@ -48,8 +48,7 @@ pub(crate) fn import(
         let capsule = object.call_method0("__arrow_c_stream__")?;
         let stream: NonNull<FFI_ArrowArrayStream> = content(&capsule, STREAM)?;
         // SAFETY: a capsule of this name holds a valid structure until it is destroyed, which
-        // `capsule` prevents. It is moved out, and what is left in the capsule is marked as
-        // released.
+        // `capsule` prevents. It is moved out, and the rest in the capsule is marked as released.
         let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr()) };
         catch_unwind(AssertUnwindSafe(|| read_stream(stream)))
     } else if object.hasattr("__arrow_c_array__")? {
@@ -108,7 +107,7 @@ fn malformed(found: impl ToString) -> Flaw {
     Flaw::Malformed(found.to_string())
 }
 
-/// All arrays of `stream`.
+/// Returns all arrays of `stream`.
 fn read_stream(mut stream: FFI_ArrowArrayStream) -> Result<Imported, Flaw> {
     let (Some(_), Some(get_schema), Some(get_next)) =
         (stream.release(), stream.get_schema(), stream.get_next())
@@ -150,7 +149,7 @@ fn failure(stream: &mut FFI_ArrowArrayStream, code: c_int) -> Flaw {
     Flaw::Malformed(words.unwrap_or_else(|| format!("the stream failed with code {code}")))
 }
 
-/// The type that `schema` describes, if anybody here reads it.
+/// Returns the type that `schema` describes, if anybody here reads it.
 fn read_field(schema: &FFI_ArrowSchema) -> Result<FieldRef, Flaw> {
     let field = Field::try_from(schema).map_err(malformed)?;
     let kind = field.data_type();
@@ -169,7 +168,7 @@ fn buffers_of(kind: &DataType) -> Option<(usize, usize)> {
         // nulls, views, any number of buffers of text, the lengths of these
         DataType::Utf8View => Some((3, usize::from(u16::MAX))),
         kind if kind.is_integer() => Some((2, 2)),
-        // the numbers of the entries; the entries are an array of their own
+        // the numbers of the entries; the entries are a separate array
         DataType::Dictionary(_, entries) => match **entries {
             DataType::Null | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
                 Some((2, 2))
@@ -186,8 +185,8 @@ fn read_array(
     field: &Field,
 ) -> Result<ArrayRef, Flaw> {
     check_numbers(&array, field.data_type())?;
-    // SAFETY: the array was moved out of a capsule or a stream that say that they follow the
-    // interface, and its numbers are possible ones.
+    // SAFETY: the array was moved out of a capsule or a stream that claims to follow the interface,
+    // and its numbers are possible.
     let data = unsafe { from_ffi(array, schema) }.map_err(malformed)?;
     data.validate_full().map_err(malformed)?;
     Ok(make_array(data))
@@ -219,7 +218,7 @@ fn check_numbers(array: &FFI_ArrowArray, kind: &DataType) -> Result<(), Flaw> {
     }
 }
 
-/// A capsule with the type of `field`.
+/// Returns a capsule with the type of `field`.
 pub(crate) fn schema_capsule<'py>(
     py: Python<'py>,
     field: &Field,
@@ -228,7 +227,7 @@ pub(crate) fn schema_capsule<'py>(
     PyCapsule::new_with_value(py, schema, SCHEMA)
 }
 
-/// A capsule with `array`.
+/// Returns a capsule with `array`.
 pub(crate) fn array_capsule<'py>(
     py: Python<'py>,
     array: &ArrayRef,
@@ -237,15 +236,15 @@ pub(crate) fn array_capsule<'py>(
     PyCapsule::new_with_value(py, array, ARRAY)
 }
 
-/// A capsule with a stream of `arrays`, which are of the type of `field`.
+/// Returns a capsule with a stream of `arrays`, which are of the type of `field`.
 pub(crate) fn stream_capsule(
     py: Python<'_>,
     field: FieldRef,
     arrays: Vec<ArrayRef>,
 ) -> PyResult<Bound<'_, PyCapsule>> {
     let outgoing = Box::new(Outgoing { field, arrays: arrays.into_iter() });
-    // SAFETY: each function may be called with a pointer to this structure and does what the
-    // interface says; `private_data` has all that they need, and is freed by `release` alone.
+    // SAFETY: each function may be called with a pointer to this structure and follows the
+    // interface; `private_data` has everything they need, and is freed by `release` alone.
     let stream = unsafe {
         FFI_ArrowArrayStream::new_unchecked(
             Some(get_schema),
@@ -268,7 +267,7 @@ struct Outgoing {
 ///
 /// # Safety
 /// `stream` points to a stream that [`stream_capsule`] made and nobody has released, and nobody
-/// else uses it meanwhile.
+/// else uses it at the same time.
 unsafe fn outgoing<'a>(stream: *mut FFI_ArrowArrayStream) -> &'a mut Outgoing {
     // SAFETY: the pointer comes from `Box::into_raw` of an `Outgoing`, which `release` has not yet
     // freed.

@@ -186,7 +186,7 @@ fn ciphers(table: &Table, keyed: &Keyed) -> Result<Vec<ColumnCipher>, FileError>
     Ok(table.columns.iter().map(cipher).collect::<Result<_, _>>()?)
 }
 
-/// `error` as an exception, with what the arguments are called in Python.
+/// Returns `error` as an exception, with what the arguments are called in Python.
 fn in_words(error: FileError) -> PyErr {
     match error {
         error @ FileError::Misfit { .. } => exception(format!("{error}\n{LEAVE_OUT}")),

@@ -1,4 +1,4 @@
-//! A column in chunks, worked on by several threads. Not here: what is done with each piece.
+//! A column in chunks, worked on by several threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -27,10 +27,9 @@ struct Piece {
     length: usize,
 }
 
-/// Does `work` with every chunk of `values`, on at most `threads` threads; chunks stay as long as
-/// they are.
+/// Runs `work` on every chunk of `values`, on at most `threads` threads; chunks keep their lengths.
 ///
-/// - `rows`: as many as `values`, in chunks of their own
+/// - `rows`: as many as `values`, in separate chunks
 ///
 /// # Errors
 /// The first error of `work`, in words; results that do not fit into one array.
@@ -66,7 +65,7 @@ pub(crate) fn run(
     joined(values, &pieces, results.map(|result| result.expect("every piece is worked on")))
 }
 
-/// The chunks of `values` in pieces: whole for one thread.
+/// Returns the chunks of `values` in pieces: whole for one thread.
 fn pieces(values: &[ArrayRef], threads: usize) -> Vec<Piece> {
     let most = if threads > 1 { PIECE } else { usize::MAX };
     let mut pieces = Vec::new();
@@ -84,7 +83,7 @@ fn pieces(values: &[ArrayRef], threads: usize) -> Vec<Piece> {
     pieces
 }
 
-/// `rows` in chunks as long as those of `values`.
+/// Returns `rows` in chunks of the same lengths as in `values`.
 fn aligned(rows: &[ArrayRef], values: &[ArrayRef]) -> Result<Vec<ArrayRef>, String> {
     let lengths = |arrays: &[ArrayRef]| arrays.iter().map(|array| array.len()).collect::<Vec<_>>();
     let (wanted, found) = (lengths(values), lengths(rows));
@@ -107,7 +106,7 @@ fn aligned(rows: &[ArrayRef], values: &[ArrayRef]) -> Result<Vec<ArrayRef>, Stri
     Ok(wanted.into_iter().map(slice).collect())
 }
 
-/// The pieces put together to chunks.
+/// Returns the pieces put together to chunks.
 fn joined(
     values: &[ArrayRef],
     pieces: &[Piece],

@@ -1,4 +1,4 @@
-//! Policies as Python sees them. Not here: what they mean (`sealstone_fields::policy`).
+//! Policies as Python sees them. Not here: their meaning (`sealstone_fields::policy`).
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::error::exception;
 pub(crate) struct Policy(policy::Policy);
 
 impl Policy {
-    /// The table `name`; without a name, the only one.
+    /// Returns the table `name`; without a name, the only one.
     pub(crate) fn find(&self, name: Option<&str>) -> PyResult<&Table> {
         self.0.table(name).map_err(|error| match error {
             PolicyError::WhichTable(known) => exception(format!(
@@ -37,13 +37,13 @@ impl Policy {
         policy::Policy::from_toml(text, Path::new("(text)")).map(Self).map_err(exception)
     }
 
-    /// The names of its tables.
+    /// Returns the names of its tables.
     #[getter]
     fn tables(&self) -> Vec<String> {
         self.0.tables.iter().map(|table| table.name.clone()).collect()
     }
 
-    /// The key source that it names for a table; None if it names none.
+    /// Returns the key source that it names for a table; None if it names none.
     #[pyo3(signature = (table=None))]
     fn key(&self, table: Option<&str>) -> PyResult<Option<String>> {
         Ok(self.find(table)?.key.clone())

@@ -1,5 +1,4 @@
-//! A table with its key: what seals and opens its columns. Not here: which objects of Python the
-//! columns are taken from.
+//! A table with its key, which seals and opens its columns.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,7 +28,7 @@ type Described = (String, Option<String>, Option<String>);
 /// Chunks after the work, how many values do not fit, and the first of them with the reasons.
 type Crypt = (Chunks, usize, Vec<(usize, String)>);
 
-/// The columns that the manifest `text` names, which is not checked: that takes the key.
+/// Returns the columns that the manifest `text` names, which is not checked: that takes the key.
 #[pyfunction]
 pub(crate) fn manifest_columns(text: &str) -> PyResult<(String, Vec<Described>)> {
     let manifest = parse(text)?;
@@ -124,13 +123,13 @@ impl TableCipher {
         })
     }
 
-    /// The name of the table.
+    /// Returns the name of the table.
     #[getter]
     fn table(&self) -> &str {
         &self.table.name
     }
 
-    /// The name of the cipher.
+    /// Returns the name of the cipher.
     #[getter]
     fn cipher(&self) -> &'static str {
         self.table.cipher.name
@@ -142,13 +141,13 @@ impl TableCipher {
         self.table.cipher.caveat
     }
 
-    /// The id of the key.
+    /// Returns the id of the key.
     #[getter]
     fn key_id(&self) -> &str {
         &self.key.id
     }
 
-    /// The version of the key.
+    /// Returns the version of the key.
     #[getter]
     fn key_version(&self) -> u32 {
         self.key.version
@@ -193,7 +192,7 @@ impl TableCipher {
         self.crypt(py, column, values, rows, threads, false)
     }
 
-    /// The index values of ``values``, the column with the number ``column`` in the clear.
+    /// Returns the index values of ``values``, the column with the number ``column`` in the clear.
     #[pyo3(signature = (column, values, threads=None))]
     fn index(
         &self,
@@ -246,7 +245,7 @@ impl TableCipher {
         self.columns.get(column).ok_or_else(|| exception(format!("no column number {column}")))
     }
 
-    /// The words for values of the type `kind`.
+    /// Returns the words for values of the type `kind`.
     fn refusal(&self, column: usize, kind: DataType) -> String {
         format!("column {}: {}", self.table.columns[column].name, ArrayError::Type(kind))
     }

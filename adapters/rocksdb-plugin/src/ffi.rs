@@ -1,12 +1,12 @@
 //! Startup of the library when it is loaded, and the functions of `include/sealstone_rocksdb.h`.
 //! The only file of this crate with `unsafe`.
 //!
-//! Not here: what they lead to (`opening`), and how RocksDB calls us (`sealstone_rocksdb`).
+//! Not here: their effect (`opening`), and RocksDB's calls (`sealstone_rocksdb`).
 //!
 //! Rules kept here, on which every `SAFETY` line relies:
 //! - *Texts.* A text from the caller is null, or ends with a zero byte and lives through the call.
-//!   One that is returned comes from `malloc` and is the caller's, or lives as long as the process
-//!   where the header says so.
+//!   A returned text comes from `malloc` and is the caller's, or lives as long as the process where
+//!   the header states that.
 //! - *Panics.* None leaves a function: each becomes an error.
 
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -25,8 +25,8 @@ const CANNOT_RUN: i32 = 127;
 /// Message that replaces a panic.
 const PANICKED: &str = "a bug in sealstone: it panicked, please report it";
 
-// SAFETY: the loader calls what is in this section once, after the libraries that this one needs
-// are ready, RocksDB among them, and ignores arguments that a function does not take.
+// SAFETY: the loader calls the functions in this section once, after the libraries that this one
+// needs are ready, RocksDB among them, and ignores arguments that a function does not take.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static WHEN_LOADED: extern "C" fn() = when_loaded;
@@ -39,7 +39,7 @@ extern "C" fn when_loaded() {
         register(SCHEME, from_uri).map_err(|error| error.to_string())
     });
     let Err(error) = registered.unwrap_or_else(|_| Err(PANICKED.into())) else { return };
-    // whoever loaded it has no other way to hear of this
+    // the loading program has no other way to learn of this
     let _ = catch_unwind(|| eprintln!("sealstone: {error}"));
     if catch_unwind(is_preloaded).unwrap_or(true) {
         // SAFETY: ends the process, without anything of it that is not ready yet.
@@ -48,8 +48,8 @@ extern "C" fn when_loaded() {
 }
 
 /// Returns whether the process was started for the sake of this library. RocksDB falls back to
-/// files in the clear for an environment that it does not recognize, so such a process must not go
-/// on without us.
+/// files in the clear for an environment that it does not recognize, so the process must not go on
+/// without the library.
 fn is_preloaded() -> bool {
     std::env::var_os("LD_PRELOAD")
         .is_some_and(|list| list.to_string_lossy().contains("sealstone_rocksdb_plugin"))
@@ -61,14 +61,14 @@ fn from_uri(uri: &str) -> Result<sealstone_rocksdb::Sealing, String> {
     sealing(uri).map_err(|error| format!("{error}\nin"))
 }
 
-/// As the header says.
+/// Implements the header's declaration.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn sealstone_rocksdb_version() -> *const c_char {
     const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
     VERSION.as_ptr().cast()
 }
 
-/// As the header says.
+/// Implements the header's declaration.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn sealstone_rocksdb_built_for() -> *const c_char {
     static BUILT_FOR: OnceLock<CString> = OnceLock::new();
@@ -76,7 +76,7 @@ pub(crate) extern "C" fn sealstone_rocksdb_built_for() -> *const c_char {
     made.unwrap_or_else(|_| c"".as_ptr())
 }
 
-/// As the header says.
+/// Implements the header's declaration.
 ///
 /// # Safety
 /// `settings` as in rule *Texts*; `error` is null, or may be written.
@@ -115,7 +115,7 @@ pub(crate) unsafe extern "C" fn sealstone_rocksdb_env_create(
     env
 }
 
-/// `text` for C, up to the first zero byte, which is in no message.
+/// Returns `text` for C, up to the first zero byte, which is in no message.
 fn text(text: &str) -> CString {
     CString::new(text.split('\0').next().unwrap_or_default()).unwrap_or_default()
 }
@@ -146,7 +146,7 @@ mod tests {
         );
         assert!(error_of(Some(c"kye=/a")).contains("did you mean key?"));
         assert!(error_of(Some(c"key=/\xff")).starts_with("the settings are not UTF-8"));
-        // SAFETY: a null error is one that nobody wants to hear.
+        // SAFETY: a null error is ignored.
         assert!(unsafe { sealstone_rocksdb_env_create(c"".as_ptr(), ptr::null_mut()) }.is_null());
     }
 

@@ -1,5 +1,5 @@
 //! From settings to a sealed environment: opens the key source, chooses cipher and backend. Not
-//! here: how settings are written (`settings`), and what is done with the result (`ffi`).
+//! here: the notation of settings (`settings`), and the use of the result (`ffi`).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(crate) enum OpeningError {
         /// The key file.
         key_file: PathBuf,
     },
-    /// No cipher is named, and the key source knows none.
+    /// No cipher is named, and the key source has none.
     #[error(
         "no cipher is named, and {place} knows none for its key\nadd one to the settings, such as \
          cipher=aria-256"

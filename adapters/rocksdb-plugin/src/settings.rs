@@ -1,7 +1,7 @@
 //! The settings of a sealed store as a URI: `sealstone://?key=/etc/orders.key&cipher=aria-256`.
 //! Never a secret: a URI is on a command line, which every user of the machine can read.
 //!
-//! Not here: what the settings lead to (`opening`).
+//! Not here: the effect of the settings (`opening`).
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ pub(crate) struct Settings {
     pub(crate) key: String,
     /// File with the passphrase of a key file that has one.
     pub(crate) passphrase_file: Option<PathBuf>,
-    /// Name of the cipher of new files; absent where the key server knows it.
+    /// Name of the cipher of new files; absent where the key server records it.
     pub(crate) cipher: Option<String>,
     /// Name of the backend, `auto` where absent.
     pub(crate) accel: Option<String>,

@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert!(report.is_finished());
     db.close()?;
 
-    // a database in the clear, made long ago by another program; it is read as it is until it is
+    // a database in the clear, made long ago by another program; it is read unchanged until it is
     // sealed
     let plain = dir.path().join("plain");
     let db = PlainEnv::new().open(&plain, &DbOptions::default())?;

@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     drop(orders);
     db.close()?;
 
-    // what is on disk, and is all of it whole?
+    // which files are on disk, and are all of them whole?
     let status = rest::status(&db_path)?;
     for total in &status.totals {
         println!(

@@ -1,11 +1,11 @@
-//! An anchor: a place outside the store that remembers how new the store was, so that an older copy
+//! An anchor: a place outside the store that records how new the store was, so that an older copy
 //! of *all* its files is an error. Anyone who can change the store must not be able to change the
 //! anchor: a file on other storage, for example.
 //!
-//! The anchor is written after the catalogue, once that is on stable storage, and so never knows of
+//! The anchor is written after the catalogue, once that is on stable storage, and so never records
 //! more than the store has; a crash between the two leaves it one step behind, which is not an
-//! error. It knows about files that came and went, but not about single writes: an older state of
-//! the newest log within one step is what it cannot see.
+//! error. It records files that came and went, but not single writes: it cannot detect an older
+//! state of the newest log within one step.
 //!
 //! - [`FileAnchor`]: a file on other storage
 //! - [`KmipAnchor`]: an attribute on a key server (feature `kmip`)
@@ -34,20 +34,20 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Generation and changes, for messages.
+    /// Returns the generation and changes, for messages.
     pub(crate) fn age(&self) -> String {
         format!("{}.{}", self.generation, self.changes)
     }
 }
 
-/// An anchor could not be read or written; the text says which, and why.
+/// An anchor could not be read or written; the text names it and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct AnchorError(pub String);
 
 /// Remembers the newest mark of one store. Serves any number of threads at once.
 pub trait Anchor: Send + Sync {
-    /// The mark; None if none was ever written.
+    /// Returns the mark; None if none was ever written.
     ///
     /// # Errors
     /// The anchor cannot be reached or makes no sense: then the store must not be opened.
@@ -55,8 +55,8 @@ pub trait Anchor: Send + Sync {
     /// Puts `mark` in place of the previous one, on stable storage.
     ///
     /// # Errors
-    /// The anchor cannot be reached, or somebody else changed it; it has the previous mark, or,
-    /// where the error says so, it is not known which of the two.
+    /// The anchor cannot be reached, or somebody else changed it; it has the previous mark, or, if
+    /// the error reports that, either of the two.
     fn write(&self, mark: &Mark) -> Result<(), AnchorError>;
     /// Describes the location of the anchor, for messages.
     fn describe(&self) -> String;

@@ -1,15 +1,15 @@
-//! The catalogue of each directory that sealed files are in: kept up to date as files come and go,
-//! and asked before one is opened. What it holds is `sealstone_seal::catalogue`; which file
-//! operation has which effect is decided here.
+//! The catalogue of each directory with sealed files: kept up to date as files come and go, and
+//! checked before a file is opened. Its content is `sealstone_seal::catalogue`; the effects of file
+//! operations are decided here.
 //!
-//! Three rules keep it right through a crash, whatever of the unsynced writes survives:
+//! Three rules keep it right through a crash, whichever unsynced writes survive:
 //! - A change is written before the operation that it describes, and is on stable storage before a
-//!   log is made, and before anything is appended to a manifest. So a file about which anything was
-//!   promised is listed.
+//!   log is made, and before anything is appended to a manifest. So every file with a promise about
+//!   it is listed.
 //! - The removal of a log, a manifest or a control file is on stable storage before the file goes:
 //!   `remove` waits for that for a log, and defers it for the others, which are small. Tables and
-//!   blob files go at once, since the manifest says which of them must be there.
-//! - A rename lists the file under its new name alongside what had that name before, until the
+//!   blob files go at once, since the manifest lists which of them must be there.
+//! - A rename lists the file under its new name alongside the previous file of that name, until the
 //!   directory was synced.
 //!
 //! A catalogue is kept twice, on the same file system as the sealed files (`raw`), so a simulator
@@ -20,8 +20,8 @@
 //! Files are compared with the list when the `LOCK` of a database is taken. An environment that
 //! does not write in a directory compares when `CURRENT` is read or names are listed, which is how
 //! `OpenForReadOnly` begins. Another process may be writing there, so a difference counts only if
-//! several looks agree on it. A name counts as there only if it is that of a regular file: `place`
-//! finds that out for readers without RocksDB, `shim/regular_fs.cc` below the seal.
+//! several looks agree on it. A name counts as there only if it is a regular file's: `place` checks
+//! that for readers without RocksDB, `shim/regular_fs.cc` below the seal.
 //!
 //! Not here: the file system's own calls (`shim/sealed_fs.cc`), sealing (`file_system`).
 
@@ -79,13 +79,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Directory and name of `path`; a directory is spelled one way only.
+/// Returns the directory and name of `path`; a directory is spelled one way only.
 pub(crate) fn split(path: &str) -> (String, &str) {
     let (directory, name) = path.rsplit_once('/').unwrap_or((".", path));
     (plain(directory), name)
 }
 
-/// `directory` without empty and idle components.
+/// Returns `directory` without empty and idle components.
 fn plain(directory: &str) -> String {
     let parts: Vec<&str> =
         directory.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
@@ -109,7 +109,7 @@ impl Catalogues {
         }
     }
 
-    /// Says on which files the catalogues are kept; once, before anything else.
+    /// Sets the files that the catalogues are kept on; once, before anything else.
     pub(crate) fn attach(&self, files: Box<dyn RawFiles>) {
         let _ = self.files.set(files);
     }
@@ -202,7 +202,7 @@ impl Catalogues {
         self.list(&directory, |owned| owned.create(name, info))
     }
 
-    /// Checks that the file `info` may be opened at `path`. Returns how much of it is known to be
+    /// Checks that the file `info` may be opened at `path`. Returns how much of it is recorded as
     /// on stable storage, in stored bytes; 0 where nothing is.
     pub(crate) fn check(&self, path: &str, info: &HeaderInfo) -> Result<u64, Refusal> {
         let (directory, name) = split(path);
@@ -212,7 +212,7 @@ impl Catalogues {
         let found = self.directory(&directory);
         let mut found = lock(&found);
         match found.check(name, info, self.changing().reading())? {
-            // a reader is told what it would be told a moment later
+            // a reader gets the result that it would get a moment later
             Err(SealError::NotListed)
                 if !found.is_owned()
                     && (found.has_removed(name, &info.file_id)
@@ -223,8 +223,8 @@ impl Catalogues {
                 ))
                 .into())
             }
-            // CURRENT alone is replaced while its name stays; if it was since it was opened, what
-            // was opened is a moment old
+            // only CURRENT is replaced under its name; if that happened since it was opened, the
+            // opened file is a moment old
             Err(SealError::OtherFile)
                 if !found.is_owned() && name == "CURRENT" && self.is_replaced(path, info)? =>
             {
@@ -234,16 +234,16 @@ impl Catalogues {
         }
     }
 
-    /// Tells whether another file than `info` is at `path` by now.
+    /// Returns whether another file than `info` is at `path` by now.
     fn is_replaced(&self, path: &str, info: &HeaderInfo) -> Result<bool, Refusal> {
         let now = directory::header(self.files(), path)?;
         Ok(matches!(now, Some(Ok(now)) if now.file_id != info.file_id))
     }
 
-    /// Checks what the file at `path`, which is being opened, begins. If it is the `CURRENT` of a
-    /// directory whose lock this environment does not hold, a database is being opened for reading
-    /// alone: it must be whole, as far as one can tell while another process may be writing it, and
-    /// not older than the anchor remembers.
+    /// Checks the operation that begins with opening the file at `path`. If it is the `CURRENT` of
+    /// a directory whose lock this environment does not hold, a database is being opened for
+    /// reading alone: it must be whole, as far as that can be checked while another process may be
+    /// writing it, and not older than the anchor's record.
     pub(crate) fn reading(&self, path: &str) -> Result<(), Refusal> {
         let (directory, name) = split(path);
         if name != "CURRENT" || self.is_locked(&directory) {
@@ -251,16 +251,16 @@ impl Catalogues {
         }
         lock(&self.read).insert(directory.clone());
         let mut view = View { reading: self.changing().reading(), directories: BTreeMap::new() };
-        // in a directory of backups the anchor of the database says nothing
+        // in a directory of backups the anchor of the database does not apply
         if let Some(anchor) = self.sealer.anchor.as_ref().filter(|_| !self.is_backup(&directory)) {
             view.check_anchor(&directory, &**anchor)?;
         }
         view.refuse_wrong(&directory)
     }
 
-    /// Checks the names in `directory`, which are about to be handed out, as those of the logs to
-    /// recover from are. If this environment is not writing there, its files must be those that its
-    /// catalogue lists, as in [`Catalogues::reading`].
+    /// Checks the names in `directory`, which are about to be returned, for example to recover from
+    /// logs. If this environment is not writing there, its files must be those that its catalogue
+    /// lists, as in [`Catalogues::reading`].
     pub(crate) fn listing(&self, directory: &str) -> Result<(), Refusal> {
         let directory = plain(directory);
         let known = lock(&self.directories).get(&directory).cloned();
@@ -280,7 +280,7 @@ impl Catalogues {
         }
     }
 
-    /// Tells whether `directory` holds a backup, `private/N` next to `meta`.
+    /// Returns whether `directory` holds a backup, `private/N` next to `meta`.
     fn is_backup(&self, directory: &str) -> bool {
         let root =
             directory.rsplit_once('/').and_then(|(private, _)| private.strip_suffix("/private"));
@@ -289,9 +289,8 @@ impl Catalogues {
         })
     }
 
-    /// Returns how much of the file listed at `path` is known to be on stable storage, without
-    /// looking at the file: for a file whose header cannot be read. None if no file is listed
-    /// there.
+    /// Returns how much of the file listed at `path` is recorded as on stable storage, without
+    /// reading the file: for a file whose header cannot be read. None if no file is listed there.
     pub(crate) fn synced(&self, path: &str) -> Result<Option<u64>, Refusal> {
         let (directory, name) = split(path);
         let found = self.directory(&directory);
@@ -300,8 +299,8 @@ impl Catalogues {
         Ok(found.synced(name))
     }
 
-    /// The first `synced_bytes` bytes of the log at `path`, whose id is `file_id`, are on stable
-    /// storage.
+    /// Records that the first `synced_bytes` bytes of the log at `path`, whose id is `file_id`, are
+    /// on stable storage.
     pub(crate) fn record_synced(
         &self,
         directory: &str,
@@ -311,10 +310,10 @@ impl Catalogues {
         self.change(directory, |owned| owned.record_synced(file_id, synced_bytes))
     }
 
-    /// The log at `path`, whose id is `file_id`, was read from its beginning to `whole_bytes`, in
-    /// stored bytes. If this environment holds the lock of its directory, that is a recovery: what
-    /// it holds is part of the store's state from now on, though perhaps never synced, and RocksDB
-    /// may keep the log for long, for a prepared transaction.
+    /// Records that the log at `path`, whose id is `file_id`, was read from its beginning to
+    /// `whole_bytes`, in stored bytes. If this environment holds the lock of its directory, that is
+    /// a recovery: its content is part of the store's state from now on, though perhaps never
+    /// synced, and RocksDB may keep the log for long, for a prepared transaction.
     pub(crate) fn recovered(
         &self,
         path: &str,
@@ -328,7 +327,7 @@ impl Catalogues {
         self.change(&directory, |owned| owned.recovered(name, file_id, whole_bytes))
     }
 
-    /// Before anything is synced that promises something: puts every change on stable storage.
+    /// Called before any sync that promises something: puts every change on stable storage.
     pub(crate) fn make_durable(&self) -> Result<(), Refusal> {
         if !self.dirty.swap(false, Ordering::AcqRel) {
             return Ok(());
@@ -346,8 +345,8 @@ impl Catalogues {
         Ok(())
     }
 
-    /// Before the file at `path` is removed. Returns whether the caller is to remove it now;
-    /// otherwise it goes later, and must be hidden until then.
+    /// Called before the file at `path` is removed. Returns whether the caller should remove it
+    /// now; otherwise it is removed later, and must be hidden until then.
     pub(crate) fn remove(&self, path: &str) -> Result<bool, Refusal> {
         self.writable(path)?;
         let (directory, name) = split(path);
@@ -356,7 +355,7 @@ impl Catalogues {
             return Ok(true);
         }
         let wait = self.is_locked(&directory);
-        // what is not listed goes at once
+        // unlisted files go at once
         let mut now = true;
         self.change(&directory, |owned| {
             now = owned.remove(name, kind, wait)?;
@@ -365,7 +364,7 @@ impl Catalogues {
         Ok(now)
     }
 
-    /// Before `to` becomes a link to the file at `from`.
+    /// Called before `to` becomes a link to the file at `from`.
     pub(crate) fn link(&self, from: &str, to: &str) -> Result<(), Refusal> {
         self.writable(to)?;
         let (directory, name) = split(to);
@@ -376,7 +375,7 @@ impl Catalogues {
         self.list(&directory, |owned| owned.adopt(name, info.file_id, synced))
     }
 
-    /// Before the file or directory at `from` gets the name `to`.
+    /// Called before the file or directory at `from` gets the name `to`.
     pub(crate) fn rename(&self, from: &str, to: &str) -> Result<(), Refusal> {
         self.writable(to)?;
         let ((from_directory, from_name), (to_directory, to_name)) = (split(from), split(to));
@@ -406,7 +405,7 @@ impl Catalogues {
         Ok(())
     }
 
-    /// After the rename, whether it succeeded or not.
+    /// Called after the rename, whether it succeeded or not.
     pub(crate) fn renamed(&self, from: &str, to: &str, done: bool) -> Result<(), Refusal> {
         let ((from_directory, from_name), (to_directory, to_name)) = (split(from), split(to));
         if rocksdb_name(to_name).0 != FileKind::Loose {
@@ -436,8 +435,8 @@ impl Catalogues {
         found.is_some_and(|found| lock(&found).hides(name))
     }
 
-    /// The lock file at `path` was taken: a store is being opened in its directory, and must be
-    /// whole.
+    /// Called after the lock file at `path` was taken: a store is being opened in its directory,
+    /// and must be whole.
     pub(crate) fn locked(&self, path: &str) -> Result<(), Refusal> {
         let (directory, _) = split(path);
         lock(&self.directories).remove(&directory);
@@ -451,7 +450,7 @@ impl Catalogues {
             lock(&self.directories).remove(&directory);
         }
         match owned {
-            // no key, or another one: the next opening of a file says it better, and nothing is
+            // no key, or another key: the next opening of a file reports it better, and nothing is
             // written before
             Err(Refusal::Seal {
                 error: SealError::Key(_) | SealError::WrongKey { .. }, ..
@@ -460,7 +459,7 @@ impl Catalogues {
         }
     }
 
-    /// The lock file at `path` is about to be given up: the store is being closed.
+    /// Called before the lock file at `path` is released: the store is being closed.
     pub(crate) fn unlocked(&self, path: &str) -> Result<(), Refusal> {
         let (directory, _) = split(path);
         lock(&self.opening).remove(&directory);
@@ -473,7 +472,7 @@ impl Catalogues {
         if none_left { self.finish_below("") } else { self.finish(&directory) }
     }
 
-    /// Before `directory` is removed: removes its catalogue if nothing else is there.
+    /// Called before `directory` is removed: removes its catalogue if nothing else is there.
     pub(crate) fn remove_directory(&self, directory: &str) -> Result<(), Refusal> {
         let directory = plain(directory);
         self.finish(&directory)?;
@@ -486,7 +485,7 @@ impl Catalogues {
         Ok(())
     }
 
-    /// Puts everything on stable storage and forgets what is known about `directory`.
+    /// Puts everything on stable storage and forgets the state of `directory`.
     fn finish(&self, directory: &str) -> Result<(), Refusal> {
         let found = lock(&self.directories).remove(directory);
         let Some(found) = found else { return Ok(()) };
@@ -566,8 +565,8 @@ impl<'a> View<'a> {
         self.directory(&directory).is_ok_and(|found| found.is_leaving(name))
     }
 
-    /// Compares how new the store in `directory` is with what `anchor` remembers. Returns what it
-    /// remembered, and what is there.
+    /// Compares how new the store in `directory` is with the record of `anchor`. Returns the
+    /// anchor's mark, and the store's.
     pub(crate) fn check_anchor(
         &mut self,
         directory: &str,
@@ -583,8 +582,8 @@ impl<'a> View<'a> {
     }
 
     /// Compares as [`View::survey`] does, where another process may be writing the directory.
-    /// Returns what is wrong in each of several looks, since files come and go, and what is really
-    /// wrong stays so.
+    /// Returns the faults found in each of several looks, since files come and go, but real faults
+    /// stay.
     pub(crate) fn settled_survey(
         &mut self,
         directory: &str,
@@ -602,7 +601,7 @@ impl<'a> View<'a> {
     }
 
     /// Compares as [`View::survey`] does. Of CURRENT, whose name stays when it is replaced, nothing
-    /// counts if the catalogue was changed meanwhile.
+    /// counts if the catalogue was changed in the meantime.
     fn look(&mut self, directory: &str) -> Result<Vec<(String, SealError)>, Refusal> {
         let mut wrong = self.survey(directory)?;
         if wrong.iter().any(|(name, _)| name == "CURRENT") {
@@ -624,8 +623,8 @@ impl<'a> View<'a> {
         wrong.map_or(Ok(()), |(name, error)| refuse(format!("{directory}/{name}"), error))
     }
 
-    /// Returns what is wrong with the files of `directory` as a whole: missing, not a file, or
-    /// present but not listed. By name.
+    /// Returns the faults of the files of `directory` as a whole: missing, not a file, or present
+    /// but not listed. By name.
     pub(crate) fn survey(&mut self, directory: &str) -> Result<Vec<(String, SealError)>, Refusal> {
         let reading = self.reading;
         let found = self.directory(&plain(directory))?;

@@ -1,5 +1,5 @@
 //! Content of a directory before a database is opened in it, and causes of a failed opening, in
-//! words for the person who has to act. Not here: checking what is sealed (`rest`).
+//! words for the person who has to act. Not here: checking sealed files (`rest`).
 
 use std::fs;
 use std::io::{self, Read};
@@ -77,7 +77,7 @@ pub enum DirectoryError {
         dir: PathBuf,
         /// Name of its cipher.
         found: &'static str,
-        /// Name of the cipher asked for.
+        /// Name of the requested cipher.
         wanted: &'static str,
     },
     /// Another process has it.
@@ -155,7 +155,7 @@ pub enum DirectoryError {
         /// Remedy to suggest.
         remedy: &'static str,
     },
-    /// RocksDB refused, or what is stored is damaged.
+    /// RocksDB refused, or stored data is damaged.
     #[error("cannot {attempt} the store in {}: {source}", dir.display())]
     Engine {
         /// Attempted operation.
@@ -206,7 +206,7 @@ pub fn check(dir: &Path, cipher: Option<&'static Cipher>) -> Result<(), Director
                 found: info.cipher.name,
                 wanted: cipher.name,
             }),
-            // opening the file says best what is wrong with its header
+            // opening the file reports the fault of its header best
             _ => Ok(()),
         },
         (None, false) => Ok(()),
@@ -223,7 +223,7 @@ fn is_ours(name: &str) -> bool {
 }
 
 /// Converts RocksDB's error about the database in `dir` into an error with the next step. `attempt`
-/// is what was being done: `open`, `read from`, `write to`.
+/// is the failed operation: `open`, `read from`, `write to`.
 #[must_use]
 pub fn explain(attempt: &str, dir: &Path, error: &Error) -> DirectoryError {
     let (attempt, dir, source) = (attempt.to_owned(), dir.to_owned(), error.clone());

@@ -1,5 +1,5 @@
-//! Sealed environments: what RocksDB is given instead of the operating system's files. Not here:
-//! how a page or a frame is sealed (`file_system`).
+//! Sealed environments, which RocksDB uses instead of the operating system's files. Not here:
+//! sealing a page or a frame (`file_system`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub struct DbOptions {
 }
 
 impl Default for DbOptions {
-    /// Creates what is missing, and otherwise keeps RocksDB's own defaults: damage in the synced
+    /// Creates missing databases, and otherwise keeps RocksDB's own defaults: damage in the synced
     /// part of a log stops the opening in every recovery mode.
     fn default() -> Self {
         Self { text: "create_if_missing=true".into(), cache_bytes: None, transactions: false }
@@ -52,10 +52,10 @@ impl Default for DbOptions {
 pub struct SealedEnv(Arc<Env>);
 
 impl SealedEnv {
-    /// On the operating system's files.
+    /// Makes an environment on the operating system's files.
     ///
-    /// - `keys`: its current key wraps the key of every new file; asked again for every file that
-    ///   is opened
+    /// - `keys`: its current key wraps the key of every new file; requested again for every file
+    ///   that is opened
     /// - `cipher`: seals new files
     /// - `backend`: instruction set to use
     pub fn new(keys: Arc<dyn KeySource>, cipher: &'static Cipher, backend: Backend) -> Self {
@@ -67,23 +67,23 @@ impl SealedEnv {
         Self::on(Base::Files, sealing, false)
     }
 
-    /// On the operating system's files, for the time of a conversion: files that are not sealed are
-    /// read as they are. New files are sealed, and [`Reseal`](crate::reseal::Reseal) rewrites the
-    /// others; once it finds none left, plain files are refused again. Until then, anyone who can
-    /// write in the directory can make the database read what they like.
+    /// Makes an environment on the operating system's files, for the time of a conversion: unsealed
+    /// files are read unchanged. New files are sealed, and [`Reseal`](crate::reseal::Reseal)
+    /// rewrites the others; once it finds none left, plain files are refused again. Until then,
+    /// anyone who can write in the directory can make the database read what they like.
     pub fn converting(sealing: Sealing) -> Self {
         Self::on(Base::Files, sealing, true)
     }
 
-    /// On the operating system's files, for reading only: every change of a file is refused. For
-    /// [`SealedEnv::open_for_reading`].
+    /// Makes an environment on the operating system's files, for reading only: every change of a
+    /// file is refused. For [`SealedEnv::open_for_reading`].
     pub(crate) fn reading(sealing: Sealing) -> Self {
         let files = SealedFiles::new(sealing);
         files.set_read_only();
         Self(Arc::new(Env::new(Base::Files, true, Some(files))))
     }
 
-    /// On files in memory, gone with the environment: for tests.
+    /// Makes an environment on files in memory, gone with the environment: for tests.
     pub fn in_memory(sealing: Sealing) -> Self {
         Self::on(Base::Memory, sealing, false)
     }
@@ -98,7 +98,7 @@ impl SealedEnv {
     ///
     /// # Errors
     /// No key, another key, damage, files in the clear, a directory in use; the message names the
-    /// file. Options that RocksDB does not know.
+    /// file. Unknown options of RocksDB.
     pub fn open(&self, path: &Path, options: &DbOptions) -> Result<Db, Error> {
         as_text(path)?;
         open(&self.0, path, options)
@@ -120,9 +120,8 @@ impl SealedEnv {
     /// Opens the existing database in directory `path` without writing anything; reads are of the
     /// last of `families`.
     ///
-    /// Takes no lock: another process may be writing the database. Its files must be those that its
-    /// catalogue lists, and it must not be older than the anchor remembers, as in
-    /// [`SealedEnv::open`].
+    /// Takes no lock: another process may be writing the database. Its files must be the files in
+    /// its catalogue, and it must not be older than the anchor's record, as in [`SealedEnv::open`].
     ///
     /// # Errors
     /// As [`SealedEnv::open`].
@@ -140,12 +139,12 @@ impl SealedEnv {
         Backups::open(Arc::clone(&self.0), path)
     }
 
-    /// Returns the counts of what was read and written below the seal so far.
+    /// Returns the counts of reads and writes below the seal so far.
     pub fn io(&self) -> crate::IoCounts {
         self.0.io()
     }
 
-    /// An environment for users of `rocksdb/c.h`, on the operating system's files: a
+    /// Returns an environment for users of `rocksdb/c.h`, on the operating system's files: a
     /// `rocksdb_env_t*`, which its owner ends with `rocksdb_env_destroy` once every database in it
     /// is closed. It keeps what it needs, and counts nothing.
     ///
@@ -157,8 +156,8 @@ impl SealedEnv {
         Env::new(Base::Files, false, Some(SealedFiles::new(sealing))).into_c()
     }
 
-    /// The environment for the crate `rocksdb`, for `rocksdb::Options::set_env`. It keeps what it
-    /// needs.
+    /// Returns the environment for the crate `rocksdb`, for `rocksdb::Options::set_env`. It keeps
+    /// what it needs.
     ///
     /// # Panics
     /// If a clone of this environment, or a database opened with it, still lives.
@@ -169,13 +168,13 @@ impl SealedEnv {
     }
 }
 
-/// An environment that seals nothing and counts what is read and written: what a sealed database is
-/// compared with.
+/// An environment that seals nothing and counts reads and writes: the baseline for a sealed
+/// database.
 #[derive(Clone, Debug)]
 pub struct PlainEnv(Arc<Env>);
 
 impl PlainEnv {
-    /// On the operating system's files.
+    /// Makes an environment on the operating system's files.
     #[must_use]
     pub fn new() -> Self {
         Self(Arc::new(Env::new(Base::Files, true, None)))
@@ -184,8 +183,8 @@ impl PlainEnv {
     /// Opens the database in directory `path`.
     ///
     /// # Errors
-    /// A directory in use, sealed files, damage; the message names the file. Options that RocksDB
-    /// does not know.
+    /// A directory in use, sealed files, damage; the message names the file. Unknown options of
+    /// RocksDB.
     pub fn open(&self, path: &Path, options: &DbOptions) -> Result<Db, Error> {
         open(&self.0, path, options)
     }
@@ -210,7 +209,7 @@ impl Default for PlainEnv {
     }
 }
 
-/// Refuses a path by which no catalogue could know a file.
+/// Refuses a path that no catalogue could record.
 fn as_text(path: &Path) -> Result<(), Error> {
     match path.to_str() {
         Some(_) => Ok(()),

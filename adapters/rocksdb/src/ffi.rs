@@ -1,19 +1,19 @@
-//! The boundary to RocksDB: C declarations of the shim (`c`), how its functions are called
-//! (`call`), the callbacks it makes (`sealing`, `stored_files`), and small owned wrappers around
-//! its objects, one file for each. This file and those below `ffi/` are the only ones of this crate
-//! with `unsafe`; everything else is built on the wrappers.
+//! The boundary to RocksDB: C declarations of the shim (`c`), calls of its functions (`call`), the
+//! callbacks it makes (`sealing`, `stored_files`), and small owned wrappers around its objects, one
+//! file for each. This file and those below `ffi/` are the only ones of this crate with `unsafe`;
+//! everything else is built on the wrappers.
 //!
-//! What crosses the boundary is described in `shim/sealstone.h`. Not here: sealing (`file_system`),
-//! settings (`engine`), records (`store`).
+//! The boundary is described in `shim/sealstone.h`. Not here: sealing (`file_system`), settings
+//! (`engine`), records (`store`).
 //!
 //! Rules kept in all of these files, on which every `SAFETY` line relies:
 //! - *Owner.* Each wrapper holds the one pointer to its object, obtained from a `_new` or `_open`
 //!   function and not null, and passes it to the matching `_free` once, in `Drop`. Lifetimes and
-//!   `Arc`s keep alive what an object needs.
+//!   `Arc`s keep alive everything an object needs.
 //! - *Slices.* Pointer and length always come from one live Rust slice, or from the shim, which
 //!   promises bytes that stay valid until the next call on the same object; they are copied or
 //!   borrowed no longer than that.
-//! - *Threads.* `Env`, `Cache` and `Db` serve many threads at once, as the header says, hence
+//! - *Threads.* `Env`, `Cache` and `Db` serve many threads at once, as stated in the header, hence
 //!   `Sync`. The others are used through `&mut` by one thread at a time, hence only `Send`.
 //! - *Panics.* No panic leaves a callback: each is caught, and reported to the shim as an error or
 //!   resumed once the shim has returned. Nor does an exception leave the shim: where there is no
@@ -52,7 +52,7 @@ pub(crate) use rewriting::{LiveFile, LiveKind, Rewrite};
 pub use table_writer::TableWriter;
 pub use transaction::Transaction;
 
-/// Version of RocksDB that the shim was compiled for: major, minor.
+/// Returns the version of RocksDB that the shim was compiled for: major, minor.
 pub(crate) fn headers_version() -> (i32, i32) {
     let (mut major, mut minor) = (0, 0);
     // SAFETY: two integers of ours.

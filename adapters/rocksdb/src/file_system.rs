@@ -1,4 +1,4 @@
-//! Sealing as the file system sees it: new files get a key and a format, existing ones are read by
+//! Sealing as the file system sees it: new files get a key and a format, existing files are read by
 //! their header. The C++ half (`shim/sealed_fs.cc`) moves the stored bytes.
 //!
 //! A table writes through the shim, which hands its bytes to Rust; pages of 4,096 bytes are filled,
@@ -7,7 +7,7 @@
 //! RocksDB's buffer: the thread's own buffer holds ciphertext alone. Logs and manifests are frame
 //! files: each append is one frame. Control files (`CURRENT`, `OPTIONS`, `IDENTITY`) are paged.
 //!
-//! Not here: the formats (`sealstone-seal`), and who calls (`ffi`).
+//! Not here: the formats (`sealstone-seal`), and the callers (`ffi`).
 
 mod failure;
 mod reader;
@@ -49,7 +49,7 @@ pub(crate) struct SealedFiles {
 }
 
 impl SealedFiles {
-    /// New files are sealed as `sealing` says; existing ones are read as their headers say.
+    /// Seals new files according to `sealing`; existing files are read according to their headers.
     pub(crate) fn new(sealing: Sealing) -> Self {
         let Sealing { keys, cipher, backend, page_bytes, anchor } = sealing;
         let (reads_plain, meter) = (AtomicBool::new(false), Arc::new(CipherMeter::default()));
@@ -60,7 +60,7 @@ impl SealedFiles {
         Self { sealer, page_bytes, meter, spare, catalogues, ahead, resealing: Mutex::new(()) }
     }
 
-    /// Returns the counts of what was encrypted and decrypted so far.
+    /// Returns the counts of encrypted and decrypted data so far.
     pub(crate) fn cipher_work(&self) -> CipherWork {
         self.meter.work()
     }
@@ -75,18 +75,17 @@ impl SealedFiles {
         &self.catalogues
     }
 
-    /// The cipher of new files.
+    /// Returns the cipher of new files.
     pub(crate) fn cipher(&self) -> &'static Cipher {
         *self.sealer.cipher.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on new files get `cipher`.
+    /// Sets `cipher` for new files from now on.
     pub(crate) fn set_cipher(&self, cipher: &'static Cipher) {
         *self.sealer.cipher.write().unwrap_or_else(PoisonError::into_inner) = cipher;
     }
 
-    /// Returns whether files that are not sealed are read as they are, for the duration of a
-    /// conversion.
+    /// Returns whether unsealed files are read unchanged, for the duration of a conversion.
     pub(crate) fn reads_plain(&self) -> bool {
         self.sealer.reads_plain.load(Ordering::Acquire)
     }
@@ -96,7 +95,7 @@ impl SealedFiles {
         self.sealer.reads_plain.store(reads_plain, Ordering::Release);
     }
 
-    /// From now on every change of a file is refused.
+    /// Refuses every change of a file from now on.
     pub(crate) fn set_read_only(&self) {
         self.sealer.read_only.store(true, Ordering::Release);
     }
@@ -148,8 +147,8 @@ impl SealedFiles {
         })
     }
 
-    /// For a thread that is about to write, and so to wait for the log of a database of this
-    /// environment: makes key stream for that log, if it needs some.
+    /// Makes key stream for the log of a database of this environment, if it needs some. For a
+    /// thread that is about to write, and so to wait for that log.
     #[inline]
     pub(crate) fn prepare_logs(&self) {
         if self.ahead.wanted.load(Ordering::Relaxed) {
@@ -233,9 +232,9 @@ impl SealedFiles {
         Ok(Reader::new(name, Some(file), Arc::clone(&self.meter), content))
     }
 
-    /// Opens a log whose header is not there (`found` says how): what a power cut leaves of one
-    /// that was never synced. If nothing follows, it was empty, or is now; if something does, that
-    /// is lost and RocksDB must see that.
+    /// Opens a log whose header is missing (`found` is the form): a power cut leaves this of a log
+    /// that was never synced. If nothing follows, it was empty, or is now; data that follows is
+    /// lost, and RocksDB must see that.
     fn open_lost_log(
         &self,
         name: &str,

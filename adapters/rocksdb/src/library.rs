@@ -1,5 +1,5 @@
-//! Facts about the RocksDB that is linked: version, where it came from, whether its assertions are
-//! on. Not here: how a database is opened (`env`).
+//! Facts about the linked RocksDB: version, origin, and state of its assertions. Not here: opening
+//! a database (`env`).
 
 /// Returns the way in which RocksDB came into this program.
 pub fn build() -> &'static str {
@@ -12,13 +12,13 @@ pub fn version() -> String {
     format!("{major}.{minor}.{patch}")
 }
 
-/// The releases that this program was built for, such as `7.8`.
+/// Returns the releases that this program was built for, such as `7.8`.
 pub fn built_for() -> String {
     let (major, minor) = crate::ffi::headers_version();
     format!("{major}.{minor}")
 }
 
-/// The RocksDB that is loaded is not the one that this program was built for.
+/// The loaded RocksDB is not the version that this program was built for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "sealstone was built for RocksDB {built}, and RocksDB {loaded} is loaded: their objects differ \
@@ -63,7 +63,7 @@ pub fn has_assertions() -> bool {
     })
 }
 
-/// The bundled source is compiled without assertions.
+/// Returns false: the bundled source is compiled without assertions.
 #[cfg(feature = "bundled")]
 pub fn has_assertions() -> bool {
     false

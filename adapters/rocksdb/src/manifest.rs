@@ -1,9 +1,9 @@
-//! Reading of a RocksDB MANIFEST, which determines what is part of a database: its *live set* of
+//! Reading of a RocksDB MANIFEST, which determines the contents of a database: its *live set* of
 //! tables, blob files and logs. Pure: bytes in, the set out; every length in the bytes is checked
-//! before it is used, and no memory is allocated for what is not there. Not here: files and seals
-//! (`rest`), and RocksDB's own reader, which this one is tested against.
+//! before it is used, and no memory is allocated for missing data. Not here: files and seals
+//! (`rest`).
 //!
-//! Its tests have the engine make stores of every shape and compare the answer with the engine's
+//! Its tests make the engine create stores of every shape and compare the result with the engine's
 //! after each step.
 
 mod error;
@@ -22,7 +22,7 @@ pub(crate) use version_edit::{Blob, Garbage, Table};
 /// Bytes of a blob file besides its values: a header of 30 and a footer of 32.
 const BLOB_FRAME_BYTES: u64 = 30 + 32;
 
-/// The number of the MANIFEST that the content of a file `CURRENT` names.
+/// Returns the number of the MANIFEST that the content of a file `CURRENT` names.
 ///
 /// # Errors
 /// [`ManifestError::NotCurrent`] for anything but `MANIFEST-`, digits and a line feed.
@@ -43,7 +43,7 @@ pub(crate) fn named_by_current(content: &[u8]) -> Result<u64, ManifestError> {
 pub(crate) struct Family {
     /// Its name.
     pub(crate) name: String,
-    /// Name of its comparator; empty where no record says.
+    /// Name of its comparator; empty where no record names it.
     pub(crate) comparator: String,
     /// Logs before this one hold nothing of it that its tables do not.
     pub(crate) log_number: u64,
@@ -59,8 +59,9 @@ impl Family {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// Number and length in bytes of its blob files. One is part of the database as long as a table
-    /// begins in it, or one does in an older file and some of its values are not garbage.
+    /// Returns the number and length in bytes of its blob files. One is part of the database as
+    /// long as a table begins in it, or one does in an older file and some of its values are not
+    /// garbage.
     pub(crate) fn blob_files(&self) -> impl Iterator<Item = (u64, u64)> {
         let referred: BTreeSet<u64> =
             self.tables.values().filter_map(|table| table.oldest_blob).collect();
@@ -82,9 +83,9 @@ pub(crate) struct LiveSet {
     pub(crate) next_file_number: u64,
     /// Logs before this one are not needed.
     pub(crate) min_log_number_to_keep: u64,
-    /// Logs that the database knows to be there, with the bytes of them that were on stable storage
-    /// at least. Only where it was opened with `track_and_verify_wals_in_manifest`, and only those
-    /// that are no longer written.
+    /// Logs that the database records, with the minimum of their bytes on stable storage. Only
+    /// where it was opened with `track_and_verify_wals_in_manifest`, and only logs that are no
+    /// longer written.
     pub(crate) wals: BTreeMap<u64, Option<u64>>,
     /// Bytes at the end that are not a whole record: a writer was stopped there, and they do not
     /// count.
@@ -100,12 +101,12 @@ impl LiveSet {
         self.families.values().map(|family| family.log_number).min().unwrap_or(0)
     }
 
-    /// Every table with its column family.
+    /// Returns every table with its column family.
     pub(crate) fn tables(&self) -> impl Iterator<Item = &Table> {
         self.families.values().flat_map(|family| family.tables.values())
     }
 
-    /// Number and length of every blob file.
+    /// Returns the number and length of every blob file.
     pub(crate) fn blob_files(&self) -> impl Iterator<Item = (u64, u64)> {
         self.families.values().flat_map(Family::blob_files)
     }
@@ -120,7 +121,7 @@ pub(crate) struct Replay {
 /// Accumulated result of the records read so far.
 struct State {
     live: LiveSet,
-    /// Logs before this one are known to be gone.
+    /// Logs before this number are gone.
     wals_before: u64,
     /// Records of a group that is not complete yet, and how many are missing.
     group: Vec<(u64, VersionEdit)>,
@@ -128,7 +129,7 @@ struct State {
 }
 
 impl Replay {
-    /// At the beginning of a MANIFEST.
+    /// Starts at the beginning of a MANIFEST.
     pub(crate) fn new() -> Self {
         let live = LiveSet {
             families: BTreeMap::from([(0, Family::new("default"))]),
@@ -152,12 +153,11 @@ impl Replay {
         })
     }
 
-    /// The live set at the end. A group of records that is not complete does not count, as in
-    /// RocksDB.
+    /// Returns the live set at the end. A group of records that is not complete does not count, as
+    /// in RocksDB.
     ///
     /// # Errors
-    /// [`ManifestError::Damaged`] where there was no record at all, or none that says which numbers
-    /// are taken.
+    /// [`ManifestError::Damaged`] where there was no record, or none with the numbers in use.
     pub(crate) fn finish(self) -> Result<LiveSet, ManifestError> {
         let mut live = self.state.live;
         live.unfinished_bytes = self.records.unfinished_bytes();
@@ -208,7 +208,7 @@ impl State {
         live.min_log_number_to_keep =
             live.min_log_number_to_keep.max(edit.min_log_number_to_keep.unwrap_or(0));
         for (number, synced_bytes) in edit.wals {
-            // what two threads report may come in any order
+            // reports of two threads may come in any order
             if number >= self.wals_before {
                 let known = live.wals.entry(number).or_default();
                 *known = (*known).max(synced_bytes);

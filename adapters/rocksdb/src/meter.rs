@@ -9,7 +9,7 @@ use nix::time::{ClockId, clock_gettime};
 
 /// Number of calls that a measured call represents, by bytes. Reading the CPU clock of a thread is
 /// a system call: the two that a measurement takes may cost more than a microsecond, as much as
-/// encrypting ten kilobytes. These numbers keep the cost near a hundredth of what is measured.
+/// encrypting ten kilobytes. These numbers keep the cost near a hundredth of the measured time.
 const SAMPLING: [(usize, u64); 3] = [(32 << 10, 64), (512 << 10, 8), (usize::MAX, 1)];
 
 /// Amount that was encrypted and decrypted, and the time that took. All values only grow.
@@ -52,7 +52,7 @@ impl CipherMeter {
         self.decrypted_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// All of it.
+    /// Returns all of it.
     pub(crate) fn work(&self) -> CipherWork {
         CipherWork {
             encrypted_bytes: self.encrypted_bytes.load(Ordering::Relaxed),
@@ -66,8 +66,8 @@ impl CipherMeter {
         self.timed_by(thread_cpu_ns, clock_cost_ns, bytes, work)
     }
 
-    /// `clock` returns the time of this thread in nanoseconds; reading it takes `clock_cost` of
-    /// them.
+    /// Times a call. `clock` returns the time of this thread in nanoseconds; reading it takes
+    /// `clock_cost` of them.
     #[inline]
     fn timed_by<T>(
         &self,
@@ -101,8 +101,8 @@ fn weight(bytes: usize) -> u64 {
 }
 
 /// The number of a thread's first call. Threads that make few calls, such as the clients of one
-/// short slice, would each have their first one measured and counted for many if all began at 0; so
-/// they begin anywhere in the range.
+/// short slice, would each have their first call measured and counted for many if all began at 0;
+/// so they begin anywhere in the range.
 fn first_call() -> u64 {
     static THREADS: AtomicU64 = AtomicU64::new(0);
     // odd, so that a run of threads meets every remainder equally often
@@ -149,7 +149,7 @@ mod tests {
         let (meter, clock) = (CipherMeter::default(), Clock(Cell::new(0)));
         let mut whole_ns = 0;
         for call in 0..64_000u64 {
-            // calls of 200 to 1,200 ns, out of step with those that are measured
+            // calls of 200 to 1,200 ns, out of step with the measured calls
             let call_ns = 200 + call.wrapping_mul(2_654_435_761) % 1_001;
             whole_ns += call_ns;
             let work = || clock.0.set(clock.0.get() + call_ns);
@@ -175,7 +175,7 @@ mod tests {
         let weights =
             (0..64).map(|_| std::thread::spawn(|| (0..5).map(|_| weight(100)).sum::<u64>()));
         let sum: u64 = weights.map(|thread| thread.join().unwrap()).sum();
-        // other tests of this process may take some of the numbers meanwhile
+        // other tests of this process may take some of the numbers concurrently
         assert!((128..=640).contains(&sum), "{sum}");
     }
 

@@ -1,5 +1,5 @@
 //! Takes the keys of a sealed file from its header while others may be rewriting it: the writer of
-//! a log, its record of what was synced; a rotation, the wrapped key. Not here: pages and frames
+//! a log, its synced length; a rotation, the wrapped key. Not here: pages and frames
 //! (`file_system`, `rest`).
 
 use std::thread;
@@ -21,15 +21,15 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Reads it with `read`, which fills a buffer from the beginning of the file and says how much
-    /// there was.
+    /// Reads it with `read`, which fills a buffer from the beginning of the file and returns the
+    /// number of bytes.
     pub(crate) fn read<E>(read: &mut impl FnMut(&mut [u8]) -> Result<usize, E>) -> Result<Self, E> {
         let mut bytes = [0; HEADER_BYTES];
         let got = read(&mut bytes)?;
         Ok(Self { bytes, got })
     }
 
-    /// The bytes that there are.
+    /// Returns the bytes that there are.
     pub(crate) fn stored(&self) -> &[u8] {
         &self.bytes[..self.got]
     }
@@ -46,8 +46,8 @@ pub(crate) fn open<E>(
     settled(header, read, |header| SealedFile::open(keys, backend, header.stored()))
 }
 
-/// Does `attempt` with `header`, and again with what `read` returns as long as the header may be a
-/// mixture. What fails for good is tried once and costs a millisecond more.
+/// Runs `attempt` with `header`, and again with the result of `read` as long as the header may be a
+/// mixture. A permanent failure is retried once, which costs a millisecond.
 pub(crate) fn settled<T, E>(
     mut header: Header,
     mut read: impl FnMut(&mut [u8]) -> Result<usize, E>,
@@ -87,7 +87,7 @@ mod tests {
 
     use super::*;
 
-    /// Opens a file whose header is read as each of `states` in turn, the last one again and again.
+    /// Opens a file whose header is read as each of `states` in turn, the last repeatedly.
     fn open_through(keys: &EphemeralKey, states: &[&[u8]]) -> (bool, usize) {
         let mut reads = 0;
         let mut read = |into: &mut [u8]| -> Result<usize, Infallible> {
@@ -124,7 +124,7 @@ mod tests {
             );
             assert_eq!(open_through(&keys, &[&mixture(at)]), (false, 3));
         }
-        // what is not a header is not read twice
+        // data that is not a header is not read twice
         assert_eq!(open_through(&keys, &[b"plain data", &good]), (false, 1));
         assert_eq!(open_through(&keys, &[&good[..100], &good]), (false, 1));
     }

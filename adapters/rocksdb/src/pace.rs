@@ -1,6 +1,6 @@
-//! Limit on how fast a single thread may write to sealed files: it applies to resealing, and leaves
-//! every other writer alone, which RocksDB's own rate limiter would not do. Not here: what is
-//! written (`reseal`).
+//! Limit on how fast a single thread may write to sealed files: it applies to resealing only,
+//! whereas RocksDB's own rate limiter would also limit other writers. Not here: the writes
+//! (`reseal`).
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,7 +25,7 @@ pub(crate) struct Pace {
     due: Mutex<Due>,
 }
 
-/// When the next byte is due.
+/// The time at which the next byte is due.
 #[derive(Debug)]
 struct Due {
     /// By the overall limit.
@@ -37,7 +37,7 @@ struct Due {
 }
 
 impl Pace {
-    /// At most `rate_bytes_s` bytes a second; 0: no limit.
+    /// Limits to `rate_bytes_s` bytes a second; 0: no limit.
     pub(crate) fn new(rate_bytes_s: u64) -> Arc<Self> {
         let now = Instant::now();
         Arc::new(Self {
@@ -62,14 +62,14 @@ impl Pace {
     pub(crate) fn begin(&self, bytes: u64, held: Duration) {
         self.file_bytes.store(0, Ordering::Relaxed);
         let mut due = self.due.lock().unwrap_or_else(PoisonError::into_inner);
-        // what was not used up before is not saved
+        // unused allowance is not saved
         let now = Instant::now();
         due.over_all = due.over_all.max(now);
         due.in_file = now;
         due.in_file_bytes_s = (self.rate_bytes_s as f64).max(bytes as f64 / held.as_secs_f64());
     }
 
-    /// The file is done: waits for as long as it ran ahead of the limit.
+    /// Ends the file: waits for as long as it ran ahead of the limit.
     pub(crate) fn end(&self) {
         let due = self.due.lock().unwrap_or_else(PoisonError::into_inner).over_all;
         self.file_bytes.store(0, Ordering::Relaxed);
@@ -81,7 +81,7 @@ impl Pace {
         self.file_bytes.load(Ordering::Relaxed)
     }
 
-    /// No more waiting.
+    /// Stops all waiting.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
     }
@@ -126,8 +126,7 @@ impl Drop for Entered {
     }
 }
 
-/// To be called after `bytes` bytes were handed to a sealed file: waits where this thread is
-/// limited.
+/// Waits, where this thread is limited, after `bytes` bytes were written to a sealed file.
 pub(crate) fn wrote(bytes: usize) {
     CURRENT.with_borrow(|pace| {
         if let Some(pace) = pace {

@@ -1,7 +1,7 @@
 //! Kinds of file that a name in a directory can refer to, and the only way to open a file by its
 //! name: a regular file, links followed, or an error. A FIFO, a socket, a device and a directory
-//! may have the name of any file of a store, and nothing waits for any of them. Not here: what is
-//! in a directory (`rest::stored`), RocksDB's own opening (`shim/regular_fs.cc`).
+//! may have the name of any file of a store, and nothing waits for any of them. Not here: the files
+//! of a directory (`rest::stored`), RocksDB's own opening (`shim/regular_fs.cc`).
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -29,8 +29,8 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// Says what is there instead of a file, in words; nothing where there is a file, or no such
-    /// name.
+    /// Describes the object that is there instead of a file; returns nothing where there is a file,
+    /// or no object.
     pub(crate) fn not_a_file(self) -> Option<String> {
         match self {
             Self::Nothing | Self::File { .. } => None,
@@ -43,7 +43,7 @@ impl Place {
 /// Looks at what `path` stands for, and opens nothing.
 ///
 /// # Errors
-/// What cannot be looked at.
+/// A name that cannot be examined.
 pub(crate) fn look(path: &Path) -> io::Result<Place> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() => Ok(Place::File { bytes: found.len() }),
@@ -78,8 +78,8 @@ pub(crate) fn open_to_update(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Says what is wrong with a `path` that is not UTF-8: catalogues, which list files by their names,
-/// could not tell such a path from others.
+/// Describes the fault of a `path` that is not UTF-8: catalogues, which list files by their names,
+/// could not distinguish it from others.
 pub(crate) fn not_text(path: &str) -> String {
     format!(
         "{path}: its path is not UTF-8, and the seal knows files by names that are\nrename the \

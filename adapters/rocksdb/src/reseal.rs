@@ -5,8 +5,8 @@
 //! and the current key. So resealing means making RocksDB replace its files, one by one:
 //!
 //! - A table is compacted alone, into its own level, by `CompactFiles`. That works in the calling
-//!   thread, hence under its own limit ([`Reseal::rate`]), leaves the shape of the levels alone,
-//!   and is one atomic change of the manifest: a kill loses the current file and nothing else.
+//!   thread, hence under its own limit ([`Reseal::rate`]), keeps the shape of the levels, and is
+//!   one atomic change of the manifest: a kill loses the current file and nothing else.
 //!   `CompactRange` would merge levels, take whole key ranges at once, and work in RocksDB's own
 //!   threads.
 //! - Values in blob files move along with the table that refers to them; a blob file without
@@ -15,11 +15,11 @@
 //!   into place.
 //! - The manifest and `CURRENT` are RocksDB's alone: it rewrites them whenever a database is opened
 //!   (or once the manifest passes `max_manifest_file_size`), so after resealing a database that
-//!   stays open they are what is left.
+//!   stays open only they remain.
 //!
-//! What is still to be done is read from the headers of the files. So there is no state to lose:
-//! after a kill, resealing again continues with what is left. Not here: the work itself
-//! (`reseal/work.rs`), the limit on it (`pace`), what is sealed in a directory (`rest`).
+//! The remaining work is read from the headers of the files. So there is no state to lose: after a
+//! kill, resealing again continues with the remaining files. Not here: the work itself
+//! (`reseal/work.rs`), the limit on it (`pace`), the sealed files in a directory (`rest`).
 
 mod control_files;
 mod error;
@@ -80,7 +80,7 @@ pub struct Report {
     pub stopped: bool,
     /// Files rewritten.
     pub files: u64,
-    /// Bytes on disk of those files, as they were before.
+    /// Bytes on disk of these files before the rewriting.
     pub rewritten_bytes: u64,
     /// Duration of the run, in seconds.
     pub elapsed_s: f64,
@@ -97,8 +97,8 @@ impl Report {
 }
 
 /// Opens the database in `dir`, which nobody else has open, to reseal it: with the options and
-/// column families it was last opened with. With `from_plain`, files in the clear are read as they
-/// are until they are sealed; without, they are an error.
+/// column families it was last opened with. With `from_plain`, files in the clear are read
+/// unchanged until they are sealed; without, they are an error.
 ///
 /// # Errors
 /// A directory that is not a store or whose files are in the clear, a store in use, no key, another
@@ -138,8 +138,8 @@ pub fn open(dir: &Path, sealing: Sealing, from_plain: bool) -> Result<Db, Reseal
     Err(lack::explain("open", dir, &refused, contents, remedy).into())
 }
 
-/// The cipher of the store in `dir`, by its newest control file. None if that is in the clear or
-/// missing.
+/// Returns the cipher of the store in `dir`, by its newest control file. None if that is in the
+/// clear or missing.
 ///
 /// # Errors
 /// A directory that cannot be read.
@@ -176,15 +176,15 @@ pub struct Reseal<'db> {
 }
 
 impl<'db> Reseal<'db> {
-    /// Resealing of `db` under `cipher` and the current key of its environment, at
+    /// Prepares resealing of `db` under `cipher` and the current key of its environment, at
     /// [`RATE_BYTES_S`].
     pub fn new(db: &'db Db, cipher: &'static Cipher) -> Self {
         Self { db, cipher, rate_bytes_s: RATE_BYTES_S }
     }
 
-    /// At most `bytes_s` bytes a second, taken over several files; 0: as fast as possible. A single
-    /// file may be written faster, since no compaction can have it meanwhile; the wait for that
-    /// follows afterwards.
+    /// Limits it to `bytes_s` bytes a second, taken over several files; 0: as fast as possible. A
+    /// single file may be written faster, since no compaction can have it at the same time; the
+    /// wait for that follows afterwards.
     #[must_use]
     pub fn rate(self, bytes_s: u64) -> Self {
         Self { rate_bytes_s: bytes_s, ..self }
@@ -196,7 +196,7 @@ impl<'db> Reseal<'db> {
     /// - `progress`: called about twenty times a second, in this thread
     ///
     /// # Errors
-    /// [`ResealError`] says what is left and in what state.
+    /// [`ResealError`] with the remaining files and their state.
     pub fn run(
         &self,
         stop: &AtomicBool,

@@ -1,8 +1,8 @@
-//! Data at rest: what in a directory is sealed, how and under which key ([`status`]), and whether
-//! all of it is whole ([`verify`]). Both read stored files as they are and never through RocksDB,
-//! so they need no lock and change nothing; of a store in use they see one moment. [`rotate`]
-//! brings all of it under the current key, data untouched. [`unseal`] makes a plain store of a
-//! closed one, and [`Records`] reads what is in it.
+//! Data at rest: the sealed files of a directory with their ciphers and keys ([`status`]), and the
+//! check that all are whole ([`verify`]). Both read stored files directly and never through
+//! RocksDB, so they need no lock and change nothing; of a store in use they see one moment.
+//! [`rotate`] brings all of them under the current key, data untouched. [`unseal`] makes a plain
+//! store from a closed store, and [`Records`] reads its records.
 //!
 //! Not here: printing (`sealstone-cli`), repair (there is none: restore from a backup).
 

@@ -10,7 +10,7 @@ use crate::anchor::Anchor;
 
 /// Bytes of data in a page of a table file when there is no reason for another length: 4096. A
 /// block of a table begins and ends anywhere, so reading one opens its own length and about a page
-/// more; short pages keep that small. Scans gain next to nothing from longer ones, since they read
+/// more; short pages keep that small. Scans gain next to nothing from longer pages, since they read
 /// many pages at once.
 pub const PAGE_BYTES: u32 = 4096;
 
@@ -31,7 +31,7 @@ pub struct Sealing {
 }
 
 impl Sealing {
-    /// With pages of [`PAGE_BYTES`], and no anchor.
+    /// Uses pages of [`PAGE_BYTES`], and no anchor.
     pub fn new(keys: Arc<dyn KeySource>, cipher: &'static Cipher, backend: Backend) -> Self {
         Self { keys, cipher, backend, page_bytes: PAGE_BYTES, anchor: None }
     }

@@ -55,7 +55,7 @@ fn an_older_copy_of_the_whole_store_is_refused_with_an_anchor() {
         error.contains("older than its anchor") && error.contains("remove the anchor first"),
         "{error}"
     );
-    // without an anchor there is no way to tell: it was genuine once
+    // without an anchor this is undetectable: it was genuine once
     let db = open(&keys, &path("db2"), None).unwrap();
     assert_eq!(db.get(b"key").unwrap().unwrap(), b"old");
     drop(db);

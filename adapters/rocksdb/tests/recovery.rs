@@ -1,5 +1,5 @@
-//! Tests of the state from which a recovery continues: it is promised from then on, and what a
-//! crash took before is no obstacle. Not here: recoveries by the thousand on a disk that forgets
+//! Tests of the state from which a recovery continues: it is promised from then on, and files lost
+//! in an earlier crash are no obstacle. Not here: recoveries by the thousand on a disk that forgets
 //! (`dev/simulator`).
 
 mod site;
@@ -37,7 +37,7 @@ fn names(dir: &Path, ending: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The files of `from` as a crash would leave them, in `to`.
+/// Copies the files of `from` as a crash would leave them to `to`.
 fn copy(from: &Path, to: &Path) {
     let _ = fs::remove_dir_all(to);
     fs::create_dir(to).unwrap();
@@ -115,8 +115,8 @@ fn the_numbers_of_files_lost_in_a_crash_are_reused() {
     assert_eq!(count(&open(&site.env(), &last, "").unwrap()), entries);
 }
 
-/// A log is as long as a memory table: one that is no longer needed must not take up its space
-/// until something else is synced.
+/// A log is as long as a memory table: an unneeded log must not take up its space until something
+/// else is synced.
 #[test]
 fn a_log_that_was_flushed_is_gone_at_once() {
     let site = Site::new();

@@ -80,14 +80,14 @@ impl Site {
         SealedEnv::with(self.sealing(cipher)).open(&self.path(), &options())
     }
 
-    /// A database with tables on several levels, still open.
+    /// Returns a database with tables on several levels, still open.
     fn filled(&self, cipher: &str) -> Db {
         let db = self.open(cipher).unwrap();
         fill(&db);
         db
     }
 
-    /// A database without sealing, made by another environment and closed.
+    /// Makes a database without sealing in another environment and closes it.
     fn plain(&self) {
         let options = DbOptions {
             text: "create_if_missing=true;compression=kNoCompression".into(),
@@ -113,8 +113,8 @@ impl Site {
     }
 }
 
-/// RocksDB removes older files of options when it opens a database; they go when the catalogue says
-/// so on stable storage, and until then only the catalogue knows.
+/// RocksDB removes older files of options when it opens a database; they go when their removal is
+/// in the catalogue on stable storage, and until then only the catalogue records it.
 #[test]
 fn files_about_to_be_removed_are_left_alone() {
     let site = Site::new();
@@ -142,7 +142,7 @@ fn options() -> DbOptions {
     options
 }
 
-/// The same without RocksDB's own compactions, which would take over part of the work.
+/// Returns the same without RocksDB's own compactions, which would take over part of the work.
 fn still() -> DbOptions {
     let mut options = options();
     options.text.push_str(";disable_auto_compactions=true");
@@ -157,7 +157,7 @@ fn value(n: u32, generation: u32) -> Vec<u8> {
     format!("{MARKER} {n} {generation} {}", "x".repeat(60)).into_bytes()
 }
 
-/// Every entry in generation 0, in an order that leaves overlapping tables.
+/// Writes every entry in generation 0, in an order that leaves overlapping tables.
 fn fill(db: &Db) {
     for n in 0..ENTRIES {
         let n = n * 7919 % ENTRIES;
@@ -180,8 +180,8 @@ impl Acknowledged {
         self.0[n as usize].load(Ordering::SeqCst)
     }
 
-    /// Runs `work` while one thread writes and one reads; no read may be older than what was
-    /// acknowledged before it. Returns what `work` did and how many writes and reads there were.
+    /// Runs `work` while one thread writes and one reads; no read may be older than the writes
+    /// acknowledged before it. Returns the result of `work` and the numbers of writes and reads.
     fn under_load<T>(&self, db: &Db, work: impl FnOnce() -> T) -> (T, u32, u32) {
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -226,13 +226,13 @@ impl Acknowledged {
             assert_eq!(generation_of(n, stored), self.get(n), "entry {n}");
             entries.advance();
         }
-        // what resealing writes to end a log is a deletion, not an entry
+        // resealing ends a log by writing a deletion, not an entry
         assert!(entries.entry().is_none());
         entries.status().unwrap();
     }
 }
 
-/// The generation of a value, which must be one of entry `n`.
+/// Returns the generation of a value, which must be one of entry `n`.
 fn generation_of(n: u32, stored: &[u8]) -> u32 {
     let text = std::str::from_utf8(stored).unwrap();
     let generation = text.split(' ').nth(2).unwrap().parse().unwrap();
@@ -244,7 +244,7 @@ fn run(db: &Db, cipher: &str) -> Report {
     Reseal::new(db, by_name(cipher)).rate(0).run(&AtomicBool::new(false), &mut |_| ()).unwrap()
 }
 
-/// Names of what was left, without the files that only the next opening replaces.
+/// Returns the names of the remaining files, without the files that only the next opening replaces.
 fn left(report: &Report) -> Vec<&str> {
     let until_opening = |why: Why| why == Why::NextOpening;
     report
@@ -255,7 +255,8 @@ fn left(report: &Report) -> Vec<&str> {
         .collect()
 }
 
-/// Names of the files that hold `text`. What RocksDB removes meanwhile no longer holds anything.
+/// Returns the names of the files that hold `text`. Files that RocksDB removes in the meantime do
+/// not count.
 fn shows(dir: &Path, text: &str) -> Vec<String> {
     let names = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let holds = |path: &PathBuf| match fs::read(path) {

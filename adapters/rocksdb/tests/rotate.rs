@@ -1,5 +1,6 @@
 //! Rotation of a store's key: everything under the new version, none of the data touched, whatever
-//! the store does meanwhile. Not here: kills (`dev/e2e`), the bytes of a header (`sealstone-seal`).
+//! the store does at the same time. Not here: kills (`dev/e2e`), the bytes of a header
+//! (`sealstone-seal`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -72,7 +73,7 @@ impl Site {
     }
 }
 
-/// Small files, so that there are many, made and removed all the time.
+/// Returns options for many small files, made and removed all the time.
 fn options() -> DbOptions {
     let defaults = DbOptions::default();
     let text = format!(
@@ -177,7 +178,7 @@ fn a_store_in_use_is_rotated_again_and_again() {
             let done = site.rotate("db");
             assert!(done.is_complete(), "{done:?}");
             assert_eq!(done.key_version, version);
-            // what was made since is under the new version too, so the older ones can go
+            // newer files are under the new version too, so the older versions can go
             assert_eq!(site.versions("db").into_keys().collect::<Vec<_>>(), [version]);
             site.key.retire(version - 1).unwrap();
         }
@@ -438,7 +439,7 @@ fn a_header_that_cannot_be_read_keeps_every_version() {
             "{what}: {refused}"
         );
     }
-    // where the other copy can be read, it says which version the file needs
+    // where the other copy can be read, it names the version that the file needs
     let mut bytes = header.clone();
     bytes[..512].fill(0x55);
     fs::write(site.path("db/000009.sst"), bytes).unwrap();

@@ -1,4 +1,4 @@
-//! Tests of what `rest verify` reports about destroyed stores: files removed, emptied or swapped,
+//! Tests of the reports of `rest verify` on destroyed stores: files removed, emptied or swapped,
 //! one by one and in every combination of two, in databases, backups and directories of loose
 //! tables. Not here: changed bytes within a file (`sealed.rs`).
 
@@ -15,7 +15,7 @@ use sealstone_rocksdb::rest::{self, ComparedWith, Comparison, Verification};
 use sealstone_rocksdb::{Bottommost, Db, DbOptions};
 use site::Site;
 
-/// Options under which nothing happens by itself, and values of 500 bytes are in blob files.
+/// Options without automatic work, and values of 500 bytes are in blob files.
 const STILL: &str = ";disable_auto_compactions=true;compression=kNoCompression;\
                      enable_blob_files=true;min_blob_size=500";
 
@@ -27,7 +27,8 @@ impl Site {
         self.env().open(&self.path(name), &wanted).unwrap()
     }
 
-    /// A closed database with tables on two levels, a blob file, and a log with synced writes.
+    /// Returns a closed database with tables on two levels, a blob file, and a log with synced
+    /// writes.
     fn store(&self, name: &str) -> PathBuf {
         let db = self.open(name, "");
         write(&db, 0..400, 100);
@@ -62,7 +63,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The files in `dir` whose names begin and end like this, in order.
+/// Returns the files in `dir` whose names begin and end like this, in order.
 fn named(dir: &Path, begin: &str, end: &str) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = fs::read_dir(dir)
         .unwrap()
@@ -82,7 +83,7 @@ fn only(dir: &Path, begin: &str, end: &str) -> PathBuf {
     found.remove(0)
 }
 
-/// Everything below `dir`.
+/// Returns everything below `dir`.
 fn all(dir: &Path) -> Vec<PathBuf> {
     let mut files = named(dir, "", "");
     for entry in fs::read_dir(dir).unwrap() {
@@ -105,7 +106,7 @@ fn empty(path: &Path) {
     }
 }
 
-/// A way of destroying the store in a directory, and the first words of what verify must say of it.
+/// A way of destroying the store in a directory, and the first words of verify's report.
 type Attack = (&'static str, fn(&Path), &'static str);
 
 const ATTACKS: [Attack; 21] = [
@@ -264,8 +265,8 @@ fn a_destroyed_store_is_never_called_whole() {
             copy(&store, &victim);
             attack(&victim);
             also(&victim);
-            // there is nothing to say about nothing; the command line refuses a directory in which
-            // nothing is sealed
+            // an empty directory has no findings; the command line refuses a directory without
+            // sealed files
             let nothing = fs::read_dir(&victim).unwrap().next().is_none();
             assert!(nothing || !site.verify(&victim).is_whole(), "{name}, {other}");
             fs::remove_dir_all(&victim).unwrap();
@@ -369,7 +370,7 @@ fn what_a_crash_leaves_is_not_damage() {
     let log = name(current);
     let noted: BTreeSet<&str> = found.notes.iter().map(|note| note.file.as_str()).collect();
     assert_eq!(noted, BTreeSet::from([log.as_str(), &name(whole), &name(begun)]));
-    // what was never listed and no crash explains is damage: a log, and a file of an earlier time
+    // unlisted files that no crash explains are damage: a log, and an older file
     fs::write(killed.join("000997.log"), b"").unwrap();
     fs::copy(&table, killed.join("000001.sst")).unwrap();
     let found = site.verify(&killed);
@@ -400,7 +401,7 @@ fn backups_checkpoints_and_loose_tables_are_verified() {
 
     let checkpoint = site.verify("checkpoint");
     assert!(checkpoint.is_whole(), "{:?}", checkpoint.failures);
-    // it wrote what was in the log into a table
+    // it wrote the content of the log into a table
     let ComparedWith::LiveSet { tables: 3, blob_files: 1, .. } = checkpoint.compared[0].with else {
         panic!("{:?}", checkpoint.compared)
     };
@@ -528,8 +529,8 @@ fn a_store_in_use_is_whole_whatever_it_does() {
     });
 }
 
-/// RocksDB moves what a repair takes out of a database into `lost`. Whatever is a database there is
-/// judged as one.
+/// RocksDB moves files that a repair takes out of a database into `lost`. A database there is
+/// judged like any other.
 #[test]
 fn a_directory_called_lost_hides_nothing() {
     let site = Site::new();

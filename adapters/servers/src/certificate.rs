@@ -1,5 +1,5 @@
-//! Certificates for the servers of a lab and their clients, made on the spot by an authority that
-//! nobody else trusts. Not here: which side presents which one (`pykmip`).
+//! Certificates for the servers of a lab and their clients, made for the purpose by an authority
+//! that nobody else trusts. Not here: the use of each certificate (`pykmip`).
 
 use std::fs;
 use std::io;
@@ -74,7 +74,7 @@ impl Authority {
 }
 
 /// Writes the certificate `NAME.pem` in `dir` and its key `NAME-key.pem` into the file `into`, for
-/// programs that want both in one. An existing file is overwritten.
+/// programs that require both in one file. An existing file is overwritten.
 ///
 /// # Errors
 /// A file that cannot be read or written.
@@ -83,7 +83,7 @@ pub fn join(dir: &Path, name: &str, into: &Path) -> io::Result<()> {
     write(into, &(read(format!("{name}.pem"))? + &read(format!("{name}-key.pem"))?))
 }
 
-/// A file that only its owner may read.
+/// Writes a file that only its owner may read.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     output::replace(path, Access::Private, text.as_bytes())
 }

@@ -1,9 +1,9 @@
-//! Reasons for which a lab is not as it was wanted, worded for the person who reads them. Not here:
-//! what servers say of themselves (`log`).
+//! Reasons why a lab is not in the requested state, worded for the person who reads them. Not here:
+//! messages of servers (`log`).
 
 use std::path::{Path, PathBuf};
 
-/// Reason for which a lab is not as it was wanted. No message holds a password or a key.
+/// Reason why a lab is not in the requested state. No message holds a password or a key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabError {
@@ -40,7 +40,7 @@ pub enum LabError {
         /// Advice on what would be accepted.
         step: &'static str,
     },
-    /// A file or a process did not do what was wanted.
+    /// An operation on a file or a process failed.
     #[error("cannot {attempt} {}: {source}\n{step}", path.display())]
     Io {
         /// Operation that was attempted, such as `create directory`.
@@ -103,7 +103,7 @@ pub enum LabError {
         /// Log of the server.
         log: PathBuf,
     },
-    /// A replica set did not get where it was wanted in time.
+    /// A replica set did not reach the requested state in time.
     #[error(
         "the replica set in {} did not {attempt} within {limit_s} s: {found}\n\
          look at the logs in the members' directories",
@@ -119,7 +119,7 @@ pub enum LabError {
         /// State at the end.
         found: String,
     },
-    /// A cluster did not get where it was wanted in time.
+    /// A cluster did not reach the requested state in time.
     #[error(
         "the nodes of the cluster in {} did not {attempt} within {limit_s} s\nlook at the logs in \
          their directories",
@@ -196,7 +196,7 @@ pub enum LabError {
          voting members"
     )]
     Members {
-        /// Members wanted.
+        /// The requested members.
         nodes: usize,
         /// Most that are possible.
         max: usize,
@@ -204,7 +204,7 @@ pub enum LabError {
     /// A cache that the server does not take.
     #[error("a cache of {cache_gb} GB is not possible\nchoose {min_gb} to {max_gb}")]
     Cache {
-        /// Cache wanted, in gigabytes.
+        /// The requested cache, in gigabytes.
         cache_gb: f64,
         /// The least.
         min_gb: f64,
@@ -217,7 +217,7 @@ fn lines(said: &[String]) -> String {
     said.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// The processes `pids` in words.
+/// Returns the processes `pids` in words.
 pub(crate) fn processes(pids: &[i32]) -> String {
     pids.iter().map(|pid| format!("process {pid}")).collect::<Vec<_>>().join(", ")
 }

@@ -1,6 +1,6 @@
 //! One server process in its own directory: its record, its port, starting and stopping it. Not
-//! here: what one kind of server does differently from the next (`mongod`, `pykmip`), several that
-//! belong together (`mongod::ReplicaSet`).
+//! here: the differences between kinds of servers (`mongod`, `pykmip`), groups of servers
+//! (`mongod::ReplicaSet`).
 
 use std::fmt::Debug;
 use std::fs::{self, File};
@@ -59,16 +59,18 @@ pub trait ServerKind {
         Ok(())
     }
 
-    /// The program with its arguments, for a server in `dir` that listens on `port` of 127.0.0.1.
+    /// Returns the program with its arguments, for a server in `dir` that listens on `port` of
+    /// 127.0.0.1.
     ///
     /// # Errors
     /// [`LabError::NoProgram`].
     fn command(dir: &Path, port: u16, options: &Self::Options) -> Result<Command, LabError>;
 
-    /// An argument of that command that no other process has: by it a process is recognised.
+    /// Returns an argument of that command that no other process has: by it a process is
+    /// recognised.
     fn mark(dir: &Path) -> PathBuf;
 
-    /// The port that `options` demand.
+    /// Returns the port that `options` demand.
     fn fixed_port(_options: &Self::Options) -> Option<u16> {
         None
     }
@@ -93,19 +95,19 @@ pub trait ServerKind {
     /// whether it is what it was started as.
     ///
     /// # Errors
-    /// What it refused, or is not; the server is then ended.
+    /// A refusal of the server, or a missing property; the server is then ended.
     fn set_up(_dir: &Path, _port: u16, _options: &Self::Options) -> Result<(), LabError> {
         Ok(())
     }
 
-    /// Asks the server in `dir` to end in a way of its own, before any signal. Returns whether it
-    /// will.
+    /// Requests the server in `dir` to end by its own command, before any signal. Returns whether
+    /// it will.
     fn farewell(_dir: &Path, _port: u16, _options: &Self::Options) -> bool {
         false
     }
 
-    /// The lines that say why it did not start, most important first, given its log and what it
-    /// printed.
+    /// Returns the lines that explain why it did not start, most important first, given its log and
+    /// its output.
     fn said(log: &str, output: &str) -> Vec<String>;
 }
 
@@ -259,7 +261,7 @@ impl<K: ServerKind> Instance<K> {
         Err(LabError::Start { server: K::NAME, dir, found, said, log })
     }
 
-    /// Asks the server to end, and waits until it has.
+    /// Requests the server to end, and waits until it has.
     ///
     /// # Errors
     /// [`LabError::Stop`]; it then runs on.
@@ -321,30 +323,30 @@ impl<K: ServerKind> Instance<K> {
         self.pid().is_some()
     }
 
-    /// The process, if it runs.
+    /// Returns the process, if it runs.
     pub fn pid(&mut self) -> Option<i32> {
         self.process.as_mut().and_then(|process| process.is_running().then(|| process.pid()))
     }
 
-    /// Port on 127.0.0.1.
+    /// Returns the port on 127.0.0.1.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// `127.0.0.1:PORT`.
+    /// Returns `127.0.0.1:PORT`.
     #[must_use]
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Directory of the server.
+    /// Returns the directory of the server.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The log.
+    /// Returns the log.
     #[must_use]
     pub fn log_path(&self) -> PathBuf {
         self.dir.join(K::LOG)

@@ -1,6 +1,5 @@
 //! A lab: a directory with servers in it, of one kind or of several. One process may start it and
-//! another stop it. Not here: what the servers are (`registry`), what is recorded of them
-//! (`state`).
+//! another stop it. Not here: the servers (`registry`), their records (`state`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,7 +48,7 @@ pub struct Listed {
 }
 
 impl Lab {
-    /// A lab without servers in `dir`, which need not be there.
+    /// Returns a lab without servers in `dir`, which need not be there.
     #[must_use]
     pub fn new(dir: &Path) -> Self {
         Self { dir: dir.to_owned(), servers: Vec::new() }
@@ -83,7 +82,7 @@ impl Lab {
     /// serve.
     ///
     /// # Errors
-    /// A server that does not start; what existed before remains.
+    /// A server that does not start; existing servers remain.
     pub fn start(&mut self, server: &'static Server, settings: &Settings) -> Result<(), LabError> {
         let running = (server.start)(&self.dir, settings)?;
         self.adopt(server, running);
@@ -108,14 +107,14 @@ impl Lab {
     /// Starts a stopped lab as it was, the servers that others need first, and waits until all
     /// serve. Kinds of servers that still run are left alone.
     ///
-    /// - `server`: the kind that is wanted, which must not be running; without it, at least one
-    ///   kind must not be running
+    /// - `server`: the requested kind, which must not be running; without it, at least one kind
+    ///   must not be running
     /// - `anew`: whether settings were given, which a restarted lab does not take
     ///
     /// # Errors
     /// [`LabError::Running`], [`LabError::NotEmpty`] for a lab that was never complete,
-    /// [`LabError::AsItWas`]; a server that does not start. What ran before keeps running, and
-    /// nothing else.
+    /// [`LabError::AsItWas`]; a server that does not start. Servers that ran before keep running,
+    /// and no others.
     pub fn start_again(mut self, server: Option<&Server>, anew: bool) -> Result<Self, LabError> {
         if let Err(error) = self.check_again(server, anew) {
             self.leave_running();
@@ -159,11 +158,11 @@ impl Lab {
         Ok(())
     }
 
-    /// Asks all servers to stop, those that others need last, and waits until they have. Returns
+    /// Stops all servers, servers that others need last, and waits until they have ended. Returns
     /// how many ran.
     ///
     /// # Errors
-    /// [`LabError::Stop`]; that server and those after it keep running.
+    /// [`LabError::Stop`]; that server and later servers keep running.
     pub fn stop(mut self) -> Result<usize, LabError> {
         let mut ended = 0;
         let mut outcome = Ok(());
@@ -189,7 +188,7 @@ impl Lab {
     }
 }
 
-/// The labs that there are in `dir`: itself, if it is one, and its subdirectories, by name.
+/// Returns the labs that there are in `dir`: itself, if it is one, and its subdirectories, by name.
 ///
 /// # Errors
 /// [`LabError::Io`] if the directory cannot be read.
@@ -221,7 +220,7 @@ mod tests {
     use super::*;
     use crate::pykmip::SERVER;
 
-    /// Servers that write down what is done with them.
+    /// Servers that record the operations on them.
     #[derive(Debug)]
     struct Noted {
         name: &'static str,
@@ -260,7 +259,8 @@ mod tests {
         }
     }
 
-    /// A lab of three kinds; each is `(name, whether it runs, whether it starts and stops)`.
+    /// Returns a lab of three kinds; each is `(name, whether it runs, whether it starts and
+    /// stops)`.
     fn lab(kinds: [(&'static str, bool, bool); 3]) -> (Lab, Rc<RefCell<Vec<String>>>) {
         let notes = Rc::<RefCell<Vec<String>>>::default();
         let mut lab = Lab::new(Path::new("lab"));

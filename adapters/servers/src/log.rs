@@ -1,5 +1,4 @@
-//! Text that a server has written to its log since it was started, for errors that quote it. Not
-//! here: which lines matter, which each server knows about its own log.
+//! Text that a server has written to its log since it was started, for errors that quote it.
 
 use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom};
@@ -12,13 +11,13 @@ pub(crate) fn read_from(path: &Path, start: u64) -> String {
     if let Ok(mut file) = OpenOptions::new().read(true).open(path)
         && file.seek(SeekFrom::Start(start)).is_ok()
     {
-        // what was read before an error is useless
+        // data read before an error is useless
         let _ = file.read_to_end(&mut bytes);
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The last lines of `text` that are not empty, `most` at most.
+/// Returns the last lines of `text` that are not empty, `most` at most.
 #[must_use]
 pub fn tail(text: &str, most: usize) -> Vec<String> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

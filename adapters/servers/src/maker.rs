@@ -1,5 +1,5 @@
-//! The program that makes a server's data directory: run to its end. Not here: what it is told, and
-//! what it says (`postgres`, `mariadb`).
+//! The program that makes a server's data directory: run to its end. Not here: its arguments and
+//! output (`postgres`, `mariadb`).
 
 use std::fs::File;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use crate::LabError;
 use crate::error::io;
 
-/// Runs `command`, which starts `program`, to its end. What it prints goes to the file `output`.
+/// Runs `command`, which starts `program`, to its end. Its output goes to the file `output`.
 ///
 /// # Errors
 /// [`LabError::Io`].

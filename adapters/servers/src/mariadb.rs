@@ -1,5 +1,5 @@
-//! MariaDB: how a server is made, started, waited for and ended. Not here: what it is asked by
-//! users (`adapters/stores`).
+//! MariaDB: making, starting, awaiting and ending a server. Not here: queries of users
+//! (`adapters/stores`).
 
 mod log;
 mod row;
@@ -211,7 +211,7 @@ pub fn start(dir: &Path, options: MariaDbOptions) -> Result<MariaDb, LabError> {
     if is_new {
         let password = options.password.clone().map_or_else(random_password, Ok)?;
         let quoted = password.as_str().replace('\\', "\\\\").replace('\'', "''");
-        // the server reads a statement a line; without it, whoever reaches the socket would be let
+        // the server reads a statement a line; without it, anyone who reaches the socket would get
         // in
         let first = format!(
             "CREATE DATABASE IF NOT EXISTS {DATABASE};\n\
@@ -245,7 +245,7 @@ fn make(dir: &Path, identity: &Identity) -> Result<(), LabError> {
     let temporary = temporary_dir(dir);
     identity.make_directory(&temporary)?;
     command.arg(format!("--tmpdir={}", temporary.display()));
-    // what it writes is little, and queues of the system may be scarce
+    // it writes little, and queues of the system may be scarce
     command.args(["--innodb-use-native-aio=0", "--innodb-buffer-pool-size=16M"]);
     let output = dir.join(MAKER_OUTPUT);
     let status = maker::run(&mut command, &install, &output)?;
@@ -280,7 +280,7 @@ impl MariaDb {
         format!("mysql://{USER}@{}/{DATABASE}?defaults-file={secrets}{tls}", self.address())
     }
 
-    /// The file with its user's password, in the form of MariaDB's own files of settings.
+    /// Returns the file with its user's password, in the form of MariaDB's own files of settings.
     #[must_use]
     pub fn secrets_path(&self) -> PathBuf {
         self.dir().join(SECRETS)
@@ -304,7 +304,7 @@ fn temporary_dir(dir: &Path) -> PathBuf {
     dir.join("tmp")
 }
 
-/// The argument that no other process has.
+/// Returns the argument that no other process has.
 fn mark(dir: &Path) -> PathBuf {
     PathBuf::from(format!("--datadir={}", data_dir(dir).display()))
 }

@@ -1,6 +1,5 @@
-//! MongoDB's server: how one is started, waited for and ended; with the feature `mongodb`, replica
-//! sets of them. Not here: what they are asked by users (`adapters/stores`), what their extension
-//! does (`adapters/wiredtiger`).
+//! MongoDB's server: starting, awaiting and ending it; with the feature `mongodb`, replica sets.
+//! Not here: queries of users (`adapters/stores`), the extension (`adapters/wiredtiger`).
 
 #[cfg(feature = "mongodb")]
 mod admin;
@@ -42,7 +41,8 @@ pub static PROGRAM: Program = Program {
               setup-mongod",
 };
 
-/// File in the directory of a server with its certificate and key, which mongod wants in one.
+/// File in the directory of a server with its certificate and key, which mongod requires in one
+/// file.
 const OWN_CERTIFICATE: &str = "certificate.pem";
 /// The mode in which a server takes TLS and nothing else.
 pub const REQUIRE_TLS: &str = "requireTLS";
@@ -173,7 +173,7 @@ impl ServerKind for Kind {
         data_dir(dir).join("WiredTiger").exists()
     }
 
-    /// A program that takes no notice of TLS would be measured as what it is not.
+    /// Checks that it uses TLS: a program that ignores TLS would be measured under a wrong label.
     fn set_up(dir: &Path, _port: u16, options: &MongodOptions) -> Result<(), LabError> {
         let path = dir.join(Self::LOG);
         if options.certificates.is_none() || log::has_tls(&crate::log::read_from(&path, 0)) {
@@ -205,7 +205,7 @@ impl Mongod {
         Self::find(dir)?.ok_or_else(|| LabError::NoLab { dir: dir.to_owned(), server: "mongodb" })
     }
 
-    /// Address for a client that wants exactly this server, whatever it is a member of.
+    /// Returns the address for a client that needs exactly this server, whatever it is a member of.
     #[must_use]
     pub fn uri(&self) -> String {
         format!("mongodb://{}/?directConnection=true", self.address())

@@ -1,5 +1,4 @@
-//! Pages of files that the system keeps in memory, for measurements that begin without them. Not
-//! here: what servers keep in caches of their own.
+//! Pages of files that the system keeps in memory, for measurements that begin without them.
 
 use std::fs::{self, File};
 use std::io;
@@ -7,7 +6,7 @@ use std::path::Path;
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
-/// Asks the system to forget what it keeps in memory of the files in `dir` and below.
+/// Drops the files in `dir` and below from the system's cache.
 ///
 /// # Errors
 /// A directory that cannot be read.

@@ -1,5 +1,5 @@
-//! PostgreSQL: how a server is made, started, waited for and ended. Not here: what it is asked by
-//! users (`adapters/stores`).
+//! PostgreSQL: making, starting, awaiting and ending a server. Not here: queries of users
+//! (`adapters/stores`).
 
 mod log;
 mod row;
@@ -171,8 +171,8 @@ impl ServerKind for Kind {
         log::is_ready(log)
     }
 
-    /// Also where processes of a server that was killed are about to end: they hold its memory a
-    /// moment longer.
+    /// Returns true also where processes of a killed server are about to end: they hold its memory
+    /// a moment longer.
     fn is_port_taken(log: &str, _output: &str) -> bool {
         log::is_port_taken(log) || log::is_predecessor_there(log)
     }
@@ -263,7 +263,7 @@ impl Postgres {
         format!("postgres://{USER}@{}/{DATABASE}?passfile={secrets}{tls}", self.address())
     }
 
-    /// The file with its user's password, in the form of PostgreSQL's own password files.
+    /// Returns the file with its user's password, in the form of PostgreSQL's own password files.
     #[must_use]
     pub fn secrets_path(&self) -> PathBuf {
         self.dir().join(SECRETS)

@@ -1,5 +1,5 @@
-//! A process that a lab started, in this run of the program or in an earlier one: whether it is
-//! ours and runs, and its end. Not here: how it is started and waited for (`instance`).
+//! A process that a lab started, in this run of the program or in an earlier one: the check that it
+//! is ours and runs, and its end. Not here: starting and awaiting it (`instance`).
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -30,8 +30,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// One that was started here. As long as the value lives it ends with this process, however
-    /// that ends: by `signals`, one after the other.
+    /// Returns a process that was started here. As long as the value lives it ends with this
+    /// process, however that ends: by `signals`, one after the other.
     pub fn started(child: Child, mark: &Path, signals: &[Signal]) -> Self {
         let pid = child.id() as i32;
         Self {
@@ -42,7 +42,7 @@ impl Process {
         }
     }
 
-    /// The one that another process started as `pid`; `None` if it has ended.
+    /// Returns the process that another process started as `pid`; `None` if it has ended.
     pub fn found(pid: i32, mark: &Path) -> Option<Self> {
         is_marked(pid, mark).then(|| Self {
             pid,
@@ -73,7 +73,7 @@ impl Process {
     /// Sends `signal` to it, which runs, and waits; false if it has not ended within `limit`.
     ///
     /// # Errors
-    /// What the system said to the signal.
+    /// The system's error for the signal.
     pub fn end(&mut self, signal: Signal, limit: Duration) -> std::io::Result<bool> {
         kill(Pid::from_raw(self.pid), signal)?;
         Ok(ready::wait(limit, POLL, || self.is_gone().then_some(())).is_some())

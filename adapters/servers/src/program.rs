@@ -1,5 +1,5 @@
-//! Location of a server's program on this machine, and how to install it. Not here: how it is
-//! started (`instance`).
+//! Location of a server's program on this machine, and how to install it. Not here: starting it
+//! (`instance`).
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub struct Program {
     pub variable: &'static str,
     /// Places where it is searched for, in this order, if neither names it.
     pub places: &'static [Place],
-    /// Check that the file at a path is what is needed.
+    /// Check that the file at a path is the right program.
     pub works: fn(&Path) -> bool,
     /// Advice on how to name or install one: the second line of the error.
     pub install: &'static str,
@@ -39,7 +39,7 @@ impl Program {
     /// places that has one.
     ///
     /// # Errors
-    /// [`LabError::NoProgram`]; a given name that leads to no such program is not skipped.
+    /// [`LabError::NoProgram`]; a given name that does not lead to the program is not skipped.
     pub fn find(&self, named: Option<&Path>) -> Result<PathBuf, LabError> {
         let variable =
             || std::env::var_os(self.variable).filter(|value| !value.is_empty()).map(PathBuf::from);

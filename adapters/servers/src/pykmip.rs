@@ -1,10 +1,8 @@
-//! A real key server, PyKMIP: started with certificates made for it, waited for, stopped, started
-//! again with its keys and on its port.
+//! A real key server, PyKMIP: started with certificates made for it, awaited, stopped, restarted
+//! with its keys and on its port.
 //!
-//! Its keys are in the clear in its directory, next to what they seal: for experiments with real
-//! KMIP; it protects nothing.
-//!
-//! Not here: the keys in it, which its owner makes over KMIP.
+//! Its keys are in the clear in its directory, next to the data that they seal: for experiments
+//! with real KMIP; it protects nothing.
 
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
@@ -28,7 +26,7 @@ const NAME: &str = "pykmip";
 const DIRECTORY: &str = "lab.kms";
 /// Name of the file that leads a client to the key.
 const ADDRESS_FILE: &str = "key.toml";
-/// Default name of the key that clients ask for.
+/// Default name of the key that clients request.
 const KEY_ID: &str = "lab";
 /// Time that a client waits for one answer, in milliseconds: a laboratory machine may be busy.
 const ANSWER_LIMIT_MS: u64 = 30_000;
@@ -116,7 +114,7 @@ fn has_pykmip(python: &Path) -> bool {
 pub struct PyKmipOptions {
     /// The Python; without it as [`PROGRAM`] is found.
     pub program: Option<PathBuf>,
-    /// Name of the key that [`PyKmip::address_file`] asks for; without it `lab`.
+    /// Name of the key in [`PyKmip::address_file`]; without it `lab`.
     pub key_id: Option<String>,
     /// Directory with `ca.pem`, `server.pem` and `server-key.pem`, an absolute path; without it
     /// they are made, and a client's with them.
@@ -139,8 +137,7 @@ impl ServerKind for Kind {
     const UNABLE: &'static str = "check that this is a Python with PyKMIP: make setup-kmip";
 
     fn prepare(dir: &Path) -> Result<(), LabError> {
-        // the server moves a long log away by itself, so what is read of this start begins with a
-        // new one
+        // the server itself moves a long log away, so the log of this start begins with a new file
         let log = dir.join(Self::LOG);
         match fs::remove_file(&log) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -202,8 +199,8 @@ pub struct PyKmip {
 
 impl PyKmip {
     /// Starts a server in `lab`, the directory of a lab, and waits until it answers. The caller
-    /// makes the key that [`PyKmip::address_file`] asks for. A directory that had a server keeps
-    /// its keys and its port.
+    /// makes the key in [`PyKmip::address_file`]. A directory that had a server keeps its keys and
+    /// its port.
     ///
     /// # Errors
     /// [`LabError::NoProgram`]; a directory that cannot be written; a server that runs there
@@ -258,7 +255,7 @@ impl PyKmip {
         self.instance.start_again()
     }
 
-    /// Asks the server to stop, waits until it has, and kills it if it takes too long.
+    /// Requests the server to stop, waits until it has, and kills it if it takes too long.
     ///
     /// # Errors
     /// [`LabError::Stop`]; it then keeps running.
@@ -279,31 +276,31 @@ impl PyKmip {
         self.instance.leave_running();
     }
 
-    /// The process, if it runs.
+    /// Returns the process, if it runs.
     pub fn pid(&mut self) -> Option<i32> {
         self.instance.pid()
     }
 
-    /// Port on 127.0.0.1.
+    /// Returns the port on 127.0.0.1.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.instance.port()
     }
 
-    /// `127.0.0.1:PORT`.
+    /// Returns `127.0.0.1:PORT`.
     #[must_use]
     pub fn address(&self) -> String {
         self.instance.address()
     }
 
-    /// The file that leads a client to the key: `kmip:` and this path is a key source. There is
-    /// none for a server that was given its certificates.
+    /// Returns the file that leads a client to the key: `kmip:` and this path is a key source.
+    /// There is none for a server that was given its certificates.
     #[must_use]
     pub fn address_file(&self) -> PathBuf {
         self.instance.dir().join(ADDRESS_FILE)
     }
 
-    /// The log.
+    /// Returns the log.
     #[must_use]
     pub fn log_path(&self) -> PathBuf {
         self.instance.log_path()

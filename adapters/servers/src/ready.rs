@@ -1,5 +1,5 @@
-//! When a server is ready: ports that are free or taken, and waiting with a limit. Not here: what a
-//! server's log says of it (`mongod`, `pykmip`).
+//! Readiness of a server: free and taken ports, and waiting with a limit. Not here: the logs of
+//! servers (`mongod`, `pykmip`).
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::error::io;
 /// Time that a connection to a port of this machine may take.
 const CONNECT_LIMIT: Duration = Duration::from_millis(500);
 
-/// A port on 127.0.0.1 that is free now. Another process may take it before it is used.
+/// Returns a port on 127.0.0.1 that is free now. Another process may take it before it is used.
 ///
 /// # Errors
 /// [`LabError::Io`] if the system has none to give.

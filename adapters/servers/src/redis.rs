@@ -1,5 +1,5 @@
-//! Redis: how one server is started, waited for and ended; with the feature `redis`, servers of a
-//! lab, alone or as a cluster. Not here: what they are asked by users (`adapters/stores`).
+//! Redis: starting, awaiting and ending a server; with the feature `redis`, servers of a lab, alone
+//! or as a cluster. Not here: queries of users (`adapters/stores`).
 
 #[cfg(feature = "redis")]
 mod admin;
@@ -54,7 +54,7 @@ pub enum Persistence {
     /// Nothing: it never writes to the disk.
     #[default]
     None,
-    /// All, in a snapshot that is written from time to time and when it is asked to end.
+    /// All, in a snapshot that is written from time to time and at a requested end.
     Snapshot,
     /// All, in a log (`appendonly`) that is on the disk before a write is acknowledged.
     SyncedLog,
@@ -168,7 +168,7 @@ impl ServerKind for Kind {
             add("--cluster-enabled", "yes".into());
             add("--cluster-announce-ip", "127.0.0.1".into());
             add("--cluster-port", bus_port(port).to_string().into());
-            // a replica need not wait for others that might want the same data
+            // a replica need not wait for others that might need the same data
             add("--repl-diskless-sync-delay", "0".into());
             if options.certificates.is_some() {
                 add("--tls-cluster", "yes".into());
@@ -241,7 +241,7 @@ impl Redis {
         data_dir(self.dir())
     }
 
-    /// The port on which it talks to the other nodes of its cluster.
+    /// Returns the port on which it talks to the other nodes of its cluster.
     #[must_use]
     pub fn bus_port(&self) -> u16 {
         bus_port(self.port())
@@ -253,7 +253,7 @@ fn data_dir(dir: &Path) -> PathBuf {
     dir.join("data")
 }
 
-/// As Redis itself chooses it, as long as there is such a port.
+/// Returns the port that Redis itself chooses, if that port exists.
 fn bus_port(port: u16) -> u16 {
     port.checked_add(BUS_PORT_DISTANCE).unwrap_or(port - BUS_PORT_DISTANCE)
 }

@@ -1,4 +1,4 @@
-//! The table of servers that a lab can run. Not here: what a row is (`server`).
+//! The table of servers that a lab can run. Not here: the type of a row (`server`).
 
 use crate::LabError;
 use crate::server::Server;
@@ -16,13 +16,13 @@ static SERVERS: &[&Server] = &[
     &crate::pykmip::SERVER,
 ];
 
-/// All servers, in the order of the table.
+/// Returns all servers, in the order of the table.
 #[must_use]
 pub fn servers() -> &'static [&'static Server] {
     SERVERS
 }
 
-/// The server `name`.
+/// Returns the server `name`.
 ///
 /// # Errors
 /// [`LabError::UnknownServer`], with the names that there are.

@@ -1,5 +1,5 @@
 //! Secrets that only a server and its owner may read: passwords, keys of certificates, and the
-//! files with them. Not here: what a server does with them (`postgres`, `mariadb`).
+//! files with them. Not here: their use by a server (`postgres`, `mariadb`).
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -57,7 +57,7 @@ pub(crate) fn hand_over(
     Ok(())
 }
 
-/// `path` as it stands within an address.
+/// Returns `path` as written within an address.
 pub(crate) fn escaped(path: &Path) -> String {
     let text = path.to_string_lossy();
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);

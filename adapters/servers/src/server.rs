@@ -21,8 +21,7 @@ pub struct Server {
     pub options: &'static [ServerOption],
     /// Program of the server, and how it is found and installed.
     pub program: &'static Program,
-    /// Refuses what could not be started in a directory with such settings, before anything is made
-    /// there.
+    /// Refuses settings that could not be started in a directory, before anything is made there.
     pub check: fn(&Path, &Settings) -> Result<(), LabError>,
     /// Starts new servers in a lab's directory, which is created if it does not exist, and waits
     /// until they serve. If one does not start, none is left behind.
@@ -59,19 +58,19 @@ impl Settings {
         self.0.insert(name, value.into());
     }
 
-    /// The value of `name`, if it is set.
+    /// Returns the value of `name`, if it is set.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// The value of `name` as a path, if it is set.
+    /// Returns the value of `name` as a path, if it is set.
     #[must_use]
     pub fn path(&self, name: &str) -> Option<&Path> {
         self.get(name).map(Path::new)
     }
 
-    /// All that is set: names with their values.
+    /// Returns all that is set: names with their values.
     pub fn all(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.0.iter().map(|(name, value)| (*name, value.as_str()))
     }
@@ -82,7 +81,7 @@ impl Settings {
         self.0.is_empty()
     }
 
-    /// The value of `name` as a number, if it is set.
+    /// Returns the value of `name` as a number, if it is set.
     ///
     /// # Errors
     /// [`LabError::Setting`], for the server `server`.
@@ -107,7 +106,7 @@ impl Settings {
 /// Servers of one kind in the directory of a lab. They end with the value, at once, unless
 /// [`Running::leave_running`] is called.
 pub trait Running: Debug {
-    /// The processes that run.
+    /// Returns the processes that run.
     fn pids(&mut self) -> Vec<i32>;
 
     /// Refuses servers that were never complete, and so cannot be started again.
@@ -118,19 +117,19 @@ pub trait Running: Debug {
         Ok(())
     }
 
-    /// Starts those that are stopped, as they were, and waits until all serve.
+    /// Starts stopped servers again, with the same settings, and waits until all serve.
     ///
     /// # Errors
     /// A server that does not start.
     fn start_again(&mut self) -> Result<(), LabError>;
 
-    /// Asks all to end, and waits until they have.
+    /// Requests all to end, and waits until they have.
     ///
     /// # Errors
     /// [`LabError::Stop`]; that one runs on.
     fn stop(&mut self) -> Result<(), LabError>;
 
-    /// Their state.
+    /// Returns their state.
     fn standing(&mut self) -> Standing;
 
     /// Lets them run on after this process has ended.

@@ -1,5 +1,4 @@
-//! A server of a lab that is one process in a directory of its own, such as PostgreSQL. Not here:
-//! how it is started (the file of the server), and several that belong together.
+//! A server of a lab that is one process in its own directory, such as PostgreSQL.
 
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
@@ -40,7 +39,7 @@ pub struct Single<K: SingleKind> {
     _lock: Flock<File>,
 }
 
-/// The directory of a server within that of the lab.
+/// Returns the directory of a server within that of the lab.
 fn directory(row: &str) -> String {
     format!("lab.{row}")
 }
@@ -50,13 +49,12 @@ impl<K: SingleKind> Single<K> {
     /// and waits until it answers.
     ///
     /// # Errors
-    /// A directory with such a server in it, or in use; a server that does not start, with what it
-    /// printed. No process is left behind.
+    /// A directory with such a server in it, or in use; a server that does not start, with its
+    /// output. No process is left behind.
     pub fn start(lab: &Path, options: K::Options) -> Result<Self, LabError> {
         fs::create_dir_all(lab).map_err(|error| io("create directory", lab, error))?;
         let dir = lab.join(directory(K::ROW));
-        // its files have modes of their own, and the server must reach them where it is another
-        // user
+        // its files have their own modes, and a server running as another user must reach them
         let made = DirBuilder::new().recursive(true).mode(0o711).create(&dir);
         made.map_err(|error| io("create directory", &dir, error))?;
         let dir = dir.canonicalize().map_err(|error| io("look at", &dir, error))?;
@@ -84,7 +82,7 @@ impl<K: SingleKind> Single<K> {
         K::uri(&self.server)
     }
 
-    /// The server itself.
+    /// Returns the server itself.
     pub fn server(&mut self) -> &mut Instance<K> {
         &mut self.server
     }

@@ -1,6 +1,6 @@
 //! State that a lab leaves in its directory for the next process: small files, and the lock of the
-//! process that works on it. Not here: what is recorded of one server (`instance`), or of a replica
-//! set (`mongod`).
+//! process that works on it. Not here: the record of one server (`instance`), or of a replica set
+//! (`mongod`).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind;

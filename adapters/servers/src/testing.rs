@@ -1,6 +1,5 @@
-//! Helpers that tests with real servers share: a check whether a program is there, a directory that
-//! its user can reach, a disk that fills up, data sent there and back. Not here: the servers, and
-//! what they are asked.
+//! Helpers that tests with real servers share: a check that a program is there, a directory that
+//! its user can reach, a disk that fills up, data sent there and back.
 
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
@@ -24,11 +23,11 @@ pub fn is_installed(program: &Program, name: &str) -> bool {
     found.is_ok()
 }
 
-/// A directory that the user of a server can reach, where that is another one than who runs the
-/// test.
+/// Returns a directory that the user of a server can reach, where that is another one than who runs
+/// the test.
 ///
 /// # Panics
-/// Where none can be made.
+/// If none can be made.
 #[must_use]
 pub fn reachable() -> TempDir {
     let dir = tempfile::tempdir().expect("a directory");
@@ -46,7 +45,7 @@ impl SmallDisk {
     /// - `options`: of `tmpfs`, such as `size=4m,mode=0777`
     ///
     /// # Errors
-    /// Why this user cannot.
+    /// The reason why this user cannot.
     pub fn mount(dir: &Path, options: &str) -> Result<Self, String> {
         fs::create_dir(dir).map_err(|error| error.to_string())?;
         let made =
@@ -67,16 +66,16 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // what a test leaves mounted is no reason to fail it
+        // a mount left by a test is no reason to fail it
         let _ = Command::new("umount").arg("-l").arg(&self.0).status();
     }
 }
 
-/// Sends `data` to `listener` on a stream that `connect` makes, and back; returns what came back,
-/// and from which address the listener was asked.
+/// Sends `data` to `listener` on a stream that `connect` makes, and back; returns the data that
+/// came back, and the address that the listener saw.
 ///
 /// # Panics
-/// When the connection fails.
+/// If the connection fails.
 pub fn echo(
     listener: &TcpListener,
     connect: impl FnOnce() -> TcpStream,
@@ -86,7 +85,7 @@ pub fn echo(
         let echoing = scope.spawn(|| {
             let (mut stream, peer) = listener.accept().expect("a client");
             let mut back = stream.try_clone().expect("the same stream");
-            // a client that is gone says so itself
+            // a client that is gone reports it itself
             let _ = std::io::copy(&mut stream, &mut back);
             peer.ip()
         });

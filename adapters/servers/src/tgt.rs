@@ -1,6 +1,6 @@
-//! tgt, an iSCSI target in user space: how one with a single unit, a file, is started, waited for
-//! and ended. It is set up through tgtadm over a socket of its own, so that several run side by
-//! side. Not here: initiators (`adapters/wire`).
+//! tgt, an iSCSI target in user space: starting, awaiting and ending a target with a single unit, a
+//! file. It is set up through tgtadm over its own socket, so that several run side by side. Not
+//! here: initiators (`adapters/wire`).
 
 mod log;
 mod row;
@@ -29,14 +29,14 @@ pub static PROGRAM: Program = Program {
     install: "install it with: make setup-iscsi; or name one with --tgtd or in SEALSTONE_TGTD",
 };
 
-/// Name of the target unless another is asked for.
+/// The default name of the target.
 const TARGET: &str = "iqn.2026-11.dev.sealstone:disk";
 /// Number of its unit; 0 is the controller.
 const LUN: u32 = 1;
 /// The socket for tgtadm within the directory of a server: by its whole path it could be too long
 /// for a socket.
 const CONTROL: &str = "control";
-/// Bytes of the unit unless another size is asked for.
+/// The default size of the unit, in bytes.
 const BYTES: u64 = 1 << 30;
 /// The file of the unit within the directory of a server.
 const DISK: &str = "disk.img";
@@ -180,7 +180,7 @@ impl ServerKind for Kind {
     }
 
     fn farewell(dir: &Path, port: u16, options: &TgtOptions) -> bool {
-        // what does not listen is killed
+        // a process that does not listen is killed
         let target =
             ["--lld", "iscsi", "--op", "delete", "--force", "--mode", "target", "--tid", "1"];
         let _ = tgtadm(dir, port, options, "delete the target", &target);
@@ -188,7 +188,7 @@ impl ServerKind for Kind {
     }
 }
 
-/// The file of the unit.
+/// Returns the file of the unit.
 fn disk(dir: &Path, options: &TgtOptions) -> PathBuf {
     options.disk.clone().unwrap_or_else(|| dir.join(DISK))
 }
@@ -226,8 +226,8 @@ fn tgtadm(
     Err(LabError::Command { attempt, port, found, log: dir.join(Kind::LOG) })
 }
 
-/// The version of the tgtd that [`PROGRAM`] finds, or of the one at `program`; none if it does not
-/// say.
+/// Returns the version of the tgtd that [`PROGRAM`] finds, or of the program at `program`; none if
+/// it does not report it.
 #[must_use]
 pub fn version(program: Option<&Path>) -> Option<String> {
     let said = Command::new(PROGRAM.find(program).ok()?)
@@ -258,7 +258,7 @@ impl Tgt {
         format!("iscsi://{address}:{}/{target}/{LUN}", self.port())
     }
 
-    /// The file of its unit.
+    /// Returns the file of its unit.
     #[must_use]
     pub fn disk(&self) -> PathBuf {
         disk(self.dir(), self.options())
@@ -267,7 +267,7 @@ impl Tgt {
     /// Runs `tgtadm` with `arguments` on it. Returns what it printed.
     ///
     /// # Errors
-    /// [`LabError::Command`], with what it said.
+    /// [`LabError::Command`], with its output.
     pub fn tgtadm(&self, arguments: &[&str]) -> Result<String, LabError> {
         tgtadm(self.dir(), self.port(), self.options(), "do what tgtadm was told", arguments)
     }

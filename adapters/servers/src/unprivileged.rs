@@ -1,11 +1,11 @@
-//! Servers that refuse to run as root, such as PostgreSQL: how root starts them all the same. Not
-//! here: what they are started with (`postgres`, `mariadb`).
+//! Servers that refuse to run as root, such as PostgreSQL: starting them as root. Not here: their
+//! commands (`postgres`, `mariadb`).
 //!
-//! Of two ways the first that works is taken. In a user namespace of its own a process has another
-//! number and none of root's rights over the system, and its files are those of the user who
-//! started it: so it can work in any directory of that user. Where namespaces are forbidden (in
-//! many containers) it becomes another user of the system, to whom its files are given, and who
-//! must be able to reach their directory.
+//! The first of two working ways is taken. In its own user namespace a process has another number
+//! and none of root's rights over the system, and its files belong to the user who started it: so
+//! it can work in any directory of that user. Where namespaces are forbidden (in many containers)
+//! it becomes another user of the system, to whom its files are given, and who must be able to
+//! reach their directory.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::{DirBuilderExt, chown};
@@ -27,14 +27,14 @@ const NOBODY: &str = "nobody";
 pub(crate) enum Identity {
     /// As who starts it, who is not root.
     Own,
-    /// Under these numbers of user and group in a namespace of its own.
+    /// Under these numbers of user and group in its own namespace.
     Namespace { uid: u32, gid: u32 },
     /// As this user, since there are no namespaces.
     User { uid: u32, gid: u32 },
 }
 
 impl Identity {
-    /// That of a server which has the user `name` to itself, where the system has such a user.
+    /// Returns the way for a server with the dedicated user `name`, where the system has that user.
     pub(crate) fn of(name: &str) -> Self {
         if !geteuid().is_root() {
             return Self::Own;
@@ -49,7 +49,7 @@ impl Identity {
         }
     }
 
-    /// A command that runs `program` so. The process that it starts becomes the program.
+    /// Returns a command that runs `program` so. The process that it starts becomes the program.
     pub(crate) fn command(&self, program: &Path) -> Command {
         match *self {
             Self::Own => Command::new(program),
@@ -66,7 +66,7 @@ impl Identity {
         }
     }
 
-    /// Makes the directory `path`, with those above it, where nobody but the server gets in.
+    /// Makes the directory `path`, with those above it, accessible only to the server.
     ///
     /// # Errors
     /// [`LabError::Io`].
@@ -85,7 +85,7 @@ impl Identity {
         chown(path, Some(uid), Some(gid)).map_err(|error| io("give the server its", path, error))
     }
 
-    /// User and group whose the server's files are, where they are not this process's.
+    /// Returns the user and group whose the server's files are, where they are not this process's.
     pub(crate) fn owner(&self) -> Option<(u32, u32)> {
         match *self {
             Self::User { uid, gid } => Some((uid, gid)),
@@ -94,7 +94,7 @@ impl Identity {
     }
 }
 
-/// A command in a user namespace, to which the program and its arguments are added.
+/// Returns a command in a user namespace, to which the program and its arguments are added.
 fn namespace(uid: u32, gid: u32) -> Command {
     let mut command = Command::new("unshare");
     command

@@ -1,10 +1,10 @@
 //! The end of servers whose owner was killed: a shell that waits at a pipe from this process, and
-//! ends what it was told of once nobody holds the other end. Not here: how a server is ended by its
+//! ends the processes on its list once nobody holds the other end. Not here: a server ended by its
 //! owner (`instance`).
 //!
-//! The system's own signal at the death of a parent would not do: it comes when the *thread* ends
-//! that started the server, it is lost where the server becomes another user, and it is one signal,
-//! which some servers answer slowly.
+//! The system's own signal at the death of a parent would not do: it comes when the *thread* that
+//! started the server ends, it is lost where the server becomes another user, and it is only one
+//! signal, to which some servers react slowly.
 
 use std::fs;
 use std::io::Write;
@@ -18,7 +18,7 @@ use nix::sys::signal::Signal;
 /// process that no longer concerns it. A process is identified by its number and by its start time
 /// (`proc_pid_stat(5)`, field 22), since a number may be given again.
 ///
-/// After the first signal a server has five seconds, after the next ones, too; then it is killed.
+/// After each signal a server has five seconds; then it is killed.
 const SCRIPT: &str = r#"
 trap '' HUP INT QUIT TERM PIPE
 set -f
@@ -65,16 +65,17 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Has the process `pid`, which this one has just started, ended by `signals`, one after the
-    /// other, and then killed, should this one end first. None where the system cannot be asked to.
+    /// Arranges that the process `pid`, just started by this process, is ended by `signals`, one
+    /// after the other, and then killed, if this process ends first. None where the system does not
+    /// support that.
     pub(crate) fn new(pid: i32, signals: &[Signal]) -> Option<Self> {
         let start = started_at(pid)?;
         let names: Vec<&str> =
             signals.iter().filter_map(|signal| signal.as_str().strip_prefix("SIG")).collect();
         let mut shell = shell();
         if shell.as_mut().is_none_or(|shell| shell.try_wait().is_ok_and(|ended| ended.is_some())) {
-            // those that an earlier one knew of, which somebody must have killed, are not known to
-            // this one
+            // the processes of an earlier shell, which somebody must have killed, are unknown to
+            // this shell
             *shell = start_shell();
         }
         tell(&mut shell, &format!("+ {pid} {start} {}\n", names.join(","))).then_some(Self { pid })
@@ -91,8 +92,8 @@ fn shell() -> MutexGuard<'static, Option<Child>> {
     SHELL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The shell, with nothing of this process's but the pipe: what holds our output open, or our
-/// directory, would be waited for.
+/// Returns the shell, with only the pipe of this process: a shell that holds our output or
+/// directory open would be waited for.
 fn start_shell() -> Option<Child> {
     let mut command = Command::new("/bin/sh");
     command
@@ -116,7 +117,7 @@ fn tell(shell: &mut Option<Child>, line: &str) -> bool {
     pipe.is_some_and(|pipe| pipe.write_all(line.as_bytes()).is_ok())
 }
 
-/// When the process `pid` was started, in ticks since the system was.
+/// Returns the time at which the process `pid` was started, in ticks since the system's start.
 fn started_at(pid: i32) -> Option<u64> {
     let facts = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // "PID (name) STATE …": the name may contain anything, even a parenthesis

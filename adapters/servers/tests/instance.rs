@@ -1,5 +1,5 @@
-//! One process and its record, with a shell script as the server: what every server has in common.
-//! Not here: real servers (`lab.rs`, `dev/e2e`).
+//! One process and its record, with a shell script as the server: the common behaviour of all
+//! servers. Not here: real servers (`lab.rs`, `dev/e2e`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use sealstone_servers::{Instance, LabError, ServerKind, log_tail};
 use serde::{Deserialize, Serialize};
 
-/// Runs as long as it is let, once it has said that it is ready. Its arguments are its directory
+/// Runs until it is ended, after it has reported that it is ready. Its arguments are its directory
 /// and its port.
 const SERVES: &str = r#"echo ready >> "$1/toy.log"; while :; do sleep 0.05; done"#;
 
@@ -81,7 +81,7 @@ fn a_server_is_found_again_and_keeps_its_port() {
     assert_eq!((found.pid(), found.port(), found.options()), (Some(pid), port, &script(SERVES)));
     found.stop().unwrap();
     assert!(!found.is_running());
-    // ready is what it says from this start on
+    // its output from this start on counts
     found.start_again().unwrap();
     assert_eq!(found.port(), port);
     drop(found);
@@ -138,7 +138,7 @@ fn a_server_that_does_not_listen_to_signals_is_killed() {
 /// Variable with the directory in which the next test has this one start a server. Without it, this
 /// test does nothing.
 const OWNED: &str = "SEALSTONE_TEST_OWNED";
-/// The shell that says by its name what it is.
+/// The shell that is recognisable by its name.
 const LEFT: &str = "left";
 
 #[test]

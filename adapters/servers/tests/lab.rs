@@ -1,5 +1,5 @@
 //! Real servers and replica sets: started, ended, found again by another process, grown. Not here:
-//! what is sealed in them (`dev/e2e`).
+//! their sealed data (`dev/e2e`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -170,7 +170,7 @@ fn owner_of_every_kind() {
     std::thread::sleep(LIMIT);
 }
 
-/// Whatever the kind, and whoever they run as: a process that is killed leaves none behind.
+/// Whatever their kind and user: a killed process leaves none behind.
 #[test]
 fn servers_of_every_kind_end_with_the_process_that_started_them() {
     let dir = reachable();

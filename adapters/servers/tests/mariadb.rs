@@ -1,4 +1,4 @@
-//! A real MariaDB: started, ended, found again by another process. Not here: what clients ask of it
+//! A real MariaDB: started, ended, found again by another process. Not here: queries of clients
 //! (`adapters/stores`).
 
 use std::fs;

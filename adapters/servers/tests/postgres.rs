@@ -1,5 +1,5 @@
-//! A real PostgreSQL: started, ended, found again by another process. Not here: what clients ask of
-//! it (`adapters/stores`).
+//! A real PostgreSQL: started, ended, found again by another process. Not here: queries of clients
+//! (`adapters/stores`).
 
 use std::fs;
 use std::net::TcpStream;

@@ -1,5 +1,5 @@
-//! Real Redis servers and clusters: started, ended, found again by another process. Not here: what
-//! clients ask of them (`adapters/stores`).
+//! Real Redis servers and clusters: started, ended, found again by another process. Not here:
+//! queries of clients (`adapters/stores`).
 
 use std::fs;
 use std::net::TcpStream;

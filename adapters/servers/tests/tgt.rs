@@ -1,5 +1,5 @@
-//! A real tgt: started, ended, found again by another process, several side by side. Not here: what
-//! initiators ask of it (`adapters/wire`).
+//! A real tgt: started, ended, found again by another process, several side by side. Not here:
+//! requests of initiators (`adapters/wire`).
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};

@@ -127,14 +127,14 @@ fn round(
     Ok([load, put, scan, cipher[0], short, cold, warm, cipher[1]])
 }
 
-/// CPU seconds of this process, all threads, user and system.
+/// Returns the CPU seconds of this process, all threads, user and system.
 fn cpu_s() -> f64 {
     let time =
         clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("every Linux has this clock");
     time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9
 }
 
-/// A pseudo-random number, good enough to spread reads (xorshift64*).
+/// Returns a pseudo-random number, good enough to spread reads (xorshift64*).
 fn draw(state: &mut u64) -> u64 {
     *state ^= *state >> 12;
     *state ^= *state << 25;

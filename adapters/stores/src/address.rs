@@ -1,15 +1,15 @@
 //! Elements that the addresses of all servers have in common: host and port, user and password,
 //! letters that are written as `%41`, and the message about a wrong address, which quotes nothing
-//! of it. Not here: the rest of an address, which each server has its own; what of an address is
-//! shown (`sealstone_message::shown_address`).
+//! of it. Not here: the rest of an address, which differs by server; the parts that are shown
+//! (`sealstone_message::shown_address`).
 
 use percent_encoding::percent_decode_str;
 use sealstone_message::{LEFT_OUT, Password, ShownAddress};
 
-/// `HOST`, `HOST:PORT` or `[IPV6]:PORT`, taken apart; `default_port` where `text` names none.
+/// Parses `HOST`, `HOST:PORT` or `[IPV6]:PORT`; `default_port` where `text` names none.
 ///
 /// # Errors
-/// What is wrong, in words that continue an error.
+/// The mistake, in words that continue an error.
 pub(crate) fn host_and_port(text: &str, default_port: u16) -> Result<(String, u16), String> {
     let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, rest)) => (host, rest.strip_prefix(':')),
@@ -26,10 +26,10 @@ pub(crate) fn host_and_port(text: &str, default_port: u16) -> Result<(String, u1
     Ok((host.to_owned(), port))
 }
 
-/// That what stands before the `@` of an address, `who`, can be its user and password.
+/// Checks that the part before the `@` of an address, `who`, can be its user and password.
 ///
 /// # Errors
-/// What is wrong with it, in words that continue an error.
+/// The mistake in it, in words that continue an error.
 pub(crate) fn check_user(who: &str) -> Result<(), String> {
     if who.contains(['/', '?', '#']) {
         return Err(
@@ -42,10 +42,10 @@ pub(crate) fn check_user(who: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// That the address `text` can be read in one way only, so that its hosts can be named in messages.
+/// Checks that the address `text` is unambiguous, so that its hosts can be named in messages.
 ///
 /// # Errors
-/// What is wrong with it, in words that continue an error.
+/// The mistake in it, in words that continue an error.
 pub(crate) fn check_clear(text: &str) -> Result<(), String> {
     match ShownAddress::of(text).hosts() {
         Some(_) => Ok(()),
@@ -70,14 +70,14 @@ pub(crate) fn unknown_parameter(name: &str, known: &[&str]) -> String {
     }
 }
 
-/// User and password in `USER:PASSWORD`, `:PASSWORD` or `USER`.
+/// Returns the user and password in `USER:PASSWORD`, `:PASSWORD` or `USER`.
 pub(crate) fn credentials(text: &str) -> (Option<String>, Option<Password>) {
     let (user, password) =
         text.split_once(':').map_or((text, None), |(user, password)| (user, Some(password)));
     ((!user.is_empty()).then(|| decoded(user)), password.map(|password| decoded(password).into()))
 }
 
-/// `text` with the letters that `%41` and the like stand for.
+/// Returns `text` with the letters that `%41` and the like stand for.
 pub(crate) fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }

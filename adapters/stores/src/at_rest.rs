@@ -1,6 +1,6 @@
-//! Sealing of what engines keep on disk, the one seam to it: how a server is started with its files
-//! sealed, what a directory shows of that, and whether anything in it still needs a key. Labs,
-//! comparisons, checks and the retirement of keys go through it and name no engine.
+//! Sealing of engines' files, behind one interface: starting a server with its files sealed, the
+//! account of a directory, and the search for data that still needs a key. Labs, comparisons,
+//! checks and the retirement of keys use it and name no engine.
 //!
 //! Not here: the table of engines (`engines`), the ways of sealing (the adapter of each), stores
 //! that a comparison opens (`table`).
@@ -28,7 +28,7 @@ pub trait AtRest: Sync {
     ///   fingerprint alone
     ///
     /// # Errors
-    /// What cannot be read: then nobody knows whether the key is needed.
+    /// Unreadable data: it is then unknown whether the key is needed.
     fn need(
         &self,
         dir: &Path,
@@ -39,7 +39,7 @@ pub trait AtRest: Sync {
     /// Returns how data of the engine comes under the newest version of its key.
     fn renewal(&self) -> Renewal;
 
-    /// Returns the engine as a server of its own; absent for one that is part of another program.
+    /// Returns the engine as a server; absent for an engine that is part of another program.
     fn server(&self) -> Option<&dyn SealedServer>;
 }
 
@@ -52,7 +52,7 @@ pub trait SealedServer: AtRest {
     /// such a directory.
     fn data_dir_option(&self) -> (&'static str, &'static str);
 
-    /// Finds the library that the server loads: `named`, or the one in its usual place.
+    /// Finds the library that the server loads: `named`, or the library in its usual place.
     ///
     /// # Errors
     /// None is there.
@@ -93,8 +93,7 @@ pub trait SealedServer: AtRest {
     /// A directory that is none of the server's or cannot be listed.
     fn account(&self, dir: &Path) -> Result<Account, EngineError>;
 
-    /// Returns what stops a server that is to be started sealed with data in the clear, and what to
-    /// do.
+    /// Returns the obstacle to starting a server sealed on data in the clear, and the remedy.
     fn conversion(&self) -> &'static str;
 }
 
@@ -107,7 +106,7 @@ pub struct Sealing {
     pub key: String,
     /// Id of the key.
     pub key_id: String,
-    /// Name of the cipher; absent where the key server knows it.
+    /// Name of the cipher; absent where the key server records it.
     pub cipher: Option<String>,
     /// Name of the backend; absent: the fastest.
     pub accel: Option<String>,
@@ -125,7 +124,7 @@ pub struct Need {
     pub found: Found,
 }
 
-/// Data that needs a key, or of which that cannot be told.
+/// Data that needs a key, or may need it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// Nothing needs the key.
@@ -147,7 +146,7 @@ pub enum Found {
         unit: &'static str,
         /// A file that contains some of it.
         example: String,
-        /// Reason why the key is not known.
+        /// Reason why the key is unknown.
         why: String,
     },
     /// A file could not be looked at.
@@ -162,9 +161,9 @@ pub enum Found {
 /// Way in which data comes under the newest version of its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renewal {
-    /// Headers are wrapped anew; data stays.
+    /// Headers are wrapped again; data stays.
     Rewrap,
-    /// The server writes its data anew; the step for its administrator.
+    /// The server rewrites its data; the step for its administrator.
     Rewrite(&'static str),
 }
 

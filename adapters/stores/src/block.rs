@@ -1,7 +1,6 @@
 //! Block devices as stores: a file or a disk by its path, a unit behind iSCSI, or a target with a
-//! file that is started on this machine, behind a link of a chosen speed if that is asked for. Not
-//! here: how requests travel over iSCSI (`sealstone-wire`), what is asked of a device
-//! (`sealstone-bench`).
+//! file that is started on this machine, optionally behind a link of a chosen speed. Not here:
+//! requests over iSCSI (`sealstone-wire`), the workloads (`sealstone-bench`).
 
 mod engine;
 mod error;

@@ -1,6 +1,5 @@
-//! The tables of this build, with which a study resolves names, and the engine of one of its
-//! points. Not here: the tables themselves (`table`, `sealstone-wire`), what a study is
-//! (`sealstone-bench`).
+//! The tables of this build, by which a study resolves names, and the engine of one of its points.
+//! Not here: the tables themselves (`table`, `sealstone-wire`), studies (`sealstone-bench`).
 
 use std::path::Path;
 use std::sync::Arc;

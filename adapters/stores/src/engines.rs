@@ -1,5 +1,5 @@
-//! The table of engines whose files can be sealed. Not here: what a row can do (`at_rest`), stores
-//! that a comparison opens (`table`).
+//! The table of engines whose files can be sealed. Not here: the operations of a row (`at_rest`),
+//! stores that a comparison opens (`table`).
 
 use std::path::Path;
 
@@ -13,12 +13,12 @@ static ENGINES: &[&dyn AtRest] = &[
     &crate::mongodb::AT_REST,
 ];
 
-/// Every engine whose files this build can seal.
+/// Returns every engine whose files this build can seal.
 pub fn engines() -> impl Iterator<Item = &'static dyn AtRest> {
     ENGINES.iter().copied()
 }
 
-/// Every server whose files this build can seal.
+/// Returns every server whose files this build can seal.
 pub fn servers() -> impl Iterator<Item = &'static dyn SealedServer> {
     engines().filter_map(AtRest::server)
 }

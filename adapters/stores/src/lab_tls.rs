@@ -1,10 +1,10 @@
 //! TLS to servers that a comparison starts, for variants with the suite `tls`: certificates by an
-//! authority that is made on the spot, and forgotten. Not here: TLS to servers of the user's, which
-//! their address asks for.
+//! authority that is made for the purpose, and forgotten. Not here: TLS to the user's servers,
+//! which their address requests.
 //!
-//! A variant with TLS has servers of its own. The directory with the certificates goes to whatever
-//! starts the servers, the authority's certificate to the client. Members of a replica set and
-//! nodes of a cluster show the same certificate to each other, so it is one for servers and
+//! A variant with TLS has its own servers. The directory with the certificates goes to the code
+//! that starts the servers, the authority's certificate to the client. Members of a replica set and
+//! nodes of a cluster show the same certificate to each other, so it is valid for servers and
 //! clients.
 //!
 //! Before a store is handed out, every one of its servers is queried: for version and cipher of the
@@ -21,15 +21,16 @@ use sealstone_store::{StoreError, TLS, Tunnel, Variant};
 /// Name of their directory within that of a lab, as one of its own files.
 const DIRECTORY: &str = "lab.tls";
 
-/// The choice of the layer `wire` for a store whose server speaks TLS. Every client has it from
-/// rustls.
+/// Returns the choice of the layer `wire` for a store whose server speaks TLS. Every client has it
+/// from rustls.
 #[must_use]
 pub fn tunnel() -> Tunnel {
     Tunnel { suite: TLS, path: "rustls", caveats: Vec::new() }
 }
 
-/// The directory with certificates for the server of `variant` in `dir`, which is made: that of the
-/// authority in `ca.pem`, the server's in `server.pem`; none where the variant has no TLS.
+/// Returns the directory with certificates for the server of `variant` in `dir`, which is made:
+/// that of the authority in `ca.pem`, the server's in `server.pem`; none where the variant has no
+/// TLS.
 ///
 /// # Errors
 /// A suite that no server speaks, files that cannot be written.
@@ -42,10 +43,10 @@ pub(crate) fn certificates(variant: &Variant, dir: &Path) -> Result<Option<PathB
         });
     }
     let make = || -> std::io::Result<PathBuf> {
-        // the server's user may be another one, who reaches what lies beside
+        // the server may run as another user, who can reach the files beside it
         std::fs::create_dir_all(dir)?;
         let dir = dir.join(DIRECTORY);
-        // a key lies there
+        // it holds a key
         DirBuilder::new().recursive(true).mode(0o700).create(&dir)?;
         let dir = dir.canonicalize()?;
         // servers of a set are also clients of each other

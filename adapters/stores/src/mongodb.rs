@@ -6,12 +6,12 @@
 //!
 //! A record is a document whose values come back byte for byte (`document`). Opening a store of
 //! [`LabEngine`] starts a replica set, and dropping the store stops the set. A comparison has no
-//! part in either: a store only reports the ids of the processes that work for it, so that their
-//! CPU time is counted.
+//! part in either: a store only reports the ids of its server processes, so that their CPU time is
+//! counted.
 //!
-//! Not here: how servers are started (`adapters/servers`), the extension that seals a server's
-//! files, its options and the check of a data directory (`adapters/wiredtiger`), the format of
-//! sealed blocks (`sealstone-seal`).
+//! Not here: starting servers (`adapters/servers`), the extension that seals a server's files, its
+//! options and the check of a data directory (`adapters/wiredtiger`), the format of sealed blocks
+//! (`sealstone-seal`).
 
 mod at_rest;
 mod connection;

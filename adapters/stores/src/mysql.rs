@@ -1,11 +1,11 @@
 //! MySQL and MariaDB, reached by the crate `mysql`: a MariaDB started for a comparison, or a server
 //! that the user runs.
 //!
-//! - [`Mysql`] is what connections are made to, [`MysqlStore`] the store that workloads run on.
+//! - [`Mysql`] is the server, [`MysqlStore`] the store that workloads run on.
 //! - [`KIND`] is its row in the table of stores.
 //! - [`MysqlTable`] is a table whose columns are sealed in place.
 //!
-//! Not here: what it shares with other servers of SQL (`sql`), how servers are started
+//! Not here: the parts shared with other SQL servers (`sql`), starting servers
 //! (`adapters/servers`).
 
 mod address;

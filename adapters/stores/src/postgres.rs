@@ -1,12 +1,11 @@
-//! PostgreSQL, reached by the crate `postgres`: a server started for a comparison, or one that the
-//! user runs.
+//! PostgreSQL, reached by the crate `postgres`: a server started for a comparison, or the user's
+//! own.
 //!
-//! - [`Postgres`] is what connections are made to, [`PostgresStore`] the store that workloads run
-//!   on.
+//! - [`Postgres`] is the server, [`PostgresStore`] the store that workloads run on.
 //! - [`KIND`] is its row in the table of stores.
 //! - [`PostgresTable`] is a table whose columns are sealed in place.
 //!
-//! Not here: what it shares with other servers of SQL (`sql`), how servers are started
+//! Not here: the parts shared with other SQL servers (`sql`), starting servers
 //! (`adapters/servers`).
 
 mod address;

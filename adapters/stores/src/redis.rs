@@ -1,18 +1,17 @@
-//! Redis, and servers that speak its protocol: a single server, a primary that sentinels know, a
-//! cluster. Connections with TLS and to clusters are those of the crate `redis`; on others answers
-//! are read in place (`resp`).
+//! Redis, and servers that speak its protocol: a single server, a primary with sentinels, a
+//! cluster. Connections with TLS and to clusters use the crate `redis`; on others answers are read
+//! in place (`resp`).
 //!
-//! - [`Redis`] is what connections are made to, [`RedisStore`] the store that workloads run on.
+//! - [`Redis`] is the server, [`RedisStore`] the store that workloads run on.
 //! - [`LabEngine`] and [`UserEngine`] provide a comparison with its stores, on its own servers or
 //!   the user's.
 //!
-//! Records are laid out as YCSB's Redis binding does, so that either reads what the other loaded.
+//! Records are laid out like in YCSB's Redis binding, so that each reads the other's data.
 //!
 //! Every client thread keeps a connection (`links`), and an operation is tried again while a
-//! cluster replaces a node. SSDB is the same code with other commands for what Redis calls
-//! otherwise (`Dialect`).
+//! cluster replaces a node. SSDB is the same code with its own names of commands (`Dialect`).
 //!
-//! Not here: how servers are started (`adapters/servers`).
+//! Not here: starting servers (`adapters/servers`).
 
 mod address;
 mod connection;

@@ -1,5 +1,5 @@
-//! RocksDB as a store: records in an embedded database, its files sealed or not. Not here: how
-//! files are sealed (`sealstone-rocksdb`).
+//! RocksDB as a store: records in an embedded database, its files sealed or not. Not here: sealing
+//! files (`sealstone-rocksdb`).
 
 mod at_rest;
 mod engine;

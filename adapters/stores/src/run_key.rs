@@ -1,5 +1,5 @@
-//! The key of a comparison for which the user named none: a random one that is forgotten at the
-//! end, or, for stores that are kept, one in a file next to them.
+//! The key of a comparison without a key from the user: a random key that is forgotten at the end,
+//! or, for kept stores, a key in a file next to them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,8 +21,8 @@ use crate::at_rest::{SealedServer, Sealing};
 /// Id of that key.
 const KEY_ID: &str = "compare";
 
-/// The key of stores that stay in `keep`, or are removed if it is absent; and what to tell the user
-/// about it.
+/// Returns the key of stores that stay in `keep`, or are removed if it is absent; and the notes for
+/// the user about it.
 ///
 /// # Errors
 /// A key file that cannot be read or made.
@@ -39,12 +39,12 @@ pub(crate) fn run_key(
     Ok((Arc::new(key_in(&file)?), Some(kept(keep, &file))))
 }
 
-/// A key source, if there is one, and what to tell the user about it.
+/// A key source, if there is one, and the notes for the user about it.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 type Noted = (Option<Arc<dyn KeySource>>, Vec<String>);
 
 /// Returns the source from which functions of a server get their keys, if `request` seals anything,
-/// and what to tell the user about it.
+/// and the notes for the user about it.
 ///
 /// # Errors
 /// As [`run_key`].
@@ -128,7 +128,7 @@ enum RunKeyError {
     Directory(std::io::Error),
 }
 
-/// The key in `file`, which is created if it does not exist.
+/// Returns the key in `file`, which is created if it does not exist.
 ///
 /// # Errors
 /// A key file that cannot be read or made.
@@ -137,12 +137,13 @@ fn key_in(file: &Path) -> Result<KeyFile, StoreError> {
     key.map_err(StoreError::engine)
 }
 
-/// Builds the message that tells the user where the key of the stores in `keep` is.
+/// Builds the message about the place of the key of the stores in `keep`.
 fn kept(keep: &Path, file: &Path) -> String {
     format!("the stores kept in {} are sealed with the key in {}", keep.display(), file.display())
 }
 
-/// The key file of the directory `keep`: next to it, so that the key is not among what it seals.
+/// Returns the key file of the directory `keep`: next to it, so that the key is not among what it
+/// seals.
 fn beside(keep: &Path) -> PathBuf {
     let mut name = keep.file_name().unwrap_or_default().to_os_string();
     name.push(".key");

@@ -1,7 +1,6 @@
 //! Reasons why a server of any kind cannot be used, worded for the person reading them: server,
-//! command, what was found, what to do next; and where a server is, as they name it. Not here: the
-//! reasons of one kind of server, and what the errors of its driver mean (`sql`, `redis`,
-//! `mongodb`).
+//! command, finding, next step; and the name of a server in messages. Not here: the reasons of one
+//! kind of server, and the errors of its driver (`sql`, `redis`, `mongodb`).
 
 use std::io;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "redis"))]
@@ -21,7 +20,7 @@ pub enum ServerError {
         server: &'static str,
         /// The address without user and password.
         shown: String,
-        /// Description of what is wrong with the address.
+        /// Description of the mistake in the address.
         found: String,
         /// Description of how addresses are written.
         forms: &'static str,
@@ -47,7 +46,7 @@ pub enum ServerError {
         /// The flag that named the server.
         flag: &'static str,
     },
-    /// The server did not do what was asked.
+    /// The server did not carry out a request.
     #[error("cannot {attempt} {server} at {shown}: {found}\n{step}")]
     Failed {
         /// Action that was attempted, with the command, such as `read a record of table usertable
@@ -57,7 +56,7 @@ pub enum ServerError {
         server: &'static str,
         /// Its address without user and password.
         shown: String,
-        /// Description of what was found.
+        /// Description of the finding.
         found: String,
         /// Advice on what to do next.
         step: &'static str,
@@ -88,8 +87,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// Makes the error of `attempt`, such as `connect to`, from what was `found`, which is put on
-    /// one line, and what to do next.
+    /// Makes the error of `attempt`, such as `connect to`, from `found`, which is put on one line,
+    /// and the next step.
     pub(crate) fn failed(&self, attempt: &str, found: &str, step: &'static str) -> ServerError {
         let found = found.split_whitespace().collect::<Vec<_>>().join(" ");
         let found = printable(&found).into_owned();

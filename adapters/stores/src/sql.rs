@@ -1,17 +1,16 @@
 //! Parts that the stores that speak SQL share: names of columns, the statements, the store that
-//! runs them, and the engines of comparisons. The folder of each server holds what it does
-//! differently ([`Server`], [`Link`], [`Dialect`]).
+//! runs them, and the engines of comparisons. The folder of each server holds its differences
+//! ([`Server`], [`Link`], [`Dialect`]).
 //!
-//! A record is a row. Its columns are those of YCSB's JDBC binding (`ycsb_key`, `field0` …), so
-//! that YCSB, go-ycsb and this program read each other's records; other tables have columns named
-//! like their fields, of their kinds.
+//! A record is a row. Its columns are as in YCSB's JDBC binding (`ycsb_key`, `field0` …), so that
+//! YCSB, go-ycsb and this program read each other's records; other tables have columns named like
+//! their fields, of their kinds.
 //!
-//! `columns` names the columns, `bound` decides which values they return unchanged, `statements`
-//! has the text of every statement in a [`Dialect`]; `store` and `transaction` run them over
-//! connections of a `pool`, and `engine` provides comparisons with servers of their own or the
-//! user's.
+//! `columns` names the columns, `bound` checks that they return values unchanged, `statements` has
+//! the text of every statement in a [`Dialect`]; `store` and `transaction` run them over
+//! connections of a `pool`, and `engine` provides comparisons with their own servers or the user's.
 //!
-//! Not here: drivers, addresses, what a server's errors mean (`postgres`).
+//! Not here: drivers, addresses, the errors of a server (`postgres`).
 
 mod address;
 mod bound;

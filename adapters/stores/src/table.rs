@@ -1,5 +1,5 @@
-//! The table of stores: help, flags, plans and tests are made from it. A new store is a folder, a
-//! row here and a feature.
+//! The table of stores: help, flags, plans and tests derive from it. A new store is a folder, a row
+//! here and a feature.
 
 use sealstone_message::Unknown;
 use sealstone_store::kind::StoreKind;
@@ -55,13 +55,13 @@ pub enum UnknownStore {
     },
 }
 
-/// All of them, the default first.
+/// Returns all of them, the default first.
 #[must_use]
 pub fn stores() -> &'static [&'static StoreKind] {
     STORES
 }
 
-/// The store called `name`.
+/// Returns the store called `name`.
 ///
 /// # Errors
 /// A name that is in no row, or whose feature is off.

@@ -1,6 +1,6 @@
-//! Tables of databases whose columns are sealed in place: which server an address names, and a
-//! connection to it. Not here: what is done with a table (`sealstone_fields::migration`), how each
-//! server does it (`mysql`, `postgres`).
+//! Tables of databases whose columns are sealed in place: the server of an address, and a
+//! connection to it. Not here: the migration of a table (`sealstone_fields::migration`), the
+//! servers (`mysql`, `postgres`).
 
 use std::path::PathBuf;
 

@@ -1,17 +1,16 @@
 //! Part of a server's message that may be shown: the beginning, which is the server's own, without
 //! the values and names that it quotes after it. Messages about duplicate keys, values that do not
-//! fit and failed checks quote the row. Not here: what an error means, which each server has its
-//! own.
+//! fit and failed checks quote the row.
 
 use sealstone_message::printable;
 
-/// The longest text of a server that is said, in characters.
+/// The longest text of a server that is shown, in characters.
 const CHARS_MAX: usize = 160;
 /// As many digits in a row may be a person's number.
 const DIGITS_IN_A_ROW: usize = 4;
 
-/// `message` up to the first thing that it may quote: what is in quotes or brackets, what is behind
-/// a colon or an equal sign, a longer number. An ellipsis stands where something was left out.
+/// Returns `message` up to the first possible quote: text in quotes or brackets, text behind a
+/// colon or an equal sign, a longer number. An ellipsis replaces the rest.
 pub(crate) fn without_values(message: &str) -> String {
     let message = message.trim();
     let mut digits = 0;

@@ -1,12 +1,11 @@
 //! Time limits on waiting for a server, by the kind of request. Each covers the whole time, from
-//! the request to the end of the answer: a server that sends a little now and then gets no more of
-//! it. Not here: how a connection ends when the time is over, which each driver does in its own
-//! way.
+//! the request to the end of the answer: a server that sends a little now and then gets no extra
+//! time.
 //!
 //! PostgreSQL's driver gets its bytes through a filter of ours (`postgres/guard.rs`), with TLS or
 //! without. MySQL's hands out its socket, which a thread closes when an answer is late
-//! (`mysql/watch.rs`). Redis without TLS is read by our own code (`redis/resp.rs`). Making a
-//! connection is given up as a whole (`within`).
+//! (`mysql/watch.rs`). Redis without TLS is read by our own code (`redis/resp.rs`). The limit on
+//! making a connection covers all its steps (`within`).
 
 use std::time::Duration;
 

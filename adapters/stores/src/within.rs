@@ -1,6 +1,6 @@
-//! Work of a driver that may wait for a server without end, given up after a while: drivers limit
-//! each step of making a connection, and a server that sends a byte now and then takes a step as
-//! often as it likes. Not here: limits of statements, which each server has its own.
+//! Work of a driver that may wait for a server for ever, abandoned after a limit: drivers limit
+//! each step of making a connection, but a server that sends a byte now and then can repeat steps
+//! indefinitely.
 
 use std::sync::mpsc;
 use std::thread;

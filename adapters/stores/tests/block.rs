@@ -1,5 +1,5 @@
 //! Block devices on real files and a real target: every workload, everything checked, and one clear
-//! error for each way in which it can fail.
+//! error for each kind of failure.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -147,7 +147,7 @@ fn what_no_link_has_is_refused_with_what_there_is() {
     assert_eq!(error, "unknown link \"10\"\nlinks, in Mbit/s: unlimited, 1000, 100, 5.28");
 }
 
-/// That `results` have all that a block device has to say.
+/// Asserts that `results` have everything that a block device reports.
 fn check(results: &Results, has_servers: bool) {
     assert_eq!(results.cells.len(), 18);
     for cell in &results.cells {

@@ -1,7 +1,7 @@
-//! Servers that mean harm, or are none: they never answer, send a byte now and then, claim endless
-//! messages, ask for the password in the clear or for a file, and quote data and addresses in their
-//! errors. Each is a small TCP server here; each must end in one clear error, soon, without a word
-//! that is not ours to say. Not here: real servers.
+//! Hostile servers, and programs that are no servers: they never answer, send a byte now and then,
+//! claim endless messages, request the password in the clear or a file, and quote data and
+//! addresses in their errors. Each is a small TCP server here; each must soon end in one clear
+//! error that leaks nothing.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -39,7 +39,7 @@ fn hostile(talk: impl Fn(&mut Peer) -> Option<()> + Send + Sync + 'static) -> Ho
             let (talk, heard) = (Arc::clone(&talk), Arc::clone(&ours));
             thread::spawn(move || {
                 let mut peer = Peer { stream, heard };
-                // a client that leaves is what is wanted
+                // a client that leaves is the expected outcome
                 let _ = talk(&mut peer);
                 let _ = peer.stream.shutdown(Shutdown::Write);
                 while peer.hear().is_some() {}
@@ -74,7 +74,7 @@ impl Peer {
         self.stream.write_all(bytes).ok()
     }
 
-    /// Says `bytes` again and again, one at a time.
+    /// Sends `bytes` repeatedly, one at a time.
     fn drip(&mut self, bytes: &[u8]) -> Option<()> {
         for byte in bytes.iter().cycle() {
             self.say(&[*byte])?;
@@ -83,15 +83,15 @@ impl Peer {
         None
     }
 
-    /// Nothing, until the client leaves.
+    /// Sends nothing, until the client leaves.
     fn hang(&mut self) -> Option<()> {
         while self.hear().is_some() {}
         None
     }
 }
 
-/// The error of `connect` on `server`, which must come soon, be two lines, and hold nothing that is
-/// not ours to say.
+/// Returns the error of `connect` on `server`, which must come soon, be two lines, and leak
+/// nothing.
 fn refusal<T>(server: &Hostile, connect: impl FnOnce(u16) -> Result<T, String>) -> String {
     let begin = Instant::now();
     let Err(error) = connect(server.port) else { panic!("it was let in") };
@@ -135,13 +135,13 @@ fn table(scheme: &str, port: u16) -> Result<(), String> {
     connect_table(&options, "people").map(drop).map_err(|error| error.to_string())
 }
 
-/// A message of PostgreSQL.
+/// Returns a message of PostgreSQL.
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len() + 4).unwrap();
     [&[kind][..], &length.to_be_bytes(), body].concat()
 }
 
-/// Answers the request for TLS with no, and hears who wants to come in.
+/// Refuses TLS, and reads the login.
 fn no_tls(peer: &mut Peer) -> Option<()> {
     const TLS_REQUEST: [u8; 4] = [0x04, 0xd2, 0x16, 0x2f];
     if peer.hear()?.ends_with(&TLS_REQUEST) {
@@ -157,7 +157,7 @@ fn let_in(peer: &mut Peer) -> Option<()> {
     peer.say(&[message(b'R', &[0; 4]), message(b'Z', b"I")].concat())
 }
 
-/// An error of PostgreSQL with the code `code`.
+/// Returns an error of PostgreSQL with the code `code`.
 fn error(code: &str, text: &str, more: &[(u8, &str)]) -> Vec<u8> {
     let mut body = Vec::new();
     for (field, value) in
@@ -171,7 +171,7 @@ fn error(code: &str, text: &str, more: &[(u8, &str)]) -> Vec<u8> {
     message(b'E', &body)
 }
 
-/// A packet of MySQL.
+/// Returns a packet of MySQL.
 fn packet(number: u8, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len()).unwrap().to_le_bytes();
     [&length[..3], &[number], body].concat()
@@ -279,7 +279,7 @@ fn a_message_that_claims_to_be_endless_takes_no_memory() {
             "{error}"
         );
     }
-    // small ones without end, where the driver takes any number of them
+    // endless small messages, where the driver takes any number of them
     let server = hostile(|peer| {
         no_tls(peer)?;
         peer.say(&message(b'R', &0_u32.to_be_bytes()))?;
@@ -337,7 +337,7 @@ fn mysql_gets_no_password_that_anybody_can_read() {
         refusal(&server, |port| mysql(port, ""));
         assert!(!server.heard(PASSWORD), "{plugin}");
     }
-    // whoever answers could send a key of its own
+    // an impostor could send its own key
     let server = hostile(|peer| {
         peer.say(&greeting("caching_sha2_password"))?;
         peer.hear()?;
@@ -364,7 +364,7 @@ fn mysql_gets_no_file() {
         peer.say(&packet(3, &OK))?;
         peer.hang()
     });
-    // it may be taken for a server that has no version to tell
+    // it may be taken for a server without a version
     let _ = mysql(server.port, "");
     assert!(!server.heard("root:") && !server.heard("/bin/"), "{:?}", server.heard.lock().unwrap());
 }

@@ -1,5 +1,5 @@
 //! The store as a benchmark uses it, on a single real server and on a replica set. Not here: the
-//! servers themselves (`adapters/servers`), what is sealed in them (`dev/e2e`).
+//! servers themselves (`adapters/servers`), their sealed data (`dev/e2e`).
 
 mod conformance;
 mod workloads;
@@ -30,8 +30,8 @@ enum Servers {
     Set(ReplicaSet),
 }
 
-/// A single server and a replica set, each in its own directory; none, with a SKIP, if there is no
-/// mongod.
+/// Returns a single server and a replica set, each in its own directory; none, with a SKIP, if
+/// there is no mongod.
 fn servers(name: &str) -> Vec<(tempfile::TempDir, Servers)> {
     if !is_installed(&MONGOD_PROGRAM, name) {
         return Vec::new();
@@ -161,7 +161,7 @@ fn what_is_read_for_update_is_locked() {
                 transaction.read(&t, &key(0), true, &mut a)?;
                 transaction.read(&t, &key(1), true, &mut b)?;
                 if runs.fetch_add(1, Ordering::Relaxed) == 0 {
-                    // another client changes what is only read here
+                    // another client changes a record that is only read here
                     store.insert(&t, &key(1), &record_of(b"0")).unwrap();
                 }
                 transaction.put(&t, &key(0), &record_of(b.get(1).unwrap()))
@@ -256,7 +256,7 @@ fn a_server_that_dies_is_reported_in_time() {
     for (_dir, servers) in servers("a_server_that_dies_is_reported_in_time") {
         let Servers::One(mut server) = servers else { continue };
         let t = table(1, "t");
-        // a single server acknowledges what is in memory alone, unless it is asked for more
+        // a single server acknowledges writes in memory alone, unless more is requested
         let options =
             MongoDbOptions { uri: server.uri(), journal: Some(true), ..MongoDbOptions::default() };
         let store = MongoDb::connect(&options).unwrap();
@@ -317,8 +317,8 @@ impl Wiretap {
         self.heard.lock().unwrap().windows(words.len()).any(|heard| heard == words)
     }
 
-    /// The suites that servers chose: each first message of theirs is a handshake (22) of TLS, a
-    /// ServerHello (2) with random numbers, the client's session, and the suite.
+    /// Returns the suites that servers chose: the first message of each is a handshake (22) of TLS,
+    /// a ServerHello (2) with random numbers, the client's session, and the suite.
     fn suites(&self) -> Vec<[u8; 2]> {
         const LEGACY: [u8; 2] = [3, 3];
         const RANDOM: usize = 32;
@@ -347,7 +347,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, heard: &Mutex<Vec<u8>>) {
     }
 }
 
-/// A program that is a mongod and takes no notice of what asks for TLS.
+/// Returns a program that is a mongod but ignores the options for TLS.
 fn without_tls(dir: &Path) -> PathBuf {
     let (path, program) = (dir.join("mongod"), MONGOD_PROGRAM.find(None).unwrap());
     let text = format!(
@@ -361,7 +361,7 @@ fn without_tls(dir: &Path) -> PathBuf {
     path
 }
 
-/// The port of the first member of the set in `place`.
+/// Returns the port of the first member of the set in `place`.
 fn first_port(place: &Path) -> u16 {
     let record = fs::read_to_string(place.join("member-1/mongod.toml")).unwrap();
     record.lines().find_map(|line| line.strip_prefix("port = ")).unwrap().parse().unwrap()
@@ -376,7 +376,7 @@ fn a_set_with_tls_takes_nothing_else_from_anybody() {
     let dir = tempfile::tempdir().unwrap();
     let t = table(1, "t");
     let options = StoreOptions { cache_bytes: 0, tables: vec![t.clone()], sync_writes: false };
-    // every member has what was written
+    // every member has the written records
     let lab = |program, members: usize| {
         let client = MongoDbOptions {
             write_concern: Some(members.to_string()),
@@ -427,7 +427,7 @@ fn a_set_with_tls_takes_nothing_else_from_anybody() {
     assert!(error.contains("whether they need TLS (tls=true)"), "{error}");
     drop(store);
 
-    // what could have been heard
+    // data that could have been intercepted
     let place = dir.path().join("without");
     let store = lab(None, 1).open(&Variant::plain("none"), &place, &options).unwrap();
     store.target().records("a test").unwrap().insert(&t, &key(1), &record_of(SECRET)).unwrap();

@@ -1,4 +1,4 @@
-//! The store as a benchmark uses it, on a real MariaDB, and what it says when the server fails. Not
+//! The store as a benchmark uses it, on a real MariaDB, and its errors when the server fails. Not
 //! here: the server itself (`adapters/servers`), records of other programs (`dev/ycsb-rivals`).
 
 mod conformance;
@@ -20,8 +20,8 @@ use sealstone_store::{Field, Kind, OpenStore, Record, Store, Table, Transaction}
 use sealstone_stores::{Mysql, MysqlOptions, MysqlStore};
 use sql::{options, record_of, table};
 
-/// A server to test on, in its directory; it ends with the value. None, with a SKIP, if there is no
-/// MariaDB.
+/// Returns a server to test on, in its directory; it ends with the value. None, with a SKIP, if
+/// there is no MariaDB.
 fn server(name: &str, options: ServerOptions) -> Option<(tempfile::TempDir, Server)> {
     if !is_installed(&MARIADB_PROGRAM, name) {
         return None;
@@ -119,8 +119,8 @@ fn a_server_that_answers_nonsense_is_one_error() {
         &b""[..],
         b"SSH-2.0-OpenSSH_9.2\r\n",
         b"\x01\x00\x00\x00\x0a",
-        // a greeting that is cut, and one after which an empty packet stands where the answer to
-        // the password should be
+        // a greeting that is cut, and a greeting followed by an empty packet in place of the answer
+        // to the password
         b"\x05\x00\x00\x00\x0a5.7\x00",
         &[GREETING, &[0, 0, 0, 2][..]].concat(),
         &[GREETING, &[1, 0, 0, 2, 0xfe][..]].concat(),
@@ -132,7 +132,7 @@ fn a_server_that_answers_nonsense_is_one_error() {
         let peer = std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
             std::io::Write::write_all(&mut stream, &answer).unwrap();
-            // what it is told is read, so that the answer is not lost with the connection
+            // the client's data is read, so that the answer is not lost with the connection
             stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
             let _ = std::io::Read::read(&mut stream, &mut [0; 1024]);
         });
@@ -142,7 +142,8 @@ fn a_server_that_answers_nonsense_is_one_error() {
     }
 }
 
-/// The greeting of a MySQL 8, which wants caching_sha2_password (MySQL's Protocol::HandshakeV10).
+/// The greeting of a MySQL 8, which requires caching_sha2_password (MySQL's
+/// Protocol::HandshakeV10).
 const GREETING: &[u8] =
     b"\x4a\x00\x00\x00\x0a8.0.36\x00\x01\x00\x00\x00abcdefgh\x00\xff\xf7\x21\x02\x00\xff\xdf\x15\
       \x00\x00\x00\x00\x00\x00\x00\x00\x00\x00abcdefghijkl\x00caching_sha2_password\x00";
@@ -167,7 +168,7 @@ fn every_workload_runs_on_mariadb_and_finds_its_data_again() {
     });
 }
 
-/// As YCSB's JDBC binding lays it out, and in the obvious columns where it has no say.
+/// In the layout of YCSB's JDBC binding, and in the obvious columns for other tables.
 #[test]
 fn records_lie_in_columns_of_mariadb() {
     let Some((_dir, server)) =
@@ -313,7 +314,7 @@ fn a_mariadb_with_tls_is_checked() {
     let store = store.open_store(&sql::options(std::slice::from_ref(&t))).unwrap();
     store.insert(&t, b"a", &record_of(b"1")).unwrap();
     Mysql::connect(&at(server.uri())).unwrap();
-    // leads to this machine, too, and stands in no certificate
+    // leads to this machine, too, and is in no certificate
     let other_name = "0.0.0.0";
     Mysql::connect(&options(host, "?ssl-mode=REQUIRED", None)).unwrap();
     Mysql::connect(&options(other_name, "?ssl-mode=VERIFY_CA", file("ca.pem"))).unwrap();

@@ -1,4 +1,4 @@
-//! The store as a benchmark uses it, on a real PostgreSQL, and what it says when the server fails.
+//! The store as a benchmark uses it, on a real PostgreSQL, and its errors when the server fails.
 //! Not here: the server itself (`adapters/servers`), records of other programs (`dev/ycsb-rivals`).
 
 mod conformance;
@@ -22,8 +22,8 @@ use sealstone_store::{
 use sealstone_stores::{Postgres, PostgresOptions, PostgresStore};
 use sql::{options, record, record_of, table};
 
-/// A server to test on, in its directory; it ends with the value. None, with a SKIP, if there is no
-/// PostgreSQL.
+/// Returns a server to test on, in its directory; it ends with the value. None, with a SKIP, if
+/// there is no PostgreSQL.
 fn server(name: &str, options: ServerOptions) -> Option<(tempfile::TempDir, Server)> {
     if !is_installed(&POSTGRES_PROGRAM, name) {
         return None;
@@ -94,7 +94,7 @@ fn every_workload_runs_on_postgres_and_finds_its_data_again() {
     });
 }
 
-/// As YCSB's JDBC binding lays it out, and in the obvious columns where it has no say.
+/// In the layout of YCSB's JDBC binding, and in the obvious columns for other tables.
 #[test]
 fn records_lie_in_columns() {
     let Some((_dir, server)) = server("records_lie_in_columns", ServerOptions::default()) else {
@@ -309,7 +309,7 @@ fn a_postgres_with_tls_is_checked() {
         };
         format!("?sslmode={mode}&sslcert={own}&sslkey={key}{more}")
     };
-    // leads to this machine, too, and stands in no certificate
+    // leads to this machine, too, and is in no certificate
     let other_name = "0.0.0.0";
     for (host, mode, authority) in [
         (host, "require", ""),

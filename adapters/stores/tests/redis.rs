@@ -1,6 +1,6 @@
-//! The store as a benchmark uses it, on a single real server and on a cluster, and what it says
-//! when a server fails. Not here: the servers themselves (`adapters/servers`), records of other
-//! programs (`dev/rivals`).
+//! The store as a benchmark uses it, on a single real server and on a cluster, and its errors when
+//! a server fails. Not here: the servers themselves (`adapters/servers`), records of other programs
+//! (`dev/rivals`).
 
 mod conformance;
 mod workloads;
@@ -150,7 +150,7 @@ fn records_lie_as_ycsb_lays_them() {
     let java =
         user.iter().fold(0_i32, |hash, byte| hash.wrapping_mul(31).wrapping_add(i32::from(*byte)));
     assert_eq!(index, ["user6284781860667377211".to_owned(), java.to_string()]);
-    // what another program wrote is read, in whatever order its fields are
+    // records of another program are read, with their fields in any order
     let theirs: i64 =
         cmd("HSET").arg("user7").arg(&["a.$b", "9", "text", "b"]).query(&mut direct).unwrap();
     assert_eq!(theirs, 2);
@@ -227,7 +227,7 @@ fn transactions_are_atomic_and_isolated() {
     conformance::transactions_are_atomic(&store, &t, 40);
     let transactional = store.transactional().unwrap();
 
-    // what is read for update is locked: another client changes what is only read here
+    // records read for update are locked: another client changes a record that is only read here
     let runs = AtomicU64::new(0);
     let body = &mut |transaction: &mut dyn Transaction| {
         let mut b = Record::new();
@@ -272,7 +272,7 @@ fn each_thread_keeps_its_connection() {
     let stats: String = cmd("INFO").arg("stats").query(&mut direct(&server)).unwrap();
     let made =
         stats.lines().find_map(|line| line.strip_prefix("total_connections_received:")).unwrap();
-    // twenty threads, one that scans, one that asked what the server is, and this one
+    // twenty threads, one that scans, one that queried the server, and this one
     assert!(made.trim().parse::<u32>().unwrap() <= 23, "{made} connections");
 }
 
@@ -326,7 +326,7 @@ fn a_cluster_changes_under_its_clients() {
     assert_eq!(kept, 200);
 }
 
-/// Moves the slot of `key` with what is in it to the next primary.
+/// Moves the slot of `key` with its content to the next primary.
 fn move_slot(servers: &RedisServers, key: &[u8]) {
     let mut nodes: Vec<Connection> = servers.nodes()[..3].iter().map(direct).collect();
     let ids: Vec<String> =
@@ -418,7 +418,7 @@ fn sentinels_lead_to_the_primary() {
     let other = RedisOptions { uri: at("other"), ..RedisOptions::default() };
     let error = refused(&other);
     assert!(error.contains(": no sentinel knows a primary of that name\n"), "{error}");
-    // what a replica has not seen is lost with its primary
+    // writes that a replica has not seen are lost with its primary
     let seen = |key: &str| cmd("EXISTS").arg(key).query::<u32>(&mut direct(&replica)).unwrap() == 1;
     while !seen("t/user00000001") || !seen("_indices/t") {
         assert!(begin.elapsed() < Duration::from_secs(30), "the replica does not catch up");
@@ -616,7 +616,7 @@ fn a_node_that_is_announced_elsewhere_is_named_as_it_is_announced() {
     }
     let uri = servers.uri();
     let begin = Instant::now();
-    // until the nodes have told each other
+    // until the nodes have notified each other
     let error = loop {
         match connect(&uri).holds_keys() {
             Err(error) => break error.to_string(),

@@ -1,4 +1,4 @@
-//! The store as a benchmark uses it, sealed and unsealed. Not here: what sealing must withstand
+//! The store as a benchmark uses it, sealed and unsealed. Not here: attacks on sealed files
 //! (`adapters/rocksdb`).
 
 mod conformance;
@@ -210,8 +210,8 @@ fn scans_stay_in_their_table_and_in_order() {
 }
 
 /// Tables are sealed and stored on another thread than the one that builds them: a device that
-/// fills up meanwhile is still reported. A limit on the length of files replaces the device; it
-/// applies to a process, so this test runs itself.
+/// fills up in the meantime is still reported. A limit on the length of files replaces the device;
+/// it applies to a process, so this test runs itself.
 #[test]
 fn a_load_onto_a_full_device_fails() {
     const NAME: &str = "a_load_onto_a_full_device_fails";

@@ -52,7 +52,7 @@ pub enum WireError {
         /// Error from the system.
         found: io::Error,
     },
-    /// A running path came to an end by itself.
+    /// A running path ended unexpectedly.
     #[error(
         "the path ended while it was to {attempted}: {found}\nsee whether its device is still \
          there, and start again"
@@ -83,7 +83,7 @@ pub enum WireError {
     UnknownCongestion {
         /// The name.
         name: String,
-        /// Those that there are.
+        /// The existing algorithms.
         available: String,
     },
     /// This kernel has it for the machine itself alone.
@@ -96,10 +96,10 @@ pub enum WireError {
     CongestionNotAllowed {
         /// The name.
         name: String,
-        /// Those that can be had.
+        /// The permitted algorithms.
         allowed: String,
     },
-    /// A namespace does not say, or does not let be chosen, what TCP uses in it.
+    /// A namespace does not report, or does not allow choosing, TCP's algorithm in it.
     #[error(
         "cannot {attempted} TCP's congestion control of a network namespace: {found}\n\
          see what the machine has: sysctl net.ipv4.tcp_congestion_control"

@@ -1,10 +1,8 @@
-//! Two machines on one: network namespaces joined by a link of a chosen speed. Not here: what runs
-//! in them.
+//! Two machines on one: network namespaces joined by a link of a chosen speed.
 //!
-//! The namespaces have no names: they are there as long as a descriptor or a process is in them, so
-//! nothing remains of a run that was killed except processes that it started, which
-//! [`remove_orphans`] ends. To look into one: `nsenter --net=/proc/PID/fd/N`, as
-//! [`Namespace::path`] says.
+//! The namespaces have no names: they exist as long as a descriptor or a process is in them, so a
+//! killed run leaves nothing except processes that it started, which [`remove_orphans`] ends. To
+//! enter one: `nsenter --net=/proc/PID/fd/N`, the path from [`Namespace::path`].
 
 mod congestion;
 mod orphans;
@@ -36,8 +34,8 @@ pub struct Link {
     limits: Option<[&'static str; 3]>,
 }
 
-/// The table of links, in the order in which to show them. Each direction is limited by itself, so
-/// that of a radio link, which is half duplex, only the rate is as it was.
+/// The table of links, in the order in which to show them. Each direction is limited separately, so
+/// of a radio link, which is half duplex, only the rate is reproduced.
 static LINKS: [Link; 4] = [
     Link { name: "unlimited", about: "as fast as this machine", limits: None },
     Link { name: "1000", about: "gigabit Ethernet", limits: Some(["1000mbit", "128k", "20ms"]) },
@@ -49,13 +47,13 @@ static LINKS: [Link; 4] = [
     },
 ];
 
-/// All links, in the order in which to show them.
+/// Returns all links, in the order in which to show them.
 #[must_use]
 pub fn links() -> &'static [Link] {
     &LINKS
 }
 
-/// The link called `name`, if there is one.
+/// Returns the link called `name`, if there is one.
 #[must_use]
 pub fn link(name: &str) -> Option<&'static Link> {
     LINKS.iter().find(|link| link.name.eq_ignore_ascii_case(name))
@@ -67,7 +65,7 @@ pub const LINK_MTU: u32 = 1_500;
 pub const DEVICE: &str = "link0";
 /// The addresses of the two ends.
 pub const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 77, 0, 1), Ipv4Addr::new(10, 77, 0, 2)];
-/// Those of IPv6.
+/// The addresses of IPv6.
 pub const ADDRESSES_6: [Ipv6Addr; 2] =
     [Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 1), Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 2)];
 
@@ -84,7 +82,7 @@ impl Namespace {
     /// [`WireError::NoNamespaces`], [`WireError::Device`].
     pub fn new() -> Result<Self, WireError> {
         let made = std::thread::scope(|scope| {
-            // a thread of its own, since the caller is to stay where it is
+            // a separate thread, since the caller must stay in its namespace
             let thread = scope.spawn(|| {
                 unshare(CloneFlags::CLONE_NEWNET)?;
                 File::open("/proc/thread-self/ns/net")
@@ -97,8 +95,8 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// Runs `inside` in it, in a thread of its own. Sockets, devices and processes that it makes
-    /// stay in the namespace.
+    /// Runs `inside` in it, in a separate thread. Sockets, devices and processes that it makes stay
+    /// in the namespace.
     ///
     /// # Errors
     /// [`WireError::NoNamespaces`] if the system does not let the thread in.
@@ -131,8 +129,8 @@ impl Namespace {
     }
 }
 
-/// A command that says in its environment which run started it, so that [`remove_orphans`] ends
-/// what it becomes if that run is killed. Start it within [`Namespace::run`].
+/// Returns a command whose environment names the run that started it, so that [`remove_orphans`]
+/// ends its process if that run is killed. Start it within [`Namespace::run`].
 #[must_use]
 pub fn command(program: &str) -> Command {
     let mut command = Command::new(program);
@@ -199,7 +197,7 @@ impl Links {
         Ok(links)
     }
 
-    /// The address of end 0 or 1; that of IPv6 only where the kernel has IPv6.
+    /// Returns the address of end 0 or 1; that of IPv6 only where the kernel has IPv6.
     #[must_use]
     pub fn address(&self, end: usize, is_ipv6: bool) -> IpAddr {
         if is_ipv6 { ADDRESSES_6[end].into() } else { ADDRESSES[end].into() }

@@ -1,5 +1,4 @@
-//! A network of IP addresses, as `10.9.0.1/24`. Not here: which networks a tunnel is for
-//! (`config`).
+//! A network of IP addresses, as `10.9.0.1/24`. Not here: the networks of a tunnel (`config`).
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -17,7 +16,7 @@ pub struct Net {
 }
 
 impl Net {
-    /// The network that it is in: the same without the bits behind the prefix.
+    /// Returns the network that it is in: the same without the bits behind the prefix.
     #[must_use]
     pub fn network(self) -> Self {
         let behind = |all: u32| all.saturating_sub(u32::from(self.prefix_bits));
@@ -60,7 +59,7 @@ impl<'de> Deserialize<'de> for Net {
 }
 
 impl FromStr for Net {
-    /// Description in words of what was found instead.
+    /// Description in words of the text found instead.
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

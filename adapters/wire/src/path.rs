@@ -1,29 +1,29 @@
-//! The path: packets of a TUN device, sealed, to a peer, and the other way round; one thread for
-//! each direction. Not here: how keys are agreed on (whose messages it only carries), and addresses
-//! or routes of the device.
+//! The path: packets of a TUN device, sealed, to a peer, and the reverse; one thread for each
+//! direction. Not here: how keys are agreed on (whose messages it only carries), and addresses or
+//! routes of the device.
 //!
 //! A device hands over up to 64 KiB of a TCP flow at once: [`segment`] cuts that into packets that
-//! fit the link, and [`coalesce`] puts opened packets together again. Both are pure, and cutting
-//! what was put together gives the same packets (`adapters/wire/tests/segments.rs`). Up to 64
-//! packets leave in one call (UDP_SEGMENT, `train`), and many arrive in one. The suite decides how
-//! much is sealed at once, since what a cipher computes side by side comes from different packets.
-//! Packets that arrived in one call in another order than they were sealed in are put in order once
-//! they are opened (`order`).
+//! fit the link, and [`coalesce`] joins opened packets again. Both are pure, and cutting joined
+//! packets gives the same packets (`adapters/wire/tests/segments.rs`). Up to 64 packets leave in
+//! one call (UDP_SEGMENT, `train`), and many arrive in one. The suite decides how many packets are
+//! sealed at once, since a cipher computes different packets side by side. Packets that arrived in
+//! one call in another order than they were sealed in are put in order once they are opened
+//! (`order`).
 //!
-//! The path seals by the associations that are there, changes by itself to a successor once a key
-//! is used up, and drops what it has no association for. Messages of a key exchange share the port
-//! and go through a channel.
+//! The path seals by the existing associations, changes automatically to a successor once a key is
+//! used up, and drops packets without an association. Messages of a key exchange share the port and
+//! go through a channel.
 //!
-//! Packets that are too long for the link once sealed are not fragmented: the device gets an MTU
-//! with which none is ([`inner_mtu`]), and the host's own stack cuts TCP to it and tells others
-//! (ICMP "fragmentation needed", "packet too big"). Where the link turns out to carry less, by its
-//! device or by a router, the path sets a smaller one until it carries more again. IPv6 needs 1,280
-//! bytes (RFC 8200, section 5): a device with less has none.
+//! Packets that would be too long for the link once sealed are not fragmented: the device gets an
+//! MTU that prevents them ([`inner_mtu`]), and the host's own stack cuts TCP to it and notifies
+//! others (ICMP "fragmentation needed", "packet too big"). Where the link turns out to carry less,
+//! by its device or by a router, the path sets a smaller one until it carries more again. IPv6
+//! needs 1,280 bytes (RFC 8200, section 5): a device with less has none.
 //!
 //! [`Associations`] come from the handshakes of a tunnel or by manual keying ([`charon`],
 //! [`xfrm`]), with a record of how far their keys have gone ([`KeyUse`]). A [`Carrier`] carries
-//! packets between two ends on this machine, to be measured: a path of ours, strongSwan
-//! ([`strongswan`]), or the kernel.
+//! packets between two ends on this machine, to be measured: our path, strongSwan ([`strongswan`]),
+//! or the kernel.
 
 mod associations;
 mod carrier;
@@ -89,7 +89,7 @@ impl Path {
     /// Starts it. Call it in the network namespace of the socket.
     ///
     /// - `socket`: bound to the port of ESP, or another that both ends agree on
-    /// - `associations`: what seals and opens; they may come and go while it runs
+    /// - `associations`: associations to seal and open by; they may come and go while it runs
     /// - `sources`: from where packets within the tunnel may come; others are dropped and counted
     /// - `exchange`: gets the messages of a key exchange, without their marker, and who sent them
     ///
@@ -137,13 +137,13 @@ impl Path {
         self.state.tally.now()
     }
 
-    /// Name of its device.
+    /// Returns the name of its device.
     #[must_use]
     pub fn device(&self) -> &str {
         self.state.tun.name()
     }
 
-    /// Length of the longest packet that its device hands over now, in bytes.
+    /// Returns the length of the longest packet that its device hands over now, in bytes.
     ///
     /// # Errors
     /// [`WireError::Device`].
@@ -151,8 +151,7 @@ impl Path {
         self.state.tun.mtu()
     }
 
-    /// Returns the reason why the path came to an end by itself, if it did, such as that somebody
-    /// deleted its device.
+    /// Returns the reason why the path ended unexpectedly, if it did, such as a deleted device.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         self.state.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -161,12 +160,12 @@ impl Path {
     /// Sends `message` of a key exchange to `peer` by the socket of the packets.
     ///
     /// # Errors
-    /// [`WireError::Path`], with what the network said.
+    /// [`WireError::Path`], with the network's error.
     pub fn send_exchange(&self, peer: SocketAddr, message: &[u8]) -> Result<(), WireError> {
         self.send(peer, &[&KEY_EXCHANGE_MARKER, message].concat())
     }
 
-    /// Tells translators of addresses on the way to `peer` that this end is still there.
+    /// Keeps address translators on the way to `peer` informed that this end is still there.
     ///
     /// # Errors
     /// As [`Self::send_exchange`].
@@ -188,7 +187,7 @@ impl Path {
     fn end(&mut self) {
         self.state.stop.ask();
         for thread in self.threads.drain(..) {
-            // a thread that panicked has said so
+            // a thread that panicked has reported it
             let _ = thread.join();
         }
     }
@@ -200,7 +199,7 @@ impl Drop for Path {
     }
 }
 
-/// Room for many datagrams, several in a message, and none that anybody fragments.
+/// Sets up room for many datagrams, several in a message, without fragmentation.
 fn prepare(socket: &UdpSocket) -> Result<(), WireError> {
     let failed = |attempted| move |found| WireError::Socket { attempted, found };
     let bytes = SOCKET_BUFFER_BYTES;

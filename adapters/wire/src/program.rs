@@ -1,4 +1,4 @@
-//! Programs that set up networks: `ip` and `tc`. Not here: which arguments they get.
+//! Programs that set up networks: `ip` and `tc`.
 
 use std::process::Command;
 
@@ -12,7 +12,7 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<(), WireError> {
     output(program, arguments).map(drop)
 }
 
-/// The same, and returns what it printed.
+/// Runs the program likewise, and returns its output.
 pub(crate) fn output(program: &str, arguments: &[&str]) -> Result<String, WireError> {
     let failed = |found: String| {
         let command = format!("{program} {}", arguments.join(" "));

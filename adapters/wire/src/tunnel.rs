@@ -2,11 +2,11 @@
 //! handshakes and answers them), and one end that runs ([`Service`]; [`ManualService`] where others
 //! agreed on the keys).
 //!
-//! A [`Config`] is what somebody wants, a [`Status`] what is the case. A running end is found in
-//! the [`RuntimeDir`]. Its [`Guard`] keeps packets from other ways once it is gone, and [`Guards`]
-//! lists those that there are.
+//! A [`Config`] is the requested tunnel, a [`Status`] the actual state. A running end is found in
+//! the [`RuntimeDir`]. Its [`Guard`] keeps packets off other routes once it is gone, and [`Guards`]
+//! lists existing guards.
 //!
-//! Not here: how packets are carried (`path`).
+//! Not here: carrying packets (`path`).
 
 mod config;
 mod guard;

@@ -1,5 +1,5 @@
-//! A device over iSCSI on a real target: what is written is read again, and one clear error for
-//! each way in which it can fail.
+//! A device over iSCSI on a real target: written data is read again, and one clear error for each
+//! kind of failure.
 
 use std::fs::OpenOptions;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use sealstone_wire::iscsi::{Address, IscsiDevice, IscsiError, Options};
 
 const BYTES: u64 = 8 << 20;
 
-/// A target, and the directory that it lives in; says SKIP where there is none.
+/// Returns a target, and its directory; prints SKIP where there is none.
 fn target(name: &str, options: TgtOptions) -> Option<(Tgt, tempfile::TempDir)> {
     let skip =
         |reason: &str| println!("SKIP: {name}: {}", reason.lines().next().unwrap_or_default());
@@ -20,7 +20,7 @@ fn target(name: &str, options: TgtOptions) -> Option<(Tgt, tempfile::TempDir)> {
         skip(&error.to_string());
         return None;
     }
-    // nothing listens there, so only the library can be what is missing
+    // nothing listens there, so only the library can be missing
     let nowhere =
         IscsiDevice::open(&"iscsi://127.0.0.1:1/iqn.x/1".parse().unwrap(), &Options::default());
     if let Err(error @ IscsiError::NoLibrary { .. }) = nowhere {
@@ -94,7 +94,7 @@ fn what_is_written_is_read_again_many_at_once() {
         queue.flush().unwrap();
         assert_eq!(queue.complete().unwrap_err().to_string(), "no request is under way");
     }
-    // what the target has on its disk is what was written, so buffers are those of the requests
+    // the target's disk holds the written data, so the buffers are the requests' own
     let disk = std::fs::read(target.disk()).unwrap();
     assert!(
         (0..128).all(|tag| disk[tag * BLOCK..][..BLOCK]
@@ -256,7 +256,7 @@ fn a_target_that_goes_away_ends_what_is_under_way() {
     let again = queue.submit(request(DeviceAccess::Read, 0, 0, 4_096)).unwrap_err().to_string();
     assert!(again.contains("the target is gone"), "{again}");
     drop(queue);
-    // what is idle has not noticed yet
+    // an idle session has not noticed yet
     let next = device.queue(1).map_err(|error| error.to_string()).err();
     assert!(next.unwrap().starts_with("cannot reach the iSCSI portal 127.0.0.1:"));
     assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());

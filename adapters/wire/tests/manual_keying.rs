@@ -1,5 +1,5 @@
-//! Associations that others wrote down: read as they are, and texts that are something else,
-//! refused with the line. Not here: a peer that uses them (`strongswan`).
+//! Associations from other programs: read in their notations; any other text is refused with the
+//! line. Not here: a peer that uses them (`strongswan`).
 
 use sealstone_seal::esp::{Sealed, suites};
 use sealstone_wire::path::{ManualAssociation, Unreadable, charon, xfrm};
@@ -111,7 +111,7 @@ fn numbers_of_64_bits_and_what_iproute2_says_beside_are_read() {
         ("127.0.0.2".into(), "127.0.0.1".into())
     );
     assert_eq!((first.line, second.line), (1, 11));
-    // the number by which a daemon was asked is none of a packet
+    // the number of a request to a daemon is no packet count
     assert_eq!((first.sealed_before, first.came_before), ((2 << 32) + 7, 0));
     assert_eq!((second.sealed_before, second.came_before), (37, (1 << 32) + 0x25));
 
@@ -147,7 +147,7 @@ fn numbers_of_64_bits_and_what_iproute2_says_beside_are_read() {
     }
 }
 
-/// The keys of the texts above in any form must not be in `error`.
+/// Returns the keys of the texts above in any form must not be in `error`.
 fn without_keys(error: &Unreadable) -> String {
     let said = error.to_string();
     assert!(!said.contains("0203") && !said.contains("02 03"), "{said}");
@@ -198,7 +198,7 @@ fn what_is_no_association_is_refused_with_its_line() {
         ("dst 10.77.0.2", "", 1, "an association without a destination"),
         ("type espinudp", "type espintcp", 5, "\"espintcp\" after \"encap\""),
         ("dport 4501", "dport 70000", 5, "\"70000\" after \"dport\""),
-        // what is not known may be what is needed: its line is passed over
+        // an unknown line may be the needed one: it is skipped
         (
             "reqid 1",
             "request 1",
@@ -280,7 +280,7 @@ fn what_charon_logs_is_read() {
         ("aes-128-sha1", false)
     );
     assert_eq!(outbound.source.to_string(), "10.77.0.1");
-    // the same keys written in the other form: the initiator sends by those of the initiator
+    // the same keys written in the other form: the initiator sends by the initiator's keys
     let keys = "auth hmac(sha1) 0x200102030405060708090a0b0c0d0e0f10111213 enc cbc(aes) \
                 0x000102030405060708090a0b0c0d0e0f";
     let same = xfrm::read(&format!(

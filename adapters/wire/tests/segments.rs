@@ -1,5 +1,5 @@
-//! Tests of cutting what a device hands over and putting it together again: the result is the same,
-//! and anything other than a packet is refused. Not here: real devices (`path`).
+//! Tests of cutting a device's packets and joining them again: the result is the same, and anything
+//! other than a packet is refused. Not here: real devices (`path`).
 
 use std::io::IoSlice;
 
@@ -22,7 +22,7 @@ impl Random {
     }
 }
 
-/// A sum as RFC 1071 has it, written another way than in the crate.
+/// Returns a sum as RFC 1071 has it, written another way than in the crate.
 fn sum(pieces: &[&[u8]]) -> u16 {
     let all = pieces.concat();
     let words =
@@ -40,7 +40,7 @@ fn ip_bytes(packet: &[u8]) -> usize {
     if packet[0] >> 4 == 4 { usize::from(packet[0] & 15) * 4 } else { 40 }
 }
 
-/// Sum of a transport header's protocol and length with the addresses.
+/// Returns the sum of a transport header's protocol and length with the addresses.
 fn pseudo(packet: &[u8]) -> u16 {
     let length = (packet.len() - ip_bytes(packet)) as u16;
     sum(&[addresses(packet), &[0, 6], &length.to_be_bytes()])
@@ -93,7 +93,7 @@ fn cut(header: &VnetHeader, packet: &[u8]) -> Result<Vec<Vec<u8>>, Malformed> {
     Ok(packets.iter().map(<[u8]>::to_vec).collect())
 }
 
-/// Returns what is written to the device, each packet with its header.
+/// Returns the data written to the device, each packet with its header.
 fn joined(packets: &[Vec<u8>]) -> Vec<(VnetHeader, Vec<u8>)> {
     let borrowed: Vec<&[u8]> = packets.iter().map(Vec::as_slice).collect();
     let mut written = Vec::new();
@@ -204,7 +204,7 @@ fn a_packet_put_together_is_no_longer_than_its_length_can_say() {
     let mut segments = cut(&header, &packet).unwrap();
     let mut next = segments.clone();
     for segment in &mut next {
-        // those after: another 60000 bytes on
+        // the next segments: another 60000 bytes on
         let number = u32::from_be_bytes([segment[44], segment[45], segment[46], segment[47]])
             .wrapping_add(60_000);
         segment[44..48].copy_from_slice(&number.to_be_bytes());
@@ -217,7 +217,7 @@ fn a_packet_put_together_is_no_longer_than_its_length_can_say() {
     assert_eq!(lengths, [65_072, 55_072]);
 }
 
-/// Every byte may be anything: there is an answer, and what it gives are whole packets.
+/// Every byte may be anything: there is a result, and it contains whole packets.
 #[test]
 fn nonsense_is_refused_or_harmless() {
     let mut random = Random(99);

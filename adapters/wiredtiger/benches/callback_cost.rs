@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use sealstone_keys::KeyFile;
 use sealstone_wiredtiger::{Callbacks, Encryptor, PAGE_SKIP_BYTES, RECORD_SKIP_BYTES, Settings};
 
-/// Sizes of what is sealed, in bytes.
+/// Sizes of the sealed data, in bytes.
 const SIZES: [usize; 3] = [100, 4096, 32768];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let length = callbacks
                 .encrypt(&item, skip, &mut stored)
                 .map_err(|code| format!("encrypt returned {code}"))?;
-            // what WiredTiger sets once it is sealed
+            // fields that WiredTiger sets after sealing
             let (size, at) =
                 if bytes < 4096 { (length.next_multiple_of(128), 0) } else { (length, 28) };
             stored[at..at + 4].copy_from_slice(&u32::try_from(size)?.to_le_bytes());

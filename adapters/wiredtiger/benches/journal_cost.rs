@@ -1,5 +1,5 @@
 //! Cost of binding the journal to its place and keeping an account of it: a record, a sync, and the
-//! look at all of it when a database is opened, compared with the same on plain files. A
+//! check of all of it when a database is opened, compared with the same on plain files. A
 //! measurement, not a test.
 //!
 //! `cargo bench -p sealstone-wiredtiger --bench journal_cost -- [DIRECTORY]`: the directory
@@ -19,7 +19,7 @@ use sealstone_wiredtiger::engine_calls::Opening;
 const SYNCS: u64 = 600;
 /// Writes of each kind, alternating.
 const WRITES: u64 = 20_000;
-/// Position of the first record after those of a new file, in bytes.
+/// Position of the first record after a new file's own records, in bytes.
 const FIRST_AT: u64 = 256;
 /// Length of the files that are written to, in bytes.
 const FILE_BYTES: u64 = 64 << 20;

@@ -1,12 +1,12 @@
-//! Survey of a MongoDB data directory: what is sealed in it, under which key, and what is there in
-//! the clear. Reads only headers, needs no key, and the server may be running.
+//! Survey of a MongoDB data directory: its sealed data, their keys, and the data in the clear.
+//! Reads only headers, needs no key, and the server may be running.
 //!
-//! Links are followed, and a data file is known by its first bytes, whatever its name: with
-//! `--directoryperdb`, a linked journal or a linked database nothing is passed over. Blocks that
-//! were freed and not yet overwritten are counted, too.
+//! Links are followed, and a data file is recognised by its first bytes, whatever its name: with
+//! `--directoryperdb`, a linked journal or a linked database nothing is missed. Blocks that were
+//! freed and not yet overwritten are counted, too.
 //!
-//! Not here: whether blocks are genuine, which the server finds out as it reads them; where they
-//! are in a file (`blocks`); what an account consists of (`sealstone_seal::account`).
+//! Not here: the authenticity of blocks, which the server checks on reading; their place in a file
+//! (`blocks`); the account itself (`sealstone_seal::account`).
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ pub enum CheckError {
     },
 }
 
-/// The file that says where the engine's catalogue is, with the settings of the engine.
+/// The file that names the engine's catalogue, with the settings of the engine.
 const TURTLE: &str = "WiredTiger.turtle";
 
 /// Files that no encryptor gets to see: how their path begins, what they hold, and the remedy.
@@ -128,7 +128,7 @@ pub fn check(dir: &Path) -> Result<Account, CheckError> {
 /// As [`check`], in any directory: data directories may be anywhere below it.
 ///
 /// # Errors
-/// [`CheckError::Io`] if it cannot be listed. What else cannot be looked at is in the account.
+/// [`CheckError::Io`] if it cannot be listed. Other unreadable files are in the account.
 pub fn look(dir: &Path) -> Result<Account, CheckError> {
     let cannot = |source| CheckError::Io { path: dir.to_owned(), source };
     let mut account = Account {
@@ -148,7 +148,7 @@ pub fn look(dir: &Path) -> Result<Account, CheckError> {
         let looked = bytes
             .and_then(|_| look_at(dir, &name))
             .unwrap_or_else(|error| Some(unread(&name, &error)));
-        // one that has disappeared meanwhile, as journal files do, is left out
+        // a file that has disappeared in the meantime, as journal files do, is left out
         if let Some(file) = looked {
             file.sealed.iter().for_each(|share| sum.add(share.clone()));
             account.clear_blocks += file.clear_blocks;
@@ -171,7 +171,8 @@ pub fn look(dir: &Path) -> Result<Account, CheckError> {
     Ok(account)
 }
 
-/// Name of the key in the engine's settings, which are in the clear in the data directory `dir`.
+/// Returns the name of the key in the engine's settings, which are in the clear in the data
+/// directory `dir`.
 fn key_id(dir: &Path) -> Option<String> {
     let text =
         String::from_utf8_lossy(&sealstone_file::input::read(&dir.join(TURTLE)).ok()?).into_owned();
@@ -181,7 +182,7 @@ fn key_id(dir: &Path) -> Option<String> {
     Some(value.trim_matches('"').to_owned()).filter(|id| !id.is_empty())
 }
 
-/// The account of a file of which nobody knows what is in it.
+/// Returns the account of a file whose content is unknown.
 fn unread(name: &Path, error: &io::Error) -> FileAccount {
     FileAccount {
         name: name.to_string_lossy().into_owned(),
@@ -248,7 +249,7 @@ fn look_at(dir: &Path, name: &Path) -> io::Result<Option<FileAccount>> {
 fn aside(name: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
     let belongs = |known: &str| match known.ends_with('/') {
         true => name.starts_with(known) || name.contains(&format!("/{known}")),
-        // as they are rotated: mongod.log.2026-…, WiredTiger.turtle.set
+        // as named by rotation: mongod.log.2026-…, WiredTiger.turtle.set
         false => {
             name == known || name.strip_prefix(known).is_some_and(|rest| rest.starts_with('.'))
         }
@@ -280,7 +281,7 @@ mod tests {
     use crate::PAGE_SKIP_BYTES as PAGE_AT;
     use crate::header::PAGE_ENCRYPTED;
 
-    /// A data file with one block: format 1, cipher 2, no flags, key version `version`.
+    /// Returns a data file with one block: format 1, cipher 2, no flags, key version `version`.
     fn data_file(version: u8) -> Vec<u8> {
         let content =
             [&MAGIC[..], &[1, 0, 2, 0, 0, 0, 0, 0, version], &[0x33; HEADER_BYTES - 12]].concat();
@@ -322,7 +323,8 @@ mod tests {
         assert!(matches!(check(&dir.path().join("nothing")), Err(CheckError::NoData { .. })));
     }
 
-    /// A page header of a later release, or a damaged one, does not hide which key a block needs.
+    /// A page header of a later release, or a damaged one, does not hide the key that a block
+    /// needs.
     #[test]
     fn a_block_of_ours_counts_whatever_is_before_it() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,9 +1,9 @@
-//! Data files that WiredTiger is told to leave in the clear: whoever may create a collection or an
-//! index may ask for it, with `encryption=(name=none)` among its options. Such a file is refused
-//! while it is being made, which undoes the creation and nothing else; one that was there before is
-//! opened, since the server would not start without it, and named in the log.
+//! Data files that WiredTiger is configured to leave in the clear: anyone who may create a
+//! collection or an index may request it, with `encryption=(name=none)` among its options. A new
+//! file of this kind is refused while it is being made, which undoes only the creation; an existing
+//! file is opened, since the server would not start without it, and named in the log.
 //!
-//! Not here: asking WiredTiger how a file is configured (`ffi`), what is in a file (`check`).
+//! Not here: reading the configuration of a file (`ffi`), the content of a file (`check`).
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -35,16 +35,16 @@ struct State {
 /// Encryption of a file according to the metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Encryption {
-    /// There is no such file in them.
+    /// The file is not in them.
     NoFile,
     /// By the encryptor of this name; empty for that of the connection.
     By(String),
-    /// They cannot be read: what WiredTiger returned.
+    /// They cannot be read: WiredTiger's error code.
     Unknown(i32),
 }
 
 impl ClearFiles {
-    /// Refuses such files, or accepts them with a word in the log.
+    /// Refuses files in the clear, or accepts them with a message in the log.
     pub(crate) fn new(accept: bool) -> Self {
         Self { accept, state: Mutex::default() }
     }
@@ -83,11 +83,11 @@ impl ClearFiles {
         state.named.remove(path);
     }
 
-    /// Judges `path` by what the metadata say of it, and returns what the log is to say.
+    /// Judges `path` by its metadata, and returns the message for the log.
     ///
     /// # Errors
     /// [`ExtensionError::ClearFile`] for a file that is being made in the clear,
-    /// [`ExtensionError::Refused`] for one that is being made nobody knows how.
+    /// [`ExtensionError::Refused`] for a new file with unknown settings.
     pub(crate) fn judge(
         &self,
         path: &Path,

@@ -1,6 +1,6 @@
-//! The keys and the cipher of one opening of a data directory, and what is said about them. Keys
-//! are fetched once, here; nothing asks for one later. Not here: WiredTiger (`ffi`), and the bytes
-//! of a block (`sealstone_seal::engine_page`).
+//! The keys and the cipher of one opening of a data directory, and the messages about them. Keys
+//! are fetched only once, here. Not here: WiredTiger (`ffi`), and the bytes of a block
+//! (`sealstone_seal::engine_page`).
 
 use std::path::Path;
 
@@ -66,7 +66,7 @@ impl Encryptor {
         }
     }
 
-    /// The pages of this opening.
+    /// Returns the pages of this opening.
     #[must_use]
     pub fn pages(&self) -> &EnginePages {
         &self.pages

@@ -54,7 +54,7 @@ impl Opening {
     /// Looks at the whole journal, as the first call of an opening makes it do.
     ///
     /// # Errors
-    /// What is wrong with the journal.
+    /// The defect of the journal.
     pub fn look(&self) -> Result<Vec<Vec<u8>>, ExtensionError> {
         self.files.list(&self.dir, "WiredTigerLog", false)
     }
@@ -64,11 +64,11 @@ impl Opening {
         self.journal.is_kept()
     }
 
-    /// A new journal file, made ready and renamed, with its first two records. The next one begins
-    /// at byte 256.
+    /// Returns a new journal file, made ready and renamed, with its first two records. The next one
+    /// begins at byte 256.
     ///
     /// # Errors
-    /// As those of files.
+    /// Errors of files.
     pub fn file(&self, number: u32) -> Result<JournalFile, ExtensionError> {
         self.files.list(&self.dir, "WiredTigerTmplog", false)?;
         let fresh = self.dir.join("WiredTigerTmplog.0000000001");
@@ -85,10 +85,10 @@ impl Opening {
         Ok(JournalFile(file))
     }
 
-    /// A record of `bytes` bytes, sealed, as WiredTiger hands it over to be stored.
+    /// Returns a record of `bytes` bytes, sealed, as WiredTiger hands it over to be stored.
     ///
     /// # Errors
-    /// As those of sealing.
+    /// Errors of sealing.
     pub fn record(&self, bytes: usize) -> Result<Vec<u8>, EnginePageError> {
         let bound = Bound::new_record(&[0; 16]);
         let mut block = vec![7; bytes + OVERHEAD_BYTES + bound.place_tag_bytes()];
@@ -118,15 +118,16 @@ impl JournalFile {
     /// Writes whole records at byte `at`.
     ///
     /// # Errors
-    /// As those of files.
+    /// Errors of files.
     pub fn write(&self, at: u64, records: &[u8]) -> Result<(), ExtensionError> {
         self.0.write(at, records)
     }
 
-    /// Waits until everything written is on stable storage and, as the settings say, accounted for.
+    /// Waits until everything written is on stable storage and, according to the settings,
+    /// accounted for.
     ///
     /// # Errors
-    /// As those of files.
+    /// Errors of files.
     pub fn sync(&self) -> Result<(), ExtensionError> {
         self.0.sync()
     }
@@ -134,7 +135,7 @@ impl JournalFile {
     /// Makes the file `bytes` bytes long.
     ///
     /// # Errors
-    /// What the system said.
+    /// The system's error.
     pub fn extend(&self, bytes: i64) -> Result<(), ExtensionError> {
         self.0.extend(bytes).map_err(|code| ExtensionError::File {
             attempted: "extend",
@@ -150,7 +151,7 @@ impl fmt::Debug for JournalFile {
     }
 }
 
-/// `record` with its length and its checksum.
+/// Returns `record` with its length and its checksum.
 pub(crate) fn finish(mut record: Vec<u8>) -> Vec<u8> {
     let length = record.len() as u32;
     record[..4].copy_from_slice(&length.to_le_bytes());
@@ -160,7 +161,7 @@ pub(crate) fn finish(mut record: Vec<u8>) -> Vec<u8> {
     record
 }
 
-/// A record in the clear.
+/// Returns a record in the clear.
 pub(crate) fn clear(content: [u8; 4]) -> Vec<u8> {
     let mut record = vec![0; FIRST_BYTES];
     record[16..20].copy_from_slice(&content);

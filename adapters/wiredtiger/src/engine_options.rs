@@ -46,7 +46,8 @@ pub struct EngineOptions {
 }
 
 impl EngineOptions {
-    /// The configuration of the storage engine: the value of `--wiredTigerEngineConfigString`.
+    /// Returns the configuration of the storage engine: the value of
+    /// `--wiredTigerEngineConfigString`.
     ///
     /// # Errors
     /// [`EngineOptionsError::Notation`].
@@ -59,8 +60,8 @@ impl EngineOptions {
         ))
     }
 
-    /// The options of the command line of a server with the data directory `data_dir`, quoted for a
-    /// shell.
+    /// Returns the options of the command line of a server with the data directory `data_dir`,
+    /// quoted for a shell.
     ///
     /// # Errors
     /// [`EngineOptionsError::Notation`].
@@ -73,7 +74,7 @@ impl EngineOptions {
         ))
     }
 
-    /// The part of `mongod.conf` (YAML) for a server with the data directory `data_dir`.
+    /// Returns the part of `mongod.conf` (YAML) for a server with the data directory `data_dir`.
     ///
     /// # Errors
     /// [`EngineOptionsError::Notation`].
@@ -87,8 +88,8 @@ impl EngineOptions {
     }
 }
 
-/// Finds the extension: `named`, else what the environment names in `SEALSTONE_WT_EXTENSION`, else
-/// the one next to the running program, else the one in `../lib/sealstone` from there.
+/// Finds the extension: `named`, else the file in the environment's `SEALSTONE_WT_EXTENSION`, else
+/// next to the running program, else in `../lib/sealstone` from there.
 ///
 /// # Errors
 /// [`EngineOptionsError::NoExtension`]; a name that was given is not passed over if it leads to no

@@ -1,4 +1,4 @@
-//! Reasons why the extension does not continue. Not here: finding them.
+//! Reasons why the extension does not continue.
 
 mod journal;
 
@@ -22,10 +22,10 @@ pub enum ExtensionError {
     /// The settings are wrong.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// This WiredTiger is not one that we know.
+    /// This WiredTiger is not supported.
     #[error(transparent)]
     Series(#[from] SeriesError),
-    /// Once called, WiredTiger says that it is a different one.
+    /// Once called, WiredTiger reports another version.
     #[error(
         "this server's WiredTiger calls itself {now} now, and {found} before\n\
          two of them are loaded; say which series it is in the extension's config, or load only one"
@@ -50,7 +50,7 @@ pub enum ExtensionError {
         /// The key file.
         key_file: PathBuf,
     },
-    /// No cipher is named, and the key source knows none.
+    /// No cipher is named, and the key source has none.
     #[error(
         "no cipher is named, and {place} knows none for its key\n\
          add one to the extension's config, such as cipher=aria-256"
@@ -65,7 +65,7 @@ pub enum ExtensionError {
     /// The backend is not available.
     #[error(transparent)]
     Backend(#[from] BackendError),
-    /// The key in `encryption=(keyid=…)` is not the one that the source has.
+    /// The key in `encryption=(keyid=…)` is not the key of the source.
     #[error(
         "encryption=(keyid=\"{wanted}\") names another key than {place}, which has key {held}\n\
          write keyid=\"{held}\", or give the source of key {wanted}"
@@ -130,7 +130,7 @@ pub enum ExtensionError {
     /// The journal was refused.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The system refused what WiredTiger wants to do with a file.
+    /// The system refused an operation of WiredTiger on a file.
     #[error("cannot {attempted} {}: {source}\n\
              check that the server may read and write its data directory", path.display())]
     File {
@@ -171,7 +171,7 @@ pub enum ExtensionError {
     ClearFile {
         /// The file.
         path: PathBuf,
-        /// The encryptor that was asked for; `none` for no encryption.
+        /// The requested encryptor; `none` for no encryption.
         named: String,
     },
     /// An earlier sync failed.
@@ -184,7 +184,7 @@ pub enum ExtensionError {
     /// A block or a page failed.
     #[error(transparent)]
     Page(#[from] EnginePageError),
-    /// WiredTiger refused what it was asked.
+    /// WiredTiger refused a request.
     #[error("WiredTiger refused to {attempted} (error {code})\nits own message says why")]
     Refused {
         /// Operation that was requested.

@@ -1,29 +1,29 @@
-//! The boundary to WiredTiger: the function that it calls to load us. Its structures as far as we
-//! touch them, declared by hand, are in `ffi/api.rs`, its connection in `ffi/connection.rs`,
-//! callbacks of an encryptor in `ffi/encryptor.rs`, of a file system in `ffi/file_system.rs`;
-//! `ffi/callbacks.rs` calls the encryptor as WiredTiger does. The only files of this crate with
-//! `unsafe`.
+//! The boundary to WiredTiger: the function that it calls to load the extension. The parts of its
+//! structures that we use, declared by hand, are in `ffi/api.rs`, its connection in
+//! `ffi/connection.rs`, callbacks of an encryptor in `ffi/encryptor.rs`, of a file system in
+//! `ffi/file_system.rs`; `ffi/callbacks.rs` calls the encryptor as WiredTiger does. The only files
+//! of this crate with `unsafe`.
 //!
-//! Not here: what the callbacks do (`encryptor`, `files`), and which places in WiredTiger's table
-//! are the right ones (`series`).
+//! Not here: the work of the callbacks (`encryptor`, `files`), and the places in WiredTiger's table
+//! (`series`).
 //!
 //! Rules kept here, on which every `SAFETY` line relies:
 //! - *Table.* `WT_CONNECTION` begins with a table of function pointers, the same for every
 //!   connection of a process. Three of them are read and called, at places that `series` proved.
 //! - *Owner.* An object with a table of ours is made by [`Box::into_raw`], and taken back by
-//!   `terminate`, which WiredTiger calls once for each that it was given, when no other call is
-//!   under way; or by us, if WiredTiger did not take it.
+//!   `terminate`, which WiredTiger calls once for each object that it received, when no other call
+//!   is under way; or by us, if WiredTiger did not take it.
 //! - *Bytes.* WiredTiger passes a source of `src_len` readable and a destination of `dst_len`
-//!   writable bytes, which do not overlap, for the duration of the call, where the lengths are ones
-//!   that it can mean: see `check_lengths`. The destination may be uninitialised: it is written
-//!   before it is read.
-//! - *Headers.* The source is in the same buffer as what WiredTiger has before it: a header (of a
-//!   page, of a journal record, or none), and in `decrypt` the length of 4 bytes. In `decrypt` its
-//!   value minus `src_len` is the length of both, since `src_len` was computed from it; and a
-//!   journal record is in the buffer as far as its own length says, since WiredTiger computed its
-//!   checksum over all of it. In `encrypt` no value gives that length; allocations of that many
-//!   bytes begin at multiples of 16, so the remainder does, and bytes before the source are read
-//!   only where it says that they are there.
+//!   writable bytes, which do not overlap, for the duration of the call, where the lengths are
+//!   plausible: see `check_lengths`. The destination may be uninitialised: it is written before it
+//!   is read.
+//! - *Headers.* The source is in the same buffer as the bytes before it: a header (of a page, of a
+//!   journal record, or none), and in `decrypt` the length of 4 bytes. In `decrypt` its value minus
+//!   `src_len` is the length of both, since `src_len` was computed from it; and a journal record is
+//!   in the buffer up to its own length, since WiredTiger computed its checksum over all of it. In
+//!   `encrypt` no value gives that length; allocations of that many bytes begin at multiples of 16,
+//!   so the remainder does, and bytes before the source are read only where it shows that they are
+//!   there.
 //! - *Threads.* WiredTiger calls one encryptor from many threads at once: all that they share is
 //!   [`Sync`].
 //! - *Panics.* None leaves a callback: each becomes an error in the log.
@@ -108,8 +108,8 @@ pub(crate) unsafe extern "C" fn wiredtiger_extension_init(
     FAILED
 }
 
-/// The settings in `config`, which is an array of texts that a null ends; the extension's own is
-/// the first.
+/// Returns the settings in `config`, which is an array of texts that a null ends; the extension's
+/// own is the first.
 ///
 /// # Safety
 /// `config` is what WiredTiger passes to an extension.

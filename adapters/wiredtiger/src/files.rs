@@ -1,11 +1,11 @@
-//! The file system that WiredTiger gets from us: plain files, as its own are, and journal files
+//! The file system that WiredTiger gets from us: plain files, like its own, and journal files
 //! through [`Journal`].
 //!
-//! What it does for each file is what WiredTiger documents of a file system: positions are given
-//! with each read and write, a write is whole when the call returns, a sync that failed is never
-//! tried again, and the lock is one of `fcntl`, as WiredTiger's own is, so that programs with and
-//! without the extension exclude each other. Files are not mapped into memory. Not here:
-//! WiredTiger's tables of functions (`ffi`).
+//! It follows WiredTiger's documentation of a file system: positions are given with each read and
+//! write, a write is whole when the call returns, a sync that failed is never tried again, and the
+//! lock is one of `fcntl`, like WiredTiger's own, so that programs with and without the extension
+//! exclude each other. Files are not mapped into memory. Not here: WiredTiger's tables of functions
+//! (`ffi`).
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -172,7 +172,7 @@ fn open(path: &Path, how: How, plain: bool) -> io::Result<File> {
         options.custom_flags(nix::libc::O_DIRECT);
     }
     match options.open(path) {
-        // read-only requests are not told apart from others: releases disagree on the flag
+        // read-only requests are not distinguished from others: releases disagree on the flag
         Err(error)
             if !how.create
                 && [Some(Errno::EACCES as i32), Some(Errno::EROFS as i32)]
@@ -244,8 +244,8 @@ impl OpenFile {
         self.file.set_len(bytes).map_err(self.fail("cut"))
     }
 
-    /// Makes it at least `bytes` bytes long, with room on the disk. Just the error: WiredTiger can
-    /// do without, and asks often.
+    /// Makes it at least `bytes` bytes long, with room on the disk. The bare error, without a log
+    /// message: WiredTiger can do without the room, and calls often.
     pub(crate) fn extend(&self, bytes: i64) -> Result<(), i32> {
         fallocate(&self.file, FallocateFlags::empty(), 0, bytes).map_err(|code| code as i32)
     }

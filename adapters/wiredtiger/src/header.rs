@@ -1,12 +1,12 @@
-//! WiredTiger's own headers, which stay in the clear before what is sealed: what a block is bound
-//! to, so that a changed type, size or generation is refused, and what can be said of the fields
-//! that WiredTiger sets later.
+//! WiredTiger's own headers, which stay in the clear before the sealed data: the fields that a
+//! block is bound to, so that a changed type, size or generation is refused, and checks of the
+//! fields that WiredTiger sets later.
 //!
-//! WiredTiger does not pass the header. But what it passes is in one buffer with the header before
-//! it, in every release that `series` knows: `Skip` says how many bytes that is. Sealing finds out
-//! from the alignment of the buffers and from what is in the header; where that does not fit, a
-//! block is bound to nothing. Opening knows it for certain, from the length that WiredTiger stores
-//! before a block and from which it has subtracted the header.
+//! WiredTiger does not pass the header. But the data it passes is in one buffer with the header
+//! before it, in every supported release (`series`): `Skip` is the length of the header. Sealing
+//! derives it from the alignment of the buffers and from the header's content; where that does not
+//! fit, a block is bound to nothing. Opening gets it for certain, from the length that WiredTiger
+//! stores before a block and from which it has subtracted the header.
 //!
 //! Not here: reading memory (`ffi`), and the format of a block (`sealstone_seal::engine_page`).
 
@@ -69,9 +69,9 @@ pub(crate) enum Skip {
 }
 
 impl Skip {
-    /// Of something to seal at the address `src`, into a buffer at `dst`: allocators align both to
-    /// 16 bytes, the header and the length shift them. `beginning`: the first bytes to seal,
-    /// [`TEXT_BYTES`] if there are that many.
+    /// Determines it for data to seal at the address `src`, into a buffer at `dst`: allocators
+    /// align both to 16 bytes, the header and the length shift them. `beginning`: the first bytes
+    /// to seal, [`TEXT_BYTES`] if there are that many.
     pub(crate) fn of_new(src: usize, dst: usize, beginning: &[u8]) -> Self {
         match (src % 16, dst % 16) {
             (8, 12) => Self::Page,
@@ -88,7 +88,7 @@ impl Skip {
         }
     }
 
-    /// Of a block of `block_bytes` bytes, before which WiredTiger stored the length
+    /// Determines it for a block of `block_bytes` bytes, before which WiredTiger stored the length
     /// `stored_length`, of header, length and block.
     pub(crate) fn of_stored(stored_length: u32, block_bytes: usize) -> Self {
         match (stored_length as usize)
@@ -119,7 +119,7 @@ impl Bound {
         Self { kind, bytes: [0; PAGE_BOUND_BYTES], len: 0 }
     }
 
-    /// The header of a page, whether WiredTiger has marked it as encrypted or not.
+    /// Returns the header of a page, whether WiredTiger has marked it as encrypted or not.
     pub(crate) fn page(header: &[u8; PAGE_BYTES]) -> Self {
         let mut bytes = [0; PAGE_BOUND_BYTES];
         bytes.copy_from_slice(&header[..PAGE_BOUND_BYTES]);
@@ -127,7 +127,8 @@ impl Bound {
         Self { kind: PlaceKind::Page, bytes, len: PAGE_BOUND_BYTES }
     }
 
-    /// The header of a journal record, whether WiredTiger has marked it as encrypted or not.
+    /// Returns the header of a journal record, whether WiredTiger has marked it as encrypted or
+    /// not.
     pub(crate) fn record(header: &[u8; RECORD_BYTES]) -> Self {
         let mut bound = Self::to(PlaceKind::Record);
         bound.len = RECORD_BYTES - RECORD_BOUND_AT;
@@ -136,8 +137,8 @@ impl Bound {
         bound
     }
 
-    /// The header of a page of `bytes` bytes (without it) that is about to be sealed; nothing if it
-    /// is not one after all.
+    /// Returns the header of a page of `bytes` bytes (without it) that is about to be sealed;
+    /// nothing if it is not one after all.
     pub(crate) fn new_page(header: &[u8; PAGE_BYTES], bytes: usize) -> Self {
         let whole = bytes + PAGE_BYTES;
         let size = number(header, PAGE_MEM_SIZE_AT);
@@ -149,8 +150,8 @@ impl Bound {
         if is_page { Self::page(header) } else { Self::UNKNOWN }
     }
 
-    /// The header of a journal record that is about to be sealed; nothing if it is not one after
-    /// all.
+    /// Returns the header of a journal record that is about to be sealed; nothing if it is not one
+    /// after all.
     pub(crate) fn new_record(header: &[u8; RECORD_BYTES]) -> Self {
         let compressed = header[RECORD_FLAGS_AT] == RECORD_COMPRESSED;
         let is_record = (compressed || header[RECORD_FLAGS_AT] == 0)
@@ -166,7 +167,7 @@ impl Bound {
         if self.has_place_tag() { place.with_place_tag() } else { place }
     }
 
-    /// Length of the room for the tag of its place, in bytes.
+    /// Returns the length of the room for the tag of its place, in bytes.
     pub(crate) fn place_tag_bytes(&self) -> usize {
         if self.has_place_tag() { PLACE_TAG_BYTES } else { 0 }
     }
@@ -175,8 +176,8 @@ impl Bound {
         matches!(self.kind, PlaceKind::Record | PlaceKind::Unknown)
     }
 
-    /// Returns the number of zeros that follow what is sealed. A page is filled up, so that no byte
-    /// of what WiredTiger stores and adds into its checksum is unaccounted for. `bytes`: length of
+    /// Returns the number of zeros that follow the sealed data. A page is filled up, so that every
+    /// byte that WiredTiger stores and adds to its checksum is accounted for. `bytes`: length of
     /// the page without headers; `room`: length of the buffer.
     pub(crate) fn padding_bytes(&self, bytes: usize, room: usize) -> usize {
         if self.kind != PlaceKind::Page {
@@ -192,7 +193,7 @@ impl Bound {
 /// `block_bytes`, the length of the block.
 ///
 /// # Errors
-/// What is wrong.
+/// Description of the fault.
 pub(crate) fn check_page(header: &[u8; PAGE_BYTES], block_bytes: usize) -> Result<(), String> {
     let stored = PAGE_BYTES + LENGTH_BYTES + block_bytes;
     let size = number(header, DISK_SIZE_AT);
@@ -209,11 +210,11 @@ pub(crate) fn check_page(header: &[u8; PAGE_BYTES], block_bytes: usize) -> Resul
     Ok(())
 }
 
-/// The length in the header of a journal record, once it is known to have one. A record longer than
-/// `block_bytes`, the length of the block, requires is left to [`check_fill`].
+/// Checks the length in the header of a journal record. A record longer than `block_bytes`, the
+/// length of the block, requires is left to [`check_fill`].
 ///
 /// # Errors
-/// What is wrong.
+/// Description of the fault.
 pub(crate) fn check_record(
     header: &[u8; RECORD_BYTES],
     block_bytes: usize,
@@ -233,7 +234,7 @@ pub(crate) fn check_record(
 /// I/O: zeros.
 ///
 /// # Errors
-/// What is wrong.
+/// Description of the fault.
 pub(crate) fn check_fill(fill: &[u8]) -> Result<(), String> {
     match fill.split_last() {
         Some((last, zeros))

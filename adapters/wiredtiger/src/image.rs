@@ -1,5 +1,5 @@
 //! The file that a function of the running program came from: its symbols, and WiredTiger's version
-//! line in it. Read only. Not here: what follows from them (`series`).
+//! line in it. Read only. Not here: the conclusions (`series`).
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -19,7 +19,8 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// The one that contains the address `address`; `None` where that cannot be determined.
+    /// Returns the file that contains the address `address`; `None` where that cannot be
+    /// determined.
     pub(crate) fn at(address: u64) -> Option<Self> {
         Self::find(&fs::read_to_string("/proc/self/maps").ok()?, address)
     }
@@ -41,7 +42,7 @@ impl Image {
         Some(Self { path: path.into(), base: *base })
     }
 
-    /// The file, even of a program that was replaced on the disk while running.
+    /// Returns the file, even of a program that was replaced on the disk while running.
     fn open(&self) -> io::Result<File> {
         let own = Path::new("/proc/self/exe");
         if fs::read_link(own).is_ok_and(|path| path == self.path) {
@@ -51,7 +52,7 @@ impl Image {
         }
     }
 
-    /// The names of the functions at `addresses`, where the file has a symbol for each.
+    /// Returns the names of the functions at `addresses`, where the file has a symbol for each.
     pub(crate) fn symbols<const N: usize>(&self, addresses: [u64; N]) -> Option<[String; N]> {
         let cache = ReadCache::new(self.open().ok()?);
         let file = object::File::parse(&cache).ok()?;
@@ -68,7 +69,7 @@ impl Image {
         found.iter().all(|name| !name.is_empty()).then_some(found)
     }
 
-    /// The version in WiredTiger's version line, where the file holds exactly one.
+    /// Returns the version in WiredTiger's version line, where the file holds exactly one.
     pub(crate) fn version(&self) -> Option<Version> {
         version_in(self.open().ok()?).ok().flatten()
     }

@@ -1,17 +1,18 @@
-//! The journal of one opening: what puts its files, its records and their order beyond the reach of
+//! The journal of one opening: the protection of its files, its records and their order against
 //! anyone who can write in the directory. Records are bound to their place when they are stored,
-//! the account says which files there are and how much of each was synced, and what was there
-//! before is examined as a whole before WiredTiger sees any of it.
+//! the account lists the files and how much of each was synced, and an existing journal is examined
+//! as a whole before WiredTiger sees any of it.
 //!
 //! A record's tag can be made only when its place is known, and WiredTiger has made its checksum by
-//! then. So encryption leaves room for the tag, and the checksum, which is linear, is corrected by
-//! what the tag adds.
+//! then. So encryption leaves room for the tag, and the checksum, which is linear, is corrected for
+//! the tag.
 //!
 //! The order of writes decides which crashes can be distinguished from attacks. The account is on
-//! the disk before a journal file gets its name or is removed, and is written after each sync.
-//! Whether a sync waits for that is a setting, since a second flush takes as long as the first.
+//! the disk before a journal file gets its name or is removed, and is written after each sync. A
+//! setting determines whether a sync waits for that, since a second flush takes as long as the
+//! first.
 //!
-//! Not here: the bytes of a record (`record`), going over a file (`walk`), the account (`account`),
+//! Not here: the bytes of a record (`record`), reading a file (`walk`), the account (`account`),
 //! files in general (`files`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -123,7 +124,7 @@ pub(crate) struct Journal {
     kept: AtomicBool,
     /// There was none when the journal was looked at.
     missing: AtomicBool,
-    /// A page says that there must be one.
+    /// A page shows that there must be an account.
     wanted: AtomicBool,
     state: Mutex<State>,
 }
@@ -151,7 +152,7 @@ impl Journal {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Encryption is configured.
+    /// Called once encryption is configured.
     pub(crate) fn activate(&self) {
         self.active.store(true, Ordering::Release);
     }
@@ -165,7 +166,7 @@ impl Journal {
         self.kept.load(Ordering::Acquire)
     }
 
-    /// A block that was sealed when there was an account.
+    /// Called for a block that was sealed when there was an account.
     ///
     /// # Errors
     /// [`JournalError::NoAccount`] if there is none.
@@ -267,17 +268,17 @@ impl Journal {
         Ok(Looked { file: JournalFile { number, path, first_bytes, key, end, written }, walked })
     }
 
-    /// WiredTiger lists the files in `dir` whose names begin with `prefix`.
+    /// Called when WiredTiger lists the files in `dir` whose names begin with `prefix`.
     ///
     /// # Errors
-    /// What is wrong with the journal, where it is one.
+    /// The defect of the journal, if `dir` is its directory.
     pub(crate) fn listed(&self, dir: &Path, prefix: &str) -> Result<(), JournalError> {
         let journal = !prefix.is_empty()
             && [LOG, FRESH[0], FRESH[1]].iter().any(|name| name.trim_end_matches('.') == prefix);
         if journal { self.is_here(&mut self.state(), dir).map(|_| ()) } else { Ok(()) }
     }
 
-    /// WiredTiger opens the file `path`: what is to be done with what it reads and writes.
+    /// Called when WiredTiger opens the file `path`: returns how its reads and writes are handled.
     ///
     /// # Errors
     /// As [`Journal::listed`].
@@ -298,7 +299,7 @@ impl Journal {
         }
     }
 
-    /// WiredTiger removes the file `path`. The account says so first.
+    /// Called when WiredTiger removes the file `path`. The account records that first.
     ///
     /// # Errors
     /// The account cannot be written; then the file must stay.
@@ -321,10 +322,11 @@ impl Journal {
         Ok(())
     }
 
-    /// WiredTiger renames `from` to `to`. A new journal file is in the account before it exists.
+    /// Called when WiredTiger renames `from` to `to`. A new journal file is in the account before
+    /// it exists.
     ///
     /// # Errors
-    /// The account cannot be written, or a file that was not made ready here is to become a journal
+    /// The account cannot be written, or a file that was not prepared here would become a journal
     /// file; then nothing may be renamed.
     pub(crate) fn renaming(&self, from: &Path, to: &Path) -> Result<(), JournalError> {
         if Name::of(to) == Name::Other {
@@ -387,10 +389,10 @@ impl Journal {
         Ok(())
     }
 
-    /// Syncs a journal file, and puts into the account what is on the disk now.
+    /// Syncs a journal file, and records its length on the disk in the account.
     ///
     /// # Errors
-    /// [`JournalError::File`], and those of writing the account.
+    /// [`JournalError::File`], and errors of writing the account.
     pub(crate) fn sync(&self, journal: &JournalFile, file: &File) -> Result<(), JournalError> {
         let end = journal.written().end;
         file.sync_data().map_err(io_error("sync", &journal.path))?;
@@ -409,10 +411,10 @@ impl Journal {
         }
     }
 
-    /// WiredTiger cuts a journal file to `bytes` bytes.
+    /// Called when WiredTiger cuts a journal file to `bytes` bytes.
     ///
     /// # Errors
-    /// [`JournalError::WouldCut`]: what was synced stays.
+    /// [`JournalError::WouldCut`]: synced data stays.
     pub(crate) fn cutting(&self, journal: &JournalFile, bytes: u64) -> Result<(), JournalError> {
         let state = self.state();
         let synced = state.account.entries.get(&journal.number).map_or(0, |entry| entry.synced);
@@ -433,7 +435,7 @@ impl Journal {
 
 /// Treatment of what WiredTiger reads and writes in a file.
 pub(crate) enum Role {
-    /// As it is.
+    /// Unchanged.
     Plain,
     /// A journal file that is made ready.
     Fresh,
@@ -455,7 +457,7 @@ impl std::ops::Deref for Looked {
 }
 
 impl Looked {
-    /// The file, if its records reach to what was synced.
+    /// Returns the file, if its records reach the synced length.
     fn longer_than(self, synced: u64) -> Result<JournalFile, JournalError> {
         let walk::Walked { end, behind } = self.walked;
         if end < synced {
@@ -493,7 +495,7 @@ impl JournalFile {
         Ok(())
     }
 
-    /// Reads what WiredTiger asks for; of a file that was there before only what is genuine.
+    /// Reads the bytes that WiredTiger requests; of an existing file only genuine bytes.
     pub(crate) fn read(&self, file: &File, into: &mut [u8], at: u64) -> Result<(), JournalError> {
         match &self.end {
             Some(end) => {
@@ -504,8 +506,8 @@ impl JournalFile {
         }
     }
 
-    /// Length reported to WiredTiger, in bytes: what follows the genuine records does not exist for
-    /// it.
+    /// Returns the length reported to WiredTiger, in bytes: bytes after the genuine records do not
+    /// exist for it.
     pub(crate) fn bytes(&self, file: &File) -> io::Result<u64> {
         match &self.end {
             Some(end) => Ok(end.load(Ordering::Acquire)),
@@ -518,7 +520,7 @@ pub(crate) fn path_of(dir: &Path, number: u32) -> PathBuf {
     dir.join(format!("{LOG}{number:010}"))
 }
 
-/// The numbers of the journal files in `dir`.
+/// Returns the numbers of the journal files in `dir`.
 fn numbers(dir: &Path) -> Result<BTreeSet<u32>, JournalError> {
     let entries = match fs::read_dir(dir) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),

@@ -1,10 +1,10 @@
-//! Release series: where in WiredTiger's table of functions are the ones that an extension calls.
-//! The places differ by release, and a wrong one calls another function with our arguments; so
-//! nothing is called before the series is certain.
+//! Release series: the places, in WiredTiger's table of functions, of the functions that an
+//! extension calls. The places differ by release, and a wrong place calls another function with our
+//! arguments; so nothing is called before the series is certain.
 //!
-//! Three things point to a series: the version of WiredTiger in the running program, what the
-//! settings say, and the names of the functions in the program's symbol table. Not here: reading
-//! them (`image`, `ffi`).
+//! Three things point to a series: the version of WiredTiger in the running program, the settings,
+//! and the names of the functions in the program's symbol table. Not here: reading them (`image`,
+//! `ffi`).
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ pub(crate) struct Series {
     pub get_extension_api: usize,
 }
 
-/// All that are known. 5.0 had WiredTiger 10.0.0 and 10.0.1, and after 8.0 the places changed
+/// All supported series. 5.0 had WiredTiger 10.0.0 and 10.0.1, and after 8.0 the places changed
 /// again.
 pub(crate) static SERIES: [Series; 3] = [
     Series {
@@ -101,7 +101,7 @@ pub enum SeriesError {
         /// The name.
         name: String,
     },
-    /// A version of WiredTiger that belongs to no series known.
+    /// A version of WiredTiger that belongs to no supported series.
     #[error(
         "this server has WiredTiger {found}, which this extension does not know; nothing of it was \
          called\n\
@@ -133,7 +133,7 @@ pub enum SeriesError {
         /// The series it belongs to.
         series: &'static str,
     },
-    /// The functions at the places are different ones.
+    /// The functions at the places are wrong.
     #[error(
         "this server's WiredTiger is not laid out as series {series}: its functions are {} where \
          add_encryptor, set_file_system and get_extension_api were expected\n\
@@ -160,8 +160,8 @@ pub enum SeriesError {
     },
 }
 
-/// The series that `found` (the version of WiredTiger in the running program) and `wanted` (the
-/// settings) agree on.
+/// Returns the series that `found` (the version of WiredTiger in the running program) and `wanted`
+/// (the settings) agree on.
 ///
 /// # Errors
 /// [`SeriesError::UnknownName`], [`SeriesError::UnknownVersion`], [`SeriesError::NoVersion`],

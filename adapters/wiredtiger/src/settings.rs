@@ -1,8 +1,8 @@
 //! The settings in `config=(…)` of the extension, `key="/etc/orders.key",cipher=aria-256`: written
-//! for a server, and read by the extension in it.
+//! for a server, and read by the extension.
 //!
 //! They are read here and not by WiredTiger, because the release series may be one of them, and no
-//! function of WiredTiger may be called before that is known. Not here: what the settings lead to
+//! function of WiredTiger may be called before that is known. Not here: the effect of the settings
 //! (`encryptor`, `series`), and the other options of a server (`engine_options`).
 
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub(crate) mod notation;
 pub struct Settings {
     /// The key source: the absolute path of a key file, `kmip://…`, or `kmip:/absolute/FILE.toml`.
     pub key: String,
-    /// Name of the cipher; absent where the key server knows it.
+    /// Name of the cipher; absent where the key server records it.
     pub cipher: Option<String>,
     /// Name of the backend, `auto` where absent.
     pub accel: Option<String>,
@@ -123,7 +123,7 @@ pub enum SettingsError {
 }
 
 impl Settings {
-    /// The key source `key`, and everything else as it is by default.
+    /// Returns the key source `key`, with defaults for everything else.
     #[must_use]
     pub fn new(key: impl Into<String>) -> Self {
         Self {
@@ -138,8 +138,8 @@ impl Settings {
         }
     }
 
-    /// The text that [`Settings::parse`] reads as these settings, without parentheses; an empty
-    /// name counts as absent.
+    /// Returns the text that [`Settings::parse`] reads as these settings, without parentheses; an
+    /// empty name counts as absent.
     ///
     /// # Errors
     /// [`NotationError`] for a value that the notation cannot hold.

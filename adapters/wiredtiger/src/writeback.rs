@@ -1,5 +1,4 @@
-//! Writeback of files: telling the system to begin writing one to its disk. Not here: waiting until
-//! it is there.
+//! Writeback of files: making the system begin writing a file to its disk.
 
 #[allow(unsafe_code)]
 mod ffi;

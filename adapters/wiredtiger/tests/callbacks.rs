@@ -20,8 +20,8 @@ fn callbacks(key: &Path, cipher: &str) -> Callbacks {
     Callbacks::new(Encryptor::open(&settings).unwrap())
 }
 
-/// A page, a record or (without a header) a text as WiredTiger has it before it is sealed: `skip`
-/// bytes of header and `bytes` of content.
+/// Returns a page, a record or (without a header) a text as WiredTiger has it before it is sealed:
+/// `skip` bytes of header and `bytes` of content.
 fn item(skip: usize, bytes: usize) -> Vec<u8> {
     if skip == 0 {
         return b"access_pattern_hint=none,".iter().copied().cycle().take(bytes).collect();
@@ -54,7 +54,7 @@ fn stored(callbacks: &Callbacks, item: &[u8], skip: usize) -> Vec<u8> {
 }
 
 fn open(callbacks: &Callbacks, stored: &[u8], skip: usize) -> Result<Vec<u8>, i32> {
-    // WiredTiger's buffer is as long as what is stored
+    // WiredTiger's buffer is as long as the stored data
     let mut item = vec![0xEE; stored.len()];
     let bytes = callbacks.decrypt(stored, skip, &mut item)?;
     item.truncate(bytes);
@@ -93,8 +93,9 @@ fn what_is_encrypted_decrypts_with_every_cipher() {
     }
 }
 
-/// Each bit of page, block and record headers: what a block is bound to is as good as sealed. What
-/// remains is the checksum, which WiredTiger checks, and whether it covers all of the page.
+/// Each bit of page, block and record headers: fields that a block is bound to are as safe as
+/// sealed data. The rest is the checksum, which WiredTiger checks, and the flag that it covers the
+/// whole page.
 #[test]
 fn no_changed_header_opens() {
     let dir = tempfile::tempdir().unwrap();
@@ -105,7 +106,7 @@ fn no_changed_header_opens() {
         for (skip, free) in [(PAGE, 32 * 8..36 * 8 + 1), (RECORD, 4 * 8..8 * 8)] {
             let stored = stored(&encryptor, &item(skip, 500), skip);
             for bit in 0..(skip + 4) * 8 {
-                // the flags that say it is encrypted: without them we are not asked
+                // the flags for encryption: without them the callback is not called
                 let marks =
                     (skip == PAGE && bit == 25 * 8 + 3) || (skip == RECORD && bit == 8 * 8 + 1);
                 if marks || free.contains(&bit) {
@@ -120,8 +121,7 @@ fn no_changed_header_opens() {
     }
 }
 
-/// Every value that the length before a block may have, in what is stored of a page and of a
-/// record.
+/// Every value that the length before a block may have, in a stored page and a stored record.
 #[test]
 fn no_other_length_opens() {
     let dir = tempfile::tempdir().unwrap();
@@ -153,12 +153,12 @@ fn what_fails_leaves_no_data() {
         changed[at] ^= 1;
         let mut opened = vec![0xEE; stored.len()];
         encryptor.decrypt(&changed, RECORD, &mut opened).unwrap_err();
-        // untouched, or wiped: never what was sealed
+        // untouched, or wiped: never the sealed data
         assert!(opened.iter().all(|byte| [0, 0xEE].contains(byte)), "{opened:?}");
     }
 }
 
-/// A block is opened as what it was sealed as.
+/// A block is opened as the kind it was sealed as.
 #[test]
 fn kinds_are_not_exchanged() {
     let dir = tempfile::tempdir().unwrap();

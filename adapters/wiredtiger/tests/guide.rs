@@ -1,5 +1,5 @@
-//! The messages that the guide explains are those of the program, word by word. Not here: when they
-//! come (`dev/e2e/tests/mongod.rs`).
+//! The messages that the guide explains match the program's, word by word. Not here: their
+//! occurrence (`dev/e2e/tests/mongod.rs`).
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ fn key() -> KeyRef {
     KeyRef { id: TEXT.into(), version: NUMBER }
 }
 
-/// The first line of a message, with `…` for what differs.
+/// Returns the first line of a message, with `…` for what differs.
 fn pattern(error: &dyn std::error::Error) -> String {
     let fingerprint = Fingerprint([0x5A; 8]).to_string();
     let first = error.to_string().lines().next().unwrap_or_default().to_owned();
@@ -44,7 +44,7 @@ fn denied() -> std::io::Error {
     std::io::Error::other(TEXT)
 }
 
-/// Every message of the table, in its order.
+/// Returns every message of the table, in its order.
 fn messages() -> Vec<String> {
     let mode = pattern(&KeyError::Permissions { path: path(), mode: 0o644 }).replace("0644", "…");
     let key_errors = [
@@ -107,7 +107,7 @@ fn messages() -> Vec<String> {
     all
 }
 
-/// The messages in the first column of the table.
+/// Returns the messages in the first column of the table.
 fn explained() -> Vec<String> {
     let (_, section) = GUIDE.split_once("\n## If it does not start\n").expect("the section");
     let (section, _) = section.split_once("\n## ").expect("another one");
@@ -120,8 +120,8 @@ fn every_message_of_the_guide_is_one_of_the_program() {
     let explained = explained();
     let messages = messages();
     for (message, guide) in messages.iter().zip(&explained) {
-        // what the system says follows a colon; the version of a format, and that of WiredTiger,
-        // are one thing here
+        // the system's error follows a colon; the versions of a format and of WiredTiger are
+        // replaced here
         let message = message
             .replace("….….…", "…")
             .replace(&format!("version {FORMAT_VERSION}"), "version …");

@@ -1,6 +1,6 @@
 //! Cost of the load generator itself: every workload, with its draws, clock reads and histograms,
-//! against a store that does nothing. Prints the CPU time of an operation and what share of one CPU
-//! that is at 100,000 operations a second.
+//! against a store that does nothing. Prints the CPU time of an operation and its share of one CPU
+//! at 100,000 operations a second.
 //!
 //! Run it with `cargo bench -p sealstone-bench --bench generator_cost -- [SECONDS]`; SECONDS
 //! is how long each workload runs, 1 if not given. It exits with 1 if a YCSB workload takes more
@@ -19,7 +19,7 @@ use sealstone_store::{MemoryStore, Target};
 const OPERATIONS_PER_S: f64 = 100_000.0;
 const CPU_SHARE_MAX: f64 = 0.05;
 
-/// CPU time of this process so far.
+/// Returns the CPU time of this process so far.
 fn cpu_time() -> Duration {
     clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("every Linux has this clock").into()
 }
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
     );
     for workload in build(&plan.data(), &names()).expect("the default plan") {
         let (null, memory) = (NullStore::new(), MemoryStore::new());
-        // the scan checks what it reads, so it needs a store that returns what was written; its
+        // the scan checks the data it reads, so it needs a store that returns the written data; its
         // cost is counted too
         let target: Target<'_> =
             if workload.spec().cold { (&memory).into() } else { (&null).into() };

@@ -1,9 +1,9 @@
 //! Check of the advice of a short run against a longer one that it has not seen: for each pair of
-//! `results.json`, a short run's and a long one's, prints what each advises and whether they agree.
-//! Exit code 1 if any two do not.
+//! `results.json`, a short run's and a long one's, prints the advice of each and whether they
+//! agree. Exit code 1 if any two do not.
 //!
-//! They agree if both name the same variant, or if the short run made no claim about the two that
-//! are named: it then said that it could not conclude which of them costs less.
+//! They agree if both name the same variant, or if the short run made no claim about the two named
+//! variants: it then reported that it could not conclude which of them costs less.
 //!
 //! `cargo bench -p sealstone-bench --bench held_out -- SHORT LONG [SHORT LONG ...]`
 

@@ -1,7 +1,7 @@
-//! Differences between separately loaded stores with the same content, and what intervals make of
-//! them: from the results of plain stores against each other, the standard deviation between loads,
-//! how many 95 % intervals of single loads miss that there is no difference, and how many over
-//! loads do. One in twenty may.
+//! Differences between separately loaded stores with the same content, and the coverage of
+//! intervals: from the results of plain stores against each other, the standard deviation between
+//! loads, and how many 95 % intervals exclude "no difference", of single loads and over loads. One
+//! in twenty may.
 //!
 //! `sealstone compare --ciphers none,none,none,none --workloads a,c,c-cold --rounds 24 --out
 //! plain`, then `cargo bench -p sealstone-bench --bench loads_apart -- plain/results.json`
@@ -15,13 +15,13 @@ use sealstone_bench::results::{Cell, Sample};
 use sealstone_bench::words::verdict::CONFIDENCE;
 use sealstone_bench::workload::Unit;
 
-/// Loads of which an interval is made: those of a default comparison.
+/// Loads of which an interval is made: as many as in a default comparison.
 const LOADS: usize = 6;
 
 /// Figure of a slice that is compared.
 type Figure = fn(&Sample, Unit) -> f64;
 
-/// Intervals, and those that miss.
+/// Intervals, and how many of them miss.
 #[derive(Default)]
 struct Count {
     all: usize,
@@ -51,7 +51,7 @@ fn ratios(one: &Cell, other: &Cell, figure: Figure) -> Vec<Vec<f64>> {
     loads.into_values().collect()
 }
 
-/// The part of the variance of the means of loads that the scatter of their slices does not
+/// Returns the part of the variance of the means of loads that the scatter of their slices does not
 /// explain, for one store.
 fn between(loads: &[Vec<f64>]) -> f64 {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;

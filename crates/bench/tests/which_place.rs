@@ -1,9 +1,9 @@
-//! The tables of docs/guide/which-place.md are those of the program.
+//! The tables of docs/guide/which-place.md agree with the program.
 
 use sealstone_bench::words::places::{Place, entry};
 use sealstone_bench::words::threat::Threat;
 
-/// Who there is, what each place does about them, and why.
+/// Returns the tables of threats, of the protection of each place, and of the reasons.
 fn tables() -> [String; 3] {
     let mut people = String::from("| name | who |\n|---|---|\n");
     for threat in Threat::ALL {

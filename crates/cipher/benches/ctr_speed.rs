@@ -2,7 +2,7 @@
 //! key costs.
 //!
 //! `ctr_speed CIPHER [BACKEND]`. Each figure is the median of rounds that visit all backends and
-//! sizes in turn, so that the machine's drift hits them alike. Not here: other libraries
+//! sizes alternately, so that the machine's drift hits them alike. Not here: other libraries
 //! (`dev/rivals`).
 
 use std::error::Error;

@@ -3,7 +3,7 @@
 //!
 //! Arguments: the cipher (aes-256), and one backend (all that the CPU has).
 //!
-//! Each figure is the median of rounds that visit all sizes and backends in turn, so that the
+//! Each figure is the median of rounds that visit all sizes and backends alternately, so that the
 //! machine's drift hits them alike. Not here: 64-bit block ciphers (`sealstone ciphers --speed`)
 //! and other libraries (`dev/rivals`).
 
@@ -69,7 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Speed of `job` on messages of `bytes` bytes, over one round.
+/// Returns the speed of `job` on messages of `bytes` bytes, over one round.
 fn gigabytes_per_second(bytes: usize, job: &mut impl FnMut()) -> f64 {
     job();
     let calls = (32768 / bytes).max(1) as u32;

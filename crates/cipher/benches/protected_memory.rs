@@ -1,6 +1,6 @@
 //! Prints what memory for keys costs beside a `Box` that is zeroed when dropped: making and
-//! dropping a value, and looking at one. Both in turn in one run, the quickest of many rounds each.
-//! Then how much memory one keyed cipher takes.
+//! dropping a value, and looking at one. Both alternate in one run, the quickest of many rounds
+//! each. Then prints how much memory one keyed cipher takes.
 //!
 //! cargo bench -p sealstone-cipher --bench protected_memory
 

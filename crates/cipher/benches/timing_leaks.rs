@@ -1,23 +1,24 @@
 //! Test of whether the time of a call depends on a secret: dudect's test (Reparaz, Balasch,
 //! Verbauwhede: Dude, is my code constant time?, DATE 2017), for every cipher, mode, MAC and
-//! backend that this CPU has; what valgrind cannot run, VAES, AVX-512 and the instructions for SHA,
-//! is tested by this alone.
+//! backend that this CPU has; only this test covers VAES, AVX-512 and the instructions for SHA,
+//! which valgrind cannot run.
 //!
-//! Calls with one fixed secret and calls with random ones come in random order. Welch's t-test
-//! compares the times of both classes: all of them, those below each of several percentiles (what
-//! interrupts a call is no leak, and hides one), and their squared distances from the mean. The
+//! Calls with one fixed secret and calls with random secrets come in random order. Welch's t-test
+//! compares the times of both classes: all of them, those below each of several percentiles (an
+//! interrupted call is no leak, and hides one), and their squared distances from the mean. The
 //! largest |t| counts. Below 4.5 nothing was seen; above 10 there is a difference; in between the
 //! same call is measured again, since some of the many comparisons come out there by chance.
 //!
-//! What leaks does so in every process, and always the same way round. On some CPUs differences
-//! also come and go with the place that a process got in memory (results/constant-time.md). So a
+//! A leak shows in every process, and always in the same direction. On some CPUs differences also
+//! come and go with the place that a process got in memory (results/constant-time.md). So a
 //! difference is measured again in processes of their own, and is a leak where all of them have it
-//! with the same sign; the others are printed. Two toys that leak on purpose must be found so.
+//! with the same sign; the others are printed. Two toys that leak on purpose must be found this
+//! way.
 //!
 //! Not here: `tests/constant_time.rs`, which looks at instructions instead of times.
 //!
-//! `timing_leaks [CALLS] [CIPHER OR MAC[@BACKEND]...]`; ends with an error where a leak was found
-//! that docs/side-channels.md does not name, and where a name is none.
+//! `timing_leaks [CALLS] [CIPHER OR MAC[@BACKEND]...]`; ends with an error on a leak that
+//! docs/side-channels.md does not name, and on an unknown name.
 
 use std::error::Error;
 use std::fmt;
@@ -37,7 +38,7 @@ const UNSEEN: f64 = 4.5;
 const DIFFERENT: f64 = 10.0;
 /// So many processes must have a difference, for it to be a leak.
 const PROCESSES: usize = 3;
-/// Asks a process for its own differences only, each after this word on a line of its own.
+/// Makes a process report only its own differences, each after this word on a line of its own.
 const ALONE: &str = "--alone";
 /// Functions that leak on purpose.
 const TOYS: [(&str, Toy); 2] = [("toy: early exit", early_exit), ("toy: branch", branch)];
@@ -48,7 +49,7 @@ const CROPS: [f64; 8] = [0.2, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0];
 /// Secrets prepared for each class; more than a cache line predictor learns by heart.
 const PREPARED: usize = 4096;
 
-/// The secret of one class; shorter ones are its beginning.
+/// The secret of one class; shorter secrets are its beginning.
 static FIXED: LazyLock<Vec<u8>> = LazyLock::new(|| bytes("the fixed secret", MESSAGE_BYTES));
 
 /// A comparison of both classes.
@@ -60,10 +61,10 @@ struct Seen {
     mean_ns: [f64; 2],
 }
 
-/// Of all comparisons those with the largest and the smallest t.
+/// The comparisons with the largest and the smallest t.
 type Extremes = [Seen; 2];
 
-/// The largest |t| of all comparisons.
+/// Returns the largest |t| of all comparisons.
 fn largest(extremes: &Extremes) -> f64 {
     extremes[0].t.max(-extremes[1].t)
 }
@@ -155,8 +156,8 @@ fn names(name: &str, backend: Backend) -> [String; 2] {
     [name.to_owned(), format!("{name}@{}", backend.name())]
 }
 
-/// The differences that this process sees, toys first. `wanted` takes what a figure is of, as the
-/// arguments have it: the name and the name with the backend.
+/// Returns the differences that this process sees, toys first. `wanted` takes the subject of a
+/// figure, as the arguments have it: the name and the name with the backend.
 fn differences(
     calls: usize,
     wanted: impl Fn(&[String; 2]) -> bool,
@@ -188,7 +189,7 @@ fn differences(
     Ok(found)
 }
 
-/// The lines of a fresh process that measures again what `found` is of.
+/// Returns the lines of a fresh process that measures again what `found` is of.
 fn differences_elsewhere(
     calls: usize,
     found: &[Difference],
@@ -327,7 +328,7 @@ fn different(
     found.map(|(call, seen)| Difference { of: of.clone(), call, seen }).collect()
 }
 
-/// The differences among both, at most one each way round.
+/// Returns the differences among both, at most one in each direction.
 fn ways([most, least]: &Extremes) -> impl Iterator<Item = Seen> + use<> {
     let slower = (most.t > DIFFERENT).then_some(*most);
     slower.into_iter().chain((least.t < -DIFFERENT).then_some(*least))
@@ -387,7 +388,7 @@ fn compare_classes(job: &mut Job, secret_bytes: usize, calls: usize) -> Extremes
     })
 }
 
-/// Two samples, of calls whose mean times are `mean_ns`.
+/// Compares two samples, of calls whose mean times are `mean_ns`.
 fn compare([random, fixed]: &[Vec<f64>; 2], mean_ns: [f64; 2]) -> Seen {
     Seen { t: welch_t(fixed, random), mean_ns }
 }
@@ -396,7 +397,7 @@ fn mean_of(sample: &[f64]) -> f64 {
     sample.iter().sum::<f64>() / sample.len() as f64
 }
 
-/// Welch's t of two samples; 0 where one has too few to say.
+/// Returns Welch's t of two samples; 0 where a sample is too small.
 fn welch_t(a: &[f64], b: &[f64]) -> f64 {
     if a.len().min(b.len()) < 100 {
         return 0.0;

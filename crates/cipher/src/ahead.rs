@@ -1,7 +1,6 @@
-//! Authenticated encryption whose key stream is made before the message is there: for whoever seals
-//! under a lock while others wait, such as the writer of a log. What is left to do under the lock
-//! is an XOR and a hash. Not here: all other messages ([`crate::aead`]), and who makes the key
-//! stream when.
+//! Authenticated encryption whose key stream is made before the message is there: for callers that
+//! seal under a lock while others wait, such as the writer of a log. Only an XOR and a hash remain
+//! to be done under the lock. Not here: all other messages ([`crate::aead`]).
 
 use std::fmt;
 
@@ -11,11 +10,12 @@ use crate::facts::Cipher;
 use crate::mode::SetKey;
 use crate::mode::gcm::Gcm;
 
-/// A key in GCM (SP 800-38D) for messages whose nonce is known before they are. One object serves
-/// many threads at once; its key is zeroed on drop.
+/// A key in GCM (SP 800-38D) for messages whose nonce is known in advance. One object serves many
+/// threads at once; its key is zeroed on drop.
 ///
-/// Its messages are those of [`crate::aead::aead`]: one opens what the other sealed. The caller
-/// owns nonce uniqueness, as there; a key stream that was made and not used uses up no nonce.
+/// Its messages are the same as those of [`crate::aead::aead`]: each opens what the other sealed.
+/// The caller owns nonce uniqueness, as there; a key stream that was made and not used uses up no
+/// nonce.
 ///
 /// ```
 /// use sealstone_cipher::{aead, Ahead, Backend, cipher};
@@ -35,7 +35,7 @@ pub struct Ahead(Gcm);
 
 impl Ahead {
     /// Sets `key` (`cipher.key_bytes` long). None for ciphers of 64-bit blocks: their nonce is a
-    /// counter of blocks, so it is only known once the messages before are.
+    /// counter of blocks, so it is only known after the messages before it.
     ///
     /// # Errors
     /// `Error::KeyLength`.
@@ -80,7 +80,7 @@ impl Ahead {
     /// Encrypts `data` in place and returns the 16-byte tag over `associated` and the ciphertext.
     ///
     /// - `stream`: what [`Ahead::key_stream`] made for the same nonce; zeros afterwards. If the
-    ///   data is longer, what is missing is made now
+    ///   data is longer, the missing part is made now
     ///
     /// # Errors
     /// `Error::MessageTooLong`; `data` and `stream` are untouched.

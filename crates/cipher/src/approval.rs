@@ -1,6 +1,6 @@
-//! Lists of approved algorithms, and what is on them: FIPS 140 and Korea's validation programme
-//! (KCMVP). Ciphers and modes have their entries in their rows; this module has what both together
-//! are on. Not here: what may be recommended under a policy.
+//! Lists of approved algorithms, and their entries: FIPS 140 and Korea's validation programme
+//! (KCMVP). Ciphers and modes have their entries in their rows; this module has the lists for both
+//! together.
 //!
 //! Sources: SP 800-140C (FIPS 140-3); the list of algorithms of the Korean programme, National
 //! Intelligence Service: ARIA, SEED, LEA and HIGHT in the modes of KS X 1213-2 and the like (GCM
@@ -33,7 +33,7 @@ impl Approval {
         Self { fips: self.fips && other.fips, kcmvp: self.kcmvp && other.kcmvp }
     }
 
-    /// The lists by name, `–` for none.
+    /// Returns the lists by name, `–` for none.
     #[must_use]
     pub fn words(self) -> &'static str {
         match (self.fips, self.kcmvp) {
@@ -46,7 +46,7 @@ impl Approval {
 }
 
 impl Cipher {
-    /// The lists that this cipher is on in `mode`; none where it has no such mode.
+    /// Returns the lists that this cipher is on in `mode`; none where it has no such mode.
     pub fn approval_in(&self, mode: Mode) -> Approval {
         let facts = mode.facts();
         if !facts.block_bytes.contains(&self.block_bytes) {
@@ -56,7 +56,7 @@ impl Cipher {
             .and(Approval { fips: facts.fips, kcmvp: facts.kcmvp })
     }
 
-    /// The lists that what this row seals with is on: the cipher in its authenticated mode.
+    /// Returns the lists that this row's cipher is on in its authenticated mode.
     pub fn approval(&self) -> Approval {
         self.approval_in(self.mode)
     }

@@ -11,22 +11,23 @@ use sealstone_message::Unknown;
 pub struct Backend(pub(crate) Isa);
 
 impl Backend {
-    /// The fastest backend this CPU has.
+    /// Returns the fastest backend this CPU has.
     pub fn auto() -> Self {
         arch::lines().iter().rev().find_map(|line| line.isa).map_or(Self::portable(), Self)
     }
 
-    /// The backend without special instructions, which every CPU has: constant time, and slower.
+    /// Returns the backend without special instructions, which every CPU has: constant time, and
+    /// slower.
     pub fn portable() -> Self {
         Self(Isa::Portable(arch::Portable))
     }
 
-    /// The backend called `name`, or the fastest one for `auto`; case does not matter.
+    /// Returns the backend called `name`, or the fastest one for `auto`; case does not matter.
     ///
     /// # Errors
     /// `BackendError::Unknown` for a name that is in no table, with the nearest name;
-    /// `BackendError::Missing` for one that this CPU cannot run, with the CPU features it lacks.
-    /// There is no fallback: whoever forces a backend gets that one or none.
+    /// `BackendError::Missing` for a backend that this CPU cannot run, with the CPU features it
+    /// lacks. There is no fallback: a caller that forces a backend gets that backend or none.
     pub fn by_name(name: &str) -> Result<Self, BackendError> {
         if name.eq_ignore_ascii_case("auto") {
             return Ok(Self::auto());
@@ -42,24 +43,24 @@ impl Backend {
         })
     }
 
-    /// The names of all backends this build knows, slowest first, whether or not this CPU can run
-    /// them.
+    /// Returns the names of all backends of this build, slowest first, whether or not this CPU can
+    /// run them.
     pub fn all_names() -> Vec<&'static str> {
         arch::lines().iter().map(|line| line.name).collect()
     }
 
-    /// The backends that this CPU can run, slowest first.
+    /// Returns the backends that this CPU can run, slowest first.
     pub fn available() -> Vec<Self> {
         arch::lines().iter().filter_map(|line| line.isa).map(Self).collect()
     }
 
-    /// The name in flags and reports, such as `avx512`.
+    /// Returns the name in flags and reports, such as `avx512`.
     pub fn name(self) -> &'static str {
         self.0.name()
     }
 
-    /// Those features of this CPU that matter to ciphers, under the names the Rust compiler gives
-    /// them, such as `vaes`.
+    /// Returns the features of this CPU that matter to ciphers, under the names the Rust compiler
+    /// gives them, such as `vaes`.
     pub fn cpu_features() -> Vec<&'static str> {
         arch::cpu_features()
     }
@@ -76,7 +77,7 @@ pub enum BackendError {
     #[error("backend {name} needs CPU features that this machine lacks: {}\n\
              this machine can run: auto, {}", .features.join(", "), available_names())]
     Missing {
-        /// The name asked for.
+        /// The requested name.
         name: &'static str,
         /// The CPU features it lacks; at least one.
         features: Vec<&'static str>,

@@ -1,9 +1,9 @@
 //! Cipher block chaining by the name of the cipher, for old data and for systems that prescribe it.
 //!
-//! It protects nothing against change: whoever changes a block of the ciphertext changes the next
-//! block of the plaintext bit by bit, unseen. And whoever can ask whether a padding is right
-//! decrypts, so check a MAC over iv and ciphertext before decrypting, and tell no one why data was
-//! refused. For storage take [`crate::aead`].
+//! It does not protect against changes: anyone who changes a block of the ciphertext changes the
+//! next block of the plaintext bit by bit, unnoticed. Anyone who can learn whether a padding is
+//! right can decrypt, so check a MAC over iv and ciphertext before decrypting, and never report why
+//! data was refused. For storage take [`crate::aead`].
 //!
 //! Not here: the block cipher ([`crate::blocks`]), and MACs ([`crate::cmac`]).
 

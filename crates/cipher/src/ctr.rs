@@ -1,7 +1,7 @@
 //! Counter mode by the name of the cipher.
 //!
-//! It hides data and protects nothing: whoever changes a bit of the ciphertext changes that bit of
-//! the plaintext, unseen. For storage take [`crate::aead`].
+//! It hides data and protects nothing: anyone who changes a bit of the ciphertext changes that bit
+//! of the plaintext, unnoticed. For storage take [`crate::aead`].
 //!
 //! Not here: how it computes (`mode`).
 

@@ -1,6 +1,6 @@
 //! Point at which a secret becomes public: the outcome of a check, which the caller learns.
 //!
-//! Not here: the checks of paddings (`cbc`), and what is computed from secrets and stays one.
+//! Not here: the checks of paddings (`cbc`).
 
 use subtle::ConstantTimeEq;
 
@@ -10,9 +10,8 @@ pub(crate) fn is_tag(expected: &[u8], tag: &[u8]) -> bool {
     revealed(expected.ct_eq(tag).unwrap_u8()) == 1
 }
 
-/// A secret that no longer is one: the outcome of a check, which the caller learns. Only here may
-/// secrets decide what is done, and here the check for constant time under valgrind forgets where a
-/// bit came from.
+/// A former secret: the outcome of a check, which the caller learns. Only here may secrets decide
+/// control flow, and here the check for constant time under valgrind forgets the origin of a bit.
 #[cfg_attr(
     not(any(test, feature = "testing")),
     expect(unused_mut, reason = "handed to the check alone")

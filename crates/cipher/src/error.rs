@@ -12,7 +12,7 @@ pub enum Error {
     NonceLength {
         /// Length given, in bytes.
         found: usize,
-        /// Length wanted, in bytes.
+        /// The required length, in bytes.
         want: usize,
     },
     /// The key has the wrong length.
@@ -20,7 +20,7 @@ pub enum Error {
     KeyLength {
         /// Length given, in bytes.
         found: usize,
-        /// Length wanted, in bytes.
+        /// The required length, in bytes.
         want: usize,
     },
     /// The padding is malformed: wrong key, wrong initialisation vector or changed data.

@@ -1,7 +1,6 @@
 //! Facts about a cipher: one row of the table of ciphers, which is in [`crate::registry`].
 //!
-//! A row is a constant in the file of its cipher. Not here: modes ([`crate::modes`]), and which
-//! ciphers there are.
+//! A row is a constant in the file of its cipher. Not here: modes ([`crate::modes`]).
 
 use crate::error::Error;
 use crate::limits::Limits;
@@ -41,7 +40,7 @@ pub struct Cipher {
     pub other_key_bits: Option<(usize, usize)>,
     /// The mode that authenticates data under this cipher.
     pub mode: Mode,
-    /// Who stands behind it.
+    /// The bodies behind it.
     pub standing: Standing,
     /// The specification, such as `FIPS 197`.
     pub source: &'static str,
@@ -106,8 +105,8 @@ impl PartialEq for Cipher {
 impl Eq for Cipher {}
 
 impl Cipher {
-    /// The modes in which it can be used: its authenticated one first, then counter mode, CBC, CMAC
-    /// and, with blocks of 128 bits, FF1.
+    /// Returns the modes in which it can be used: its authenticated one first, then counter mode,
+    /// CBC, CMAC and, with blocks of 128 bits, FF1.
     pub fn modes(&self) -> impl Iterator<Item = &'static ModeFacts> {
         let (own, block_bytes) = (self.mode, self.block_bytes);
         modes().iter().filter(move |row| {
@@ -115,8 +114,8 @@ impl Cipher {
         })
     }
 
-    /// Nonce length of this cipher's AEAD, in bytes: 12 for GCM, 8 (the first counter block) for
-    /// CTR plus MAC.
+    /// Returns the nonce length of this cipher's AEAD, in bytes: 12 for GCM, 8 (the first counter
+    /// block) for CTR plus MAC.
     pub fn nonce_bytes(&self) -> usize {
         self.mode.facts().nonce_bytes(self.block_bytes)
     }

@@ -1,16 +1,15 @@
-//! Format-preserving encryption (FF1) by the name of the cipher: numerals of a radix in, as many
-//! numerals of it out.
+//! Format-preserving encryption (FF1) by the name of the cipher: numerals of a radix in, the same
+//! number of numerals out.
 //!
-//! It hides a value among all values of its length and radix, and protects nothing against change:
-//! whoever changes a sealed value changes what it opens to, unseen. Equal values under one tweak
-//! give equal values, so bind what may differ (a row's id, table and column) by the tweak. Where
+//! It hides a value among all values of its length and radix, and does not protect against changes:
+//! anyone who changes a sealed value changes the opened value, unnoticed. Equal values under one
+//! tweak give equal values, so bind the context (a row's id, table and column) by the tweak. Where
 //! there is room for a tag, take [`crate::aead`].
 //!
 //! Over 128-bit block ciphers this is the standard's mode. Over PIPO, which has blocks of 64 bits,
-//! it is a construction of ours that nobody else has reviewed: [`Ff1::standing`] says so.
+//! it is our own construction, which nobody else has reviewed: [`Ff1::standing`] reports that.
 //!
-//! Not here: how it computes (`mode`), and what the numerals stand for (digits, letters,
-//! syllables).
+//! Not here: how it computes (`mode`), and the meaning of numerals (digits, letters, syllables).
 
 use crate::backend::Backend;
 use crate::facts::{Cipher, Standing};

@@ -1,14 +1,14 @@
 //! HMAC with a shortened tag, as packets carry it, of many messages at once.
 //!
 //! For protocols that prescribe it. MD5 and SHA-1 are broken as hash functions; HMAC over them is
-//! not known to be, and is nothing for new uses. For storage take [`crate::aead`].
+//! not known to be broken, but is not for new uses. For storage take [`crate::aead`].
 //!
-//! Each block of a message waits for the one before it, so one message keeps a CPU neither busy nor
-//! short of work for others: [`Hmac::tags`] takes a message for each word of a vector, or two in
-//! turn by the CPU's instructions for SHA, whichever is quicker for as many as there are.
+//! Each block of a message waits for the one before it, so a single message cannot keep a CPU busy:
+//! [`Hmac::tags`] takes a message for each word of a vector, or alternates between two with the
+//! CPU's instructions for SHA, whichever is quicker for the number of messages.
 //!
 //! MD5, SHA-1 and SHA-256 are written once each over `HashWords`: a word alone, or a vector with a
-//! word for each of 4, 8 or 16 messages (`side_by_side`). SHA-1 and SHA-256 are there once more
+//! word for each of 4, 8 or 16 messages (`side_by_side`). SHA-1 and SHA-256 have a second version
 //! over `ShaLanes` (`by_instructions`).
 //!
 //! Not here: MACs from block ciphers ([`crate::cmac`]).
@@ -114,7 +114,7 @@ fn keyed(hash: Hash, key: &[u8], backend: Backend) -> Protected<dyn Tagging> {
     }
 }
 
-/// A keyed HMAC. One object serves many threads at once; what is derived from its key is in
+/// A keyed HMAC. One object serves many threads at once; everything derived from its key is in
 /// protected memory.
 pub struct Hmac {
     mac: &'static Mac,
@@ -129,19 +129,19 @@ impl fmt::Debug for Hmac {
 }
 
 impl Hmac {
-    /// Length of the tag, in bytes.
+    /// Returns the length of the tag, in bytes.
     #[must_use]
     pub fn tag_bytes(&self) -> usize {
         self.mac.tag_bytes
     }
 
-    /// Name of the backend, such as `avx512`.
+    /// Returns the name of the backend, such as `avx512`.
     #[must_use]
     pub fn backend(&self) -> &'static str {
         self.keyed.backend()
     }
 
-    /// The tag of `message`, in the first [`Hmac::tag_bytes`] bytes; the others are zeros.
+    /// Returns the tag of `message`, in the first [`Hmac::tag_bytes`] bytes; the others are zeros.
     #[must_use]
     pub fn tag(&self, message: &Message<'_>) -> [u8; TAG_BYTES_MAX] {
         let mut tag = [[0; TAG_BYTES_MAX]];
@@ -172,8 +172,8 @@ impl Hmac {
         if genuine[0] { Ok(()) } else { Err(Error::Authentication) }
     }
 
-    /// Writes to `genuine`, for each of `messages`, whether its tag is the one in `tags`, compared
-    /// in constant time.
+    /// Writes to `genuine`, for each of `messages`, whether its tag equals the tag in `tags`,
+    /// compared in constant time.
     ///
     /// # Panics
     /// If there are not as many `tags` and answers as `messages`.
@@ -185,7 +185,7 @@ impl Hmac {
         );
         let each =
             messages.chunks(VERIFIED).zip(tags.chunks(VERIFIED)).zip(genuine.chunks_mut(VERIFIED));
-        // what a forger lacks
+        // values that a forger lacks
         let mut wanted = [[0; TAG_BYTES_MAX]; VERIFIED];
         for ((messages, tags), genuine) in each {
             let wanted = &mut wanted[..messages.len()];

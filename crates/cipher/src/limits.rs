@@ -1,6 +1,4 @@
 //! Limits on how much one key may protect, and the source of each limit.
-//!
-//! Not here: the ciphers that keep to them, and who counts.
 
 /// Amount of data that one key may protect before a fresh key is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,8 +27,8 @@ pub struct Mac {
     pub key_bytes: usize,
     /// Length of the tag, in bytes: the beginning of the hash function's.
     pub tag_bytes: usize,
-    /// Caveat that a user must know before choosing it; anything that has a caveat is unsuitable
-    /// for new uses (RFC 8221, section 6).
+    /// Caveat that a user must know before choosing it; a MAC with a caveat is unsuitable for new
+    /// uses (RFC 8221, section 6).
     pub caveat: Option<&'static str>,
     /// The lists that it is on.
     pub approval: Approval,
@@ -75,7 +75,7 @@ pub const HMAC_SHA256: &Mac = &Mac {
 
 static MACS: [&Mac; 3] = [HMAC_MD5, HMAC_SHA1, HMAC_SHA256];
 
-/// All of them, in the order in which to show them.
+/// Returns all of them, in the order in which to show them.
 #[must_use]
 pub fn macs() -> &'static [&'static Mac] {
     &MACS

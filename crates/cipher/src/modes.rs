@@ -1,4 +1,4 @@
-//! The table of modes: what each is called, what it protects, and who approves of it.
+//! The table of modes: the name, the guarantees and the approvals of each.
 //!
 //! Help texts, documents, tests and the recommendation read it here. Not here: how a mode computes
 //! (`mode`).
@@ -27,7 +27,7 @@ pub enum Nonce {
     None,
     /// A nonce of this many bytes, another one for each message.
     Bytes(usize),
-    /// The first counter block: a message of n blocks uses up n consecutive ones.
+    /// The first counter block: a message of n blocks uses up n consecutive counter blocks.
     CounterBlock,
     /// An initialisation vector of one block, which nobody can predict.
     InitialisationVector,
@@ -130,21 +130,21 @@ static MODES: [ModeFacts; 6] = [
     },
 ];
 
-/// All modes, in the order in which to show them.
+/// Returns all modes, in the order in which to show them.
 #[must_use]
 pub fn modes() -> &'static [ModeFacts] {
     &MODES
 }
 
 impl Mode {
-    /// The row of this mode.
+    /// Returns the row of this mode.
     #[must_use]
     pub fn facts(self) -> &'static ModeFacts {
         // The rows are in the order of the keys; a test holds them to it.
         &MODES[self as usize]
     }
 
-    /// The name in flags, tables and reports, such as `ctr+mac`.
+    /// Returns the name in flags, tables and reports, such as `ctr+mac`.
     #[must_use]
     pub fn word(self) -> &'static str {
         self.facts().name
@@ -158,8 +158,8 @@ impl ModeFacts {
         self.encrypts && self.authenticates.is_some()
     }
 
-    /// Length of what it needs besides key and message, in bytes, under a cipher of `block_bytes`
-    /// bytes a block.
+    /// Returns the length of what it needs besides key and message, in bytes, under a cipher of
+    /// `block_bytes` bytes a block.
     #[must_use]
     pub fn nonce_bytes(&self, block_bytes: usize) -> usize {
         match self.nonce {

@@ -1,6 +1,6 @@
-//! Block ciphers and MACs once more, which the conformance suite checks ours against: the
-//! RustCrypto crates, or plain ones of our own where there is no crate of their generation. They
-//! share no code with what they check.
+//! Reference block ciphers and MACs, which the conformance suite checks ours against: the
+//! RustCrypto crates, or plain code of our own where there is no crate of their generation. They
+//! share no code with the code they check.
 //!
 //! Slow, not constant time in every part, and for tests only. Not here: the modes
 //! (`testing::reference`).

@@ -3,7 +3,7 @@
 //! Help texts, tests, benches and the report iterate over them. A cipher is one file, which holds
 //! its rows, and one line here; CONTRIBUTING.md lists what else the tests demand.
 //!
-//! Not here: the rows (`block`), and what a row says (`facts`).
+//! Not here: the rows (`block`), and the fields of a row (`facts`).
 
 use crate::Cipher;
 use crate::block::{aes, aria, blowfish, hight, lea, pipo, seed, tdes};
@@ -33,7 +33,7 @@ const fn count(table: &[&[Cipher]]) -> usize {
     count
 }
 
-/// All rows, one after the other.
+/// Returns all rows, one after the other.
 const fn rows<const N: usize>(table: &[&[Cipher]]) -> [Cipher; N] {
     let mut rows = [table[0][0]; N];
     let (mut next, mut i) = (0, 0);
@@ -48,8 +48,8 @@ const fn rows<const N: usize>(table: &[&[Cipher]]) -> [Cipher; N] {
     rows
 }
 
-/// The row called `name` of a cipher that the code itself names; in a constant, a name without a
-/// row does not compile.
+/// Returns the row called `name` of a cipher that the code itself names; in a constant, a name
+/// without a row does not compile.
 ///
 /// # Panics
 /// If no row of the table has this name.
@@ -89,12 +89,12 @@ const fn equal(one: &[u8], other: &[u8]) -> bool {
     i == one.len() && i == other.len()
 }
 
-/// All ciphers, in the order in which to show them.
+/// Returns all ciphers, in the order in which to show them.
 pub fn ciphers() -> &'static [Cipher] {
     &CIPHERS
 }
 
-/// The rows that can be looked up: those of the table, and what a test added.
+/// Returns the rows that can be looked up: the table's, and any that a test added.
 fn known() -> impl Iterator<Item = &'static Cipher> {
     #[cfg(any(test, feature = "testing"))]
     let added = crate::added::added_ciphers();
@@ -107,7 +107,7 @@ fn known() -> impl Iterator<Item = &'static Cipher> {
 /// for it.
 pub const DEFAULT_CIPHER: &str = "aes-256";
 
-/// The cipher called `name`, such as `aria-256`; case does not matter.
+/// Returns the cipher called `name`, such as `aria-256`; case does not matter.
 ///
 /// # Errors
 /// [`Unknown`], with the nearest known name.
@@ -139,8 +139,8 @@ mod tests {
         assert_eq!(cipher_by_id(0), None);
     }
 
-    /// The rows of the first table of `document` whose first column names ciphers: those names, and
-    /// the second column.
+    /// Returns the rows of the first table of `document` whose first column names ciphers: these
+    /// names, and the second column.
     fn documented(document: &str) -> Vec<(Vec<&str>, &str)> {
         let rows = document.lines().skip_while(|line| !line.starts_with("| cipher |")).skip(2);
         let rows = rows.take_while(|line| line.starts_with('|'));
@@ -151,8 +151,7 @@ mod tests {
         .collect()
     }
 
-    /// Ids are in files on disk, so those given out are fixed in the description of the formats
-    /// too.
+    /// Ids are in files on disk, so assigned ids are fixed in the description of the formats too.
     #[test]
     fn ids_are_those_of_the_documented_formats() {
         let mut count = 0;
@@ -213,7 +212,7 @@ mod tests {
         assert_eq!(cipher("3des").unwrap().blocks_per_key(), 1 << 20);
     }
 
-    /// Anything that a policy allows is also sealed with a mode on that list; BLAKE3 is on none.
+    /// Everything that a policy allows is also sealed with a mode on that list; BLAKE3 is on none.
     #[test]
     fn lists_are_met_by_cipher_and_mode() {
         let names = |meets: fn(&Cipher) -> bool| -> Vec<&str> {

@@ -3,8 +3,8 @@
 //! traits run on our backends.
 //!
 //! Keys are set on [`Backend::auto`]; a clone shares the key schedule, which is zeroed with the
-//! last one. Where the choice of backend or the limits of a key matter, call [`crate::blocks`] and
-//! [`crate::aead`] themselves.
+//! last clone. Where the choice of backend or the limits of a key matter, call [`crate::blocks`]
+//! and [`crate::aead`] themselves.
 //!
 //! ```
 //! use cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};

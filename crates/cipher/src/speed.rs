@@ -1,6 +1,6 @@
-//! Speed of a cipher on this machine, with one thread and data in cache. For `sealstone ciphers
-//! --speed` and anyone who has to choose a cipher. Not here: what encryption costs a whole store,
-//! which is measured on the store.
+//! Speed of a cipher on this machine, with one thread and data in cache. For `sealstone
+//! ciphers --speed` and anyone who has to choose a cipher. Not here: the cost of encryption for a
+//! whole store, which is measured on the store.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -16,8 +16,8 @@ use crate::memory::Protected;
 /// Buffer lengths in bytes worth a column: fields, log records, packets, and pages.
 pub const BUFFER_BYTES: [usize; 6] = [16, 64, 256, 1024, 4096, 16384];
 
-/// The time stamp counter of the CPU, where it has one that programs may read (x86-64): ticks at a
-/// fixed rate.
+/// Returns the time stamp counter of the CPU, where it has one that programs may read (x86-64):
+/// ticks at a fixed rate.
 #[inline]
 #[must_use]
 pub fn ticks() -> Option<u64> {
@@ -36,7 +36,7 @@ pub enum Work {
 }
 
 impl Work {
-    /// The word for flags and tables: `seal`, `open`, `ctr`.
+    /// Returns the word for flags and tables: `seal`, `open`, `ctr`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Seal => "seal",
@@ -46,8 +46,8 @@ impl Work {
     }
 }
 
-/// One measured speed. Figures are medians over `repetitions`; the key was set before, at a cost
-/// given by itself.
+/// One measured speed. Figures are medians over `repetitions`; the key was set before, and its cost
+/// is reported separately.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Speed {
@@ -84,7 +84,8 @@ const REPETITIONS: usize = 9;
 /// `Error::MessageTooLong` where the cipher does not take `buffer_bytes` in one message.
 ///
 /// Source: our design. A warm-up, then nine repetitions of equal length, each over a batch of
-/// buffers that fits in the second-level cache; what opening undoes is restored outside the clock.
+/// buffers that fits in the second-level cache; data changed by opening is restored outside the
+/// timed part.
 pub fn measure(
     cipher: &'static Cipher,
     backend: Backend,
@@ -251,7 +252,7 @@ impl Bench {
         Ok(())
     }
 
-    /// One call for each buffer of the batch.
+    /// Makes one call for each buffer of the batch.
     fn run(&mut self) -> Result<(), Error> {
         let pairs = buffers(&mut self.batch, self.buffer_bytes).zip(&mut self.tags).enumerate();
         match &self.keyed {
@@ -280,7 +281,7 @@ impl Bench {
     }
 }
 
-/// The buffers of a batch; empty ones, too, are as many as there are tags.
+/// Returns the buffers of a batch; empty buffers are also as many as the tags.
 fn buffers(batch: &mut [u8], buffer_bytes: usize) -> impl Iterator<Item = &mut [u8]> {
     let mut rest = batch;
     std::iter::from_fn(move || {
@@ -329,7 +330,7 @@ mod tests {
                         cfg!(target_arch = "x86_64"),
                         "{what}"
                     );
-                    // the two figures say the same
+                    // the two figures agree
                     let again = 256.0 / speed.ns_per_call;
                     assert!((again / speed.gb_per_s - 1.0).abs() < 1e-9, "{what}");
                 }

@@ -1,20 +1,20 @@
-//! Standing of a cipher. Not here: which cipher has which (`block`).
+//! Standing of a cipher. Not here: the standing of each cipher (`block`).
 
 /// Standing of a cipher: the kind of body behind it, which decides when it may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// An international standard without known weakness.
+    /// An international standard without a known weakness.
     Standard,
     /// A national standard, required or accepted by that nation's validation scheme.
     National,
-    /// Published, not standardised: used only when asked for by name.
+    /// Published, not standardised: used only when requested by name.
     Experimental,
-    /// Withdrawn or outdated: for comparison and old data, only when asked for by name.
+    /// Withdrawn or outdated: for comparison and old data, only when requested by name.
     Legacy,
 }
 
 impl Standing {
-    /// The word for tables and reports: `standard`, `national`, `experimental`, `legacy`.
+    /// Returns the word for tables and reports: `standard`, `national`, `experimental`, `legacy`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Standard => "standard",

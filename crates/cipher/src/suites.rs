@@ -1,4 +1,4 @@
-//! The table of suites: what encrypts a packet and what authenticates it. Not here: packets
+//! The table of suites: the cipher and the MAC of a packet. Not here: packets
 //! (`sealstone_seal::esp`).
 
 use sealstone_message::Unknown;
@@ -21,7 +21,7 @@ pub enum Encryption {
     Gcm(&'static Cipher),
 }
 
-/// The number by which IKEv2 knows what encrypts.
+/// The number of the encryption algorithm in IKEv2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transform {
     /// Assigned by IANA.
@@ -96,7 +96,7 @@ const fn aes(name: &'static str, cipher: &'static Cipher, mac: &'static Mac) -> 
     }
 }
 
-/// 3DES, computed in bits, which wants hundreds of packets.
+/// Returns a suite of 3DES, computed in bits, which needs hundreds of packets to be fast.
 const fn tdes(name: &'static str, mac: &'static Mac) -> Suite {
     let (transform, batch_bytes) = (Transform::Iana(3), 12 << 16);
     Suite {
@@ -151,13 +151,13 @@ static SUITES: [Suite; 19] = [
     },
 ];
 
-/// All suites, in the order in which to show them.
+/// Returns all suites, in the order in which to show them.
 #[must_use]
 pub fn suites() -> &'static [Suite] {
     &SUITES
 }
 
-/// The suite called `name`; case does not matter.
+/// Returns the suite called `name`; case does not matter.
 ///
 /// # Errors
 /// [`Unknown`], with the nearest known name.
@@ -167,7 +167,7 @@ pub fn suite(name: &str) -> Result<&'static Suite, Unknown> {
 }
 
 impl Suite {
-    /// The cipher; none if nothing encrypts.
+    /// Returns the cipher; none if nothing encrypts.
     #[must_use]
     pub fn cipher(&self) -> Option<&'static Cipher> {
         match self.encryption {
@@ -176,7 +176,7 @@ impl Suite {
         }
     }
 
-    /// The mode in which it encrypts; none if nothing encrypts.
+    /// Returns the mode in which it encrypts; none if nothing encrypts.
     #[must_use]
     pub fn mode(&self) -> Option<Mode> {
         match self.encryption {
@@ -186,7 +186,7 @@ impl Suite {
         }
     }
 
-    /// The lists that all of it is on: algorithms, not implementations.
+    /// Returns the lists that all of it is on: algorithms, not implementations.
     #[must_use]
     pub fn approval(&self) -> Approval {
         let (Some(cipher), Some(mode)) = (self.cipher(), self.mode()) else {
@@ -196,7 +196,7 @@ impl Suite {
         self.mac.map_or(encrypted, |mac| encrypted.and(mac.approval))
     }
 
-    /// The standing of its weakest part.
+    /// Returns the standing of its weakest part.
     #[must_use]
     pub fn standing(&self) -> Standing {
         match self.cipher() {
@@ -205,22 +205,22 @@ impl Suite {
         }
     }
 
-    /// Length of the encryption key, in bytes; under GCM with the four bytes that begin each nonce,
-    /// after the key.
+    /// Returns the length of the encryption key, in bytes; under GCM with the four bytes that begin
+    /// each nonce, after the key.
     #[must_use]
     pub fn key_bytes(&self) -> usize {
         let salt = if matches!(self.encryption, Encryption::Gcm(_)) { GCM_SALT_BYTES } else { 0 };
         self.cipher().map_or(0, |cipher| cipher.key_bytes) + salt
     }
 
-    /// Length of the key of the MAC, in bytes; 0 where there is none.
+    /// Returns the length of the key of the MAC, in bytes; 0 where there is none.
     #[must_use]
     pub fn integrity_key_bytes(&self) -> usize {
         self.mac.map_or(0, |mac| mac.key_bytes)
     }
 
-    /// Length of what a packet carries for the decryption, in bytes: an initialisation vector, or a
-    /// piece of a nonce.
+    /// Returns the length of what a packet carries for the decryption, in bytes: an initialisation
+    /// vector, or a piece of a nonce.
     #[must_use]
     pub fn iv_bytes(&self) -> usize {
         match self.encryption {
@@ -230,7 +230,7 @@ impl Suite {
         }
     }
 
-    /// The length of which what is encrypted is a multiple, in bytes.
+    /// Returns the length that encrypted data is a multiple of, in bytes.
     #[must_use]
     pub fn block_bytes(&self) -> usize {
         match self.encryption {
@@ -240,7 +240,7 @@ impl Suite {
         }
     }
 
-    /// Length of the value that authenticates a packet, in bytes.
+    /// Returns the length of the value that authenticates a packet, in bytes.
     #[must_use]
     pub fn tag_bytes(&self) -> usize {
         match self.encryption {
@@ -249,7 +249,7 @@ impl Suite {
         }
     }
 
-    /// Returns what a user must know before choosing the suite, if there is anything.
+    /// Returns the caveats that a user must know before choosing the suite, if there are any.
     #[must_use]
     pub fn caveats(&self) -> Vec<&'static str> {
         let unprotected =

@@ -1,10 +1,10 @@
-//! The conformance suite: what every implementation of a cipher must pass, fast or slow, ours or a
-//! plug-in's.
+//! The conformance suite, which every implementation of a cipher must pass, fast or slow, built in
+//! or from a plug-in.
 //!
 //! It takes a way to set a key and checks published vectors, lengths on every boundary, counters
 //! just below a carry, misaligned buffers, pieces against the whole, forgeries and refused
 //! arguments, each against a plain [`mod@reference`]. A failed check panics with the cipher, the
-//! backend and the input's shape; what could not be checked is counted in the [`Summary`]. Not
+//! backend and the input's shape; checks that were impossible are counted in the [`Summary`]. Not
 //! here: speed ([`crate::speed`]).
 
 mod blocks;
@@ -80,7 +80,7 @@ pub fn lengths(block_bytes: usize) -> Vec<usize> {
     ] {
         lengths.extend([blocks * block_bytes - 1, blocks * block_bytes, blocks * block_bytes + 1]);
     }
-    // what is left after a batch of blocks
+    // the rest after a batch of blocks
     for blocks in [66, 68, 72, 76, 80, 136, 137] {
         lengths.extend([blocks * block_bytes - 3, blocks * block_bytes, blocks * block_bytes + 5]);
     }
@@ -295,7 +295,7 @@ fn aead_lengths(cipher: &'static Cipher, make: MakeAead, summary: &mut Summary) 
 }
 
 /// Nonces whose counters carry within the message. GCM counts in 32 bits of its own that no allowed
-/// message exhausts; the nonce is the first counter block for 64-bit blocks alone.
+/// message exhausts; only for 64-bit blocks is the nonce the first counter block.
 fn aead_counters(cipher: &'static Cipher, make: MakeAead, summary: &mut Summary) {
     let key = bytes("counter key", cipher.key_bytes);
     let aead = make(&key).expect("a key of the right length");
@@ -595,7 +595,7 @@ fn ctr_pieces(cipher: &'static Cipher, make: MakeCtr) {
     }
 }
 
-/// The counter block `blocks` after `counter`.
+/// Returns the counter block `blocks` after `counter`.
 fn advance(counter: &[u8], blocks: u64) -> Vec<u8> {
     let mut sum = counter.to_vec();
     let mut carry = u128::from(blocks);

@@ -12,7 +12,7 @@ use sealstone_cipher::testing::{
 };
 use sealstone_cipher::{Aead, Backend, Cipher, Mode, aead, blocks, cipher, ciphers, modes};
 
-/// Runs `conformance` for every cipher on the backend `name`, or says that this CPU has no such
+/// Runs `conformance` for every cipher on the backend `name`, or reports that this CPU has no such
 /// backend.
 fn every_cipher(
     test: &str,
@@ -38,7 +38,7 @@ fn every_cipher(
     assert!(ran > 0, "no cipher has it");
 }
 
-/// `mode` of every cipher that has it; FF1 of those, too, over which it is experimental.
+/// Checks `mode` of every cipher that has it, and FF1 also of the ciphers where it is experimental.
 fn every_cipher_in(mode: Mode, test: &str, name: &str) {
     every_cipher(test, name, |cipher, backend| {
         let has = cipher.modes().any(|row| row.mode == mode) || mode == Mode::Ff1 && takes(cipher);
@@ -46,7 +46,7 @@ fn every_cipher_in(mode: Mode, test: &str, name: &str) {
     });
 }
 
-/// Every HMAC on the backend `name`, or says that this CPU has no such backend.
+/// Checks every HMAC on the backend `name`, or reports that this CPU has no such backend.
 fn every_mac(name: &str) {
     let backend = match Backend::by_name(name) {
         Ok(backend) => backend,

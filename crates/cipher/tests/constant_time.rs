@@ -3,8 +3,8 @@
 //! that valgrind knows the instructions of (it knows none of AVX-512: `benches/timing_leaks.rs`
 //! measures there). The program runs itself under valgrind.
 //!
-//! Blowfish, which docs/side-channels.md says not to be constant time, must be reported, and so
-//! must two toys that leak on purpose: a check that finds nothing there finds nothing anywhere.
+//! Blowfish, which docs/side-channels.md lists as not constant time, must be reported, and so must
+//! two toys that leak on purpose: a check that finds nothing there finds nothing anywhere.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -25,7 +25,7 @@ fn leaky() -> impl Iterator<Item = &'static str> {
 /// Lengths of messages in bytes: each way through a mode at least once.
 const LENGTHS: [usize; 7] = [1, 16, 40, 112, 300, 1100, 2300];
 
-/// Begins the lines that report to the parent what was found.
+/// The beginning of the lines that report findings to the parent.
 const LINE: &str = "memcheck:";
 
 #[test]
@@ -154,7 +154,7 @@ fn report(what: &str, job: impl FnOnce()) {
     println!("\n{LINE} {what} {}", memcheck::errors() - before);
 }
 
-/// `count` bytes that nobody may look at.
+/// Returns `count` bytes that nobody may look at.
 fn secret(label: &str, count: usize) -> Vec<u8> {
     let mut secret = bytes(label, count);
     memcheck::make_undefined(&mut secret);

@@ -1,6 +1,6 @@
-//! Every public call of every cipher on every backend, once each on a few lengths, against what
-//! `portable` gives: small enough to run under Miri (`make miri`), which checks each access to
-//! memory of the code that may do what Rust does not check.
+//! Every public call of every cipher on every backend, once each on a few lengths, against the
+//! results of `portable`: small enough to run under Miri (`make miri`), which checks each memory
+//! access of the `unsafe` code.
 
 use sealstone_cipher::cbc::{cbc, pad, unpad};
 use sealstone_cipher::ff1::{Domain, Tweaks, ff1, takes};
@@ -16,7 +16,7 @@ const LENGTHS: &[usize] =
 /// blocks takes seconds.
 const CHAINED_BYTES_MAX: usize = if cfg!(miri) { 40 } else { 1100 };
 
-/// All that `cipher` makes of one message, one after the other.
+/// Returns all that `cipher` makes of one message, one after the other.
 fn outputs(cipher: &'static Cipher, backend: Backend, length: usize) -> Vec<Vec<u8>> {
     let key = bytes("every call key", cipher.key_bytes);
     let (nonce, iv) = (bytes("nonce", cipher.nonce_bytes()), bytes("iv", cipher.block_bytes));
@@ -53,7 +53,8 @@ fn outputs(cipher: &'static Cipher, backend: Backend, length: usize) -> Vec<Vec<
     outputs
 }
 
-/// FF1 of values of several lengths, so many that they are `length` numerals in all, or one.
+/// Returns FF1 of values of several lengths, so many that they are `length` numerals in all, or
+/// one.
 fn numerals(cipher: &'static Cipher, key: &[u8], backend: Backend, length: usize) -> Vec<Vec<u8>> {
     let lengths: &[usize] = if cfg!(miri) { &[6, 40] } else { &[6, 16, 19, 40, 70] };
     let of_length = |numerals: &usize| {
@@ -87,8 +88,8 @@ fn sealed(keyed: &dyn Aead, nonce: &[u8], plain: &[u8]) -> Vec<Vec<u8>> {
     outputs
 }
 
-/// Each cipher of `family` on each backend. Under Miri the first one is enough: it looks at what
-/// the code does to memory, which no length of a key changes.
+/// Each cipher of `family` on each backend. Under Miri the first one is enough: it checks the
+/// code's use of memory, which no key length changes.
 fn every_backend_gives_what_portable_gives(family: &str) {
     let portable = Backend::by_name("portable").unwrap();
     println!("backends: {:?}", Backend::available());
@@ -135,7 +136,7 @@ fn hmacs() {
     }
 }
 
-/// The name without the length of the key; a name in Rust begins with a letter.
+/// Returns the name without the length of the key; a name in Rust begins with a letter.
 fn family_of(cipher: &Cipher) -> &'static str {
     match cipher.name.split('-').next().unwrap() {
         "3des" => "tdes",

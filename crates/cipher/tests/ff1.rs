@@ -1,5 +1,5 @@
-//! Tests of FF1 over all values of small domains: it is a permutation, a different one for each
-//! tweak; and of which domains are small.
+//! Tests of FF1 over all values of small domains: it is a permutation, a different permutation for
+//! each tweak; and tests of the limit for small domains.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use sealstone_cipher::ff1::{Domain, Ff1, Ff1Error, LENGTH_MAX, Tweaks, ff1, take
 use sealstone_cipher::testing::bytes;
 use sealstone_cipher::{Backend, Cipher, Standing, cipher, ciphers};
 
-/// All values of `length` numerals.
+/// Returns all values of `length` numerals.
 fn all_values(radix: u32, length: usize) -> Vec<u16> {
     let values = (0..u64::from(radix).pow(length as u32)).flat_map(|value| {
         let numeral = move |place: usize| {

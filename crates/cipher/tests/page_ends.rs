@@ -1,6 +1,6 @@
 //! Buffers that end with a page behind which nothing may be read or written: every cipher, mode and
-//! backend gives there what it gives elsewhere, touches nothing beyond the end (the process would
-//! die of it) and writes nothing before the beginning.
+//! backend gives the same results there as elsewhere, touches nothing beyond the end (the process
+//! would die of it) and writes nothing before the beginning.
 #![cfg(unix)]
 
 use sealstone_cipher::cbc::cbc;
@@ -12,7 +12,7 @@ const LENGTH_MAX: usize = 4200;
 /// Bytes in front of the buffer that are looked at.
 const FENCE_BYTES: usize = 128;
 
-/// Every length around a vector, and some around batches.
+/// Returns every length around a vector, and some around batches.
 fn lengths() -> impl Iterator<Item = usize> {
     (0..=200).chain([
         255, 257, 500, 511, 513, 1000, 1023, 1025, 1040, 1500, 2049, 4095, 4096, 4097, LENGTH_MAX,

@@ -1,5 +1,4 @@
-//! The conformance suite must fail on implementations that are wrong; here are some, wrong on
-//! purpose.
+//! The conformance suite must fail on wrong implementations; here are some, wrong on purpose.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -185,7 +184,7 @@ fn faulty_aeads_are_caught() {
     }
 }
 
-/// A cipher that is simply another one.
+/// A cipher that is simply another cipher.
 #[test]
 fn the_wrong_cipher_is_caught() {
     for line in ciphers() {

@@ -1,20 +1,20 @@
-//! Record of whether this process was asked to end, and by which signal. Not here: who listens, and
-//! what then happens (`interrupt`).
+//! Record of a request that this process end, and of its signal. Not here: the listener, and its
+//! reaction (`interrupt`).
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-/// The signal that first asked this process to end; 0 before.
+/// The signal that first requested this process to end; 0 before.
 static ASKED: AtomicI32 = AtomicI32::new(0);
 /// True if the thread that listens is about to end the process, so that no other thread may.
 static ENDS: AtomicBool = AtomicBool::new(false);
 
-/// Notes that `signal` asks this process to end; whether another one did before.
+/// Records that `signal` requests this process to end; returns whether another signal did before.
 pub(crate) fn note(signal: i32) -> bool {
     ASKED.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_err()
 }
 
-/// The exit code by which a shell knows a process that a signal ended: 130 for Ctrl-C. None as long
-/// as nobody has asked this one to end.
+/// Returns the exit code by which a shell recognises a process that a signal ended: 130 for Ctrl-C.
+/// None as long as nothing has requested an end.
 pub(crate) fn exit_code() -> Option<u8> {
     match ASKED.load(Ordering::SeqCst) {
         0 => None,

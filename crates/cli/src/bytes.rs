@@ -1,5 +1,4 @@
 //! Keys and values of records as people read and write them: text, or `0x` and hexadecimal digits.
-//! Not here: where they come from (`records`).
 
 use std::fmt::Write;
 
@@ -29,14 +28,14 @@ pub(crate) fn shown(bytes: &[u8], hex: bool) -> String {
     }
 }
 
-/// Bytes on the command line: text as it is, or `0x` and hexadecimal digits.
+/// Bytes on the command line: plain text, or `0x` and hexadecimal digits.
 #[derive(Clone, Debug)]
 pub(crate) struct Bytes(pub(crate) Vec<u8>);
 
 /// Reads bytes from the command line.
 ///
 /// # Errors
-/// One line that says what is accepted.
+/// One line that describes the accepted values.
 pub(crate) fn parse(text: &str) -> Result<Bytes, String> {
     let Some(digits) = text.strip_prefix("0x") else { return Ok(Bytes(text.as_bytes().to_vec())) };
     let pairs = digits

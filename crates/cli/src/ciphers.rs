@@ -1,4 +1,4 @@
-//! `sealstone ciphers`: the tables of ciphers and modes; with `--speed`, what they do on this
+//! `sealstone ciphers`: the tables of ciphers and modes; with `--speed`, their speed on this
 //! machine.
 
 use sealstone_bench::words::size::human_bytes;
@@ -46,7 +46,7 @@ pub(crate) fn run(flags: &CiphersFlags) -> anyhow::Result<Answer> {
     Ok(Answer::Done)
 }
 
-/// The ciphers named, in the table's order when none is named.
+/// Returns the ciphers named, in the table's order when none is named.
 fn chosen(names: Option<&[String]>) -> anyhow::Result<Vec<&'static Cipher>> {
     match names {
         None => Ok(sealstone_cipher::ciphers().iter().collect()),
@@ -122,7 +122,7 @@ fn approved_text() -> String {
     wrap(&text, terminal::stdout().columns()).join("\n")
 }
 
-/// The lists, without what would make the column wider.
+/// Returns the lists, without what would make the column wider.
 fn approved(approval: Approval) -> &'static str {
     match (approval.fips, approval.kcmvp) {
         (true, true) => "FIPS KCMVP",

@@ -105,7 +105,7 @@ fn print_config(plan: &Plan) -> anyhow::Result<()> {
     print(&shown.to_toml())
 }
 
-/// Returns a list of what was planned and is missing, one line for each point; empty if nothing is
+/// Returns a list of planned items that are missing, one line for each point; empty if nothing is
 /// missing.
 pub(crate) fn missing(comparison: &Comparison) -> String {
     let missing = groups::missing_words(comparison);
@@ -123,8 +123,8 @@ pub(crate) fn missing(comparison: &Comparison) -> String {
     if missing.is_empty() { String::new() } else { head + &lines.collect::<String>() }
 }
 
-/// Says how the costs changed since the `earlier` results; returns what that means for how much the
-/// user allows, if a limit was named.
+/// Reports how the costs changed since the `earlier` results; returns the outcome under the user's
+/// limit, if one was named.
 fn since(comparison: &Comparison, earlier: &Merged) -> anyhow::Result<Option<Outcome>> {
     let path = &earlier.sources[0];
     let allowed = comparison.plan.fail_if;

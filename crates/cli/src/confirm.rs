@@ -1,4 +1,4 @@
-//! Asking before something that cannot be undone by running another command. Not here: what it is.
+//! Asking before something that cannot be undone by running another command.
 
 use std::io::{BufRead, IsTerminal, Write};
 
@@ -6,10 +6,11 @@ use anyhow::bail;
 
 use crate::message::say;
 
-/// Says `about` and asks `question`, unless `yes` answers it. Returns whether to go on.
+/// Prints `about` and `question` and reads the answer, unless `yes` is set. Returns whether to go
+/// on.
 ///
 /// # Errors
-/// No terminal to ask on, and no `yes`.
+/// No terminal for the question, and no `yes`.
 pub(crate) fn confirm(about: &str, question: &str, yes: bool) -> anyhow::Result<bool> {
     say(about);
     if yes {
@@ -22,7 +23,7 @@ pub(crate) fn confirm(about: &str, question: &str, yes: bool) -> anyhow::Result<
         );
     }
     let mut stderr = std::io::stderr();
-    // with stderr closed nobody sees the question, and the answer is still wanted
+    // with stderr closed nobody sees the question, but the answer is still needed
     let _ = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;

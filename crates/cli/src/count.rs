@@ -1,5 +1,4 @@
-//! Counts of things that a machine holds, such as threads, from the command line. Not here: how a
-//! count is written, which the library reads for plans, too.
+//! Counts of things that a machine holds, such as threads, from the command line.
 
 use sealstone_bench::words::count::parse_count;
 

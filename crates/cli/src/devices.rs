@@ -1,5 +1,5 @@
-//! `sealstone ciphers --devices` and `--speed --device`: what devices there are, and what they do
-//! beside the CPU.
+//! `sealstone ciphers --devices` and `--speed --device`: the devices of this machine, and their
+//! speed beside the CPU.
 
 use std::path::Path;
 use std::time::Duration;
@@ -139,7 +139,7 @@ pub(crate) fn speed(flags: &CiphersFlags, name: &str) -> anyhow::Result<Answer> 
     Ok(Answer::Done)
 }
 
-/// That a page can be written to `out`: asked before minutes of measuring.
+/// Checks that a page can be written to `out`, before minutes of measuring.
 fn check_page(out: &Path) -> anyhow::Result<()> {
     check_parent(out)?;
     check_new(out, "")?;
@@ -219,7 +219,7 @@ fn text(device: &DeviceFacts, rows: &[Row], ff1: &[Row], machine: &Machine) -> S
 }
 
 impl Work {
-    /// The table of `rows`, and the advice that follows from it.
+    /// Returns the table of `rows`, and the advice that follows from it.
     fn text(&self, rows: &[Row]) -> String {
         let heads = Way::ALL.map(|way| format!(">{}", way.word().to_uppercase()));
         let mut table =
@@ -264,14 +264,14 @@ impl Work {
     }
 }
 
-/// From which amount on the device wins, copying included: against a thread, against the whole CPU,
-/// and the latter from page-locked memory.
+/// Returns the amount from which the device wins, copying included: against a thread, against the
+/// whole CPU, and the latter from page-locked memory.
 fn wins(by_amount: &[Rates]) -> [Option<usize>; 3] {
     let from = |way, rivals: &[Way]| wins_from(by_amount, way, rivals);
     [from(Way::Ordinary, &[Way::CpuOne]), from(Way::Ordinary, &CPU), from(Way::Overlapped, &CPU)]
 }
 
-/// `line` in lines of the terminal's width, the second and later ones indented.
+/// Returns `line` in lines of the terminal's width, the second and later lines indented.
 fn wrapped(line: &str) -> String {
     wrap(line, terminal::stdout().columns() - 2).join("\n  ") + "\n"
 }
@@ -312,7 +312,7 @@ fn spread(rows: &[Row], ff1: &[Row]) -> String {
     )
 }
 
-/// The charts: a panel for each cipher, of counter mode and of FF1.
+/// Returns the charts: a panel for each cipher, of counter mode and of FF1.
 fn page(device: &DeviceFacts, rows: &[Row], ff1: &[Row], machine: &Machine) -> String {
     let panels: Vec<SpeedPanel> =
         rows.iter().map(|row| CTR.panel(row)).chain(ff1.iter().map(|row| FF1.panel(row))).collect();
@@ -329,7 +329,7 @@ fn page(device: &DeviceFacts, rows: &[Row], ff1: &[Row], machine: &Machine) -> S
     speeds(&format!("{} beside the CPU", device.name), &notes, &panels)
 }
 
-/// Each figure of `row`.
+/// Returns each figure of `row`.
 fn figures((_, by_amount): &Row) -> impl Iterator<Item = (usize, &'static str, Rate)> {
     by_amount.iter().flat_map(|rates| Way::ALL.map(|way| (rates.amount, way.word(), rates.of(way))))
 }

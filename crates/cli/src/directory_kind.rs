@@ -1,7 +1,6 @@
-//! Identification of a directory, for commands that were given a directory of another command: its
-//! kind by the names in it, and the command that shows what is sealed there. Not here: what is
-//! sealed (`rest`, `sealed_server`, `field`), how an engine's directory is recognised
-//! (`sealstone_stores::at_rest`).
+//! Identification of a directory, for commands that got a directory of another command: its kind by
+//! the names in it, and the command that shows its sealed files. Not here: these commands (`rest`,
+//! `sealed_server`, `field`), recognising an engine's directory (`sealstone_stores::at_rest`).
 
 use std::fs;
 use std::path::Path;
@@ -40,7 +39,7 @@ const SERVERS: &[(&[&str], &str, bool)] = &[
 ];
 
 impl Kind {
-    /// Of the directory `dir`; None if it is nothing that this program knows.
+    /// Returns the kind of the directory `dir`; None if this program does not recognise it.
     fn of(dir: &Path) -> Option<Self> {
         let has = |name: &&str| dir.join(name).exists();
         let mut names: Vec<String> = fs::read_dir(dir)
@@ -67,7 +66,7 @@ impl Kind {
         sealed.map(|file| Self::Fields(file.to_owned()))
     }
 
-    /// The kind in words, and what to do with the directory `dir`, which is one.
+    /// Returns the kind in words, and what to do with the directory `dir`, which is one.
     fn words(&self, dir: &Path) -> (String, String) {
         let named = quoted(dir);
         let shown_by =
@@ -106,7 +105,7 @@ impl Kind {
 
 /// Refuses `dir` if it is of another kind than the engine called `wanted`, with the command for it.
 ///
-/// - `found`: what the command found instead: `no sealed file in photos`
+/// - `found`: the finding of the command: `no sealed file in photos`
 ///
 /// # Errors
 /// That it is of another kind.

@@ -1,5 +1,5 @@
-//! `sealstone field`: columns of a file sealed, opened, checked and sealed again. Not here: how
-//! (`sealstone_fields`), tables of databases (`migrate`).
+//! `sealstone field`: columns of a file sealed, opened, checked and sealed again. Not here: the
+//! sealing (`sealstone_fields`), tables of databases (`migrate`).
 
 mod chosen;
 mod computed;
@@ -81,7 +81,7 @@ pub(crate) fn run(command: &FieldCommand) -> anyhow::Result<Answer> {
 fn seal(flags: &FieldSealFlags) -> anyhow::Result<Answer> {
     let file = &flags.file;
     let layout = chosen::layout(&flags.layout, file)?;
-    // what is wrong with the columns is said before any passphrase is asked for
+    // errors in the columns are reported before any passphrase is requested
     let table = chosen::of_file(&flags.columns, file, None)?;
     let named = flags.key.as_ref().or(table.key.as_ref());
     let spec = named.context(
@@ -161,7 +161,7 @@ fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
     said::checked(&flags.file, &plan.table, layout, &counts, &listed, flags.json)
 }
 
-/// The sealed file that the flags name, with its manifest.
+/// Returns the sealed file that the flags name, with its manifest.
 fn sealed(flags: &SealedFields) -> anyhow::Result<SealedFile> {
     let on_changed = || {
         say(
@@ -174,7 +174,7 @@ fn sealed(flags: &SealedFields) -> anyhow::Result<SealedFile> {
     Ok(SealedFile::read(&flags.file, flags.manifest.as_deref(), on_changed)?)
 }
 
-/// The key source that the flags name.
+/// Returns the key source that the flags name.
 fn keys(flags: &SealedFields) -> anyhow::Result<Arc<dyn KeySource>> {
     key_source::open(&flags.key, flags.passphrase.passphrase_file.as_deref())
 }
@@ -186,8 +186,7 @@ struct Command<'a> {
 }
 
 impl<'a> Command<'a> {
-    /// Prepares the output of what is read from `input`; none if the user does not want an existing
-    /// file replaced.
+    /// Prepares the output for `input`; none if the user does not want an existing file replaced.
     fn begin(input: &Path, flags: &'a FieldOutput, private: bool) -> anyhow::Result<Option<Self>> {
         let out = &flags.out;
         check_other(input, out)?;
@@ -214,7 +213,7 @@ impl<'a> Command<'a> {
         Ok(Some(Self { flags, computing: Computing::chosen(&flags.device)? }))
     }
 
-    /// Does `work` with what is read, and shows how far it is.
+    /// Runs `work` on the input, and shows its progress.
     fn run(
         &self,
         plan: &Plan,
@@ -290,7 +289,7 @@ impl<'a> Command<'a> {
     }
 }
 
-/// Says what a user of the table's cipher must know.
+/// Prints the caveats of the table's cipher.
 fn warn_of(table: &Table) {
     if let Some(caveat) = table.cipher.caveat {
         say(&format!("{}: {caveat}", table.cipher.name));

@@ -1,6 +1,6 @@
 //! Every command and flag: the one table from which help, completions and manual pages are made.
 //!
-//! Parsing does nothing else; what a value means is decided where it is used.
+//! Parsing does nothing else; values are interpreted where they are used.
 
 mod columns;
 mod examples;
@@ -131,7 +131,7 @@ after a crash.";
 /// Heading of the flags that are not settings of the comparison.
 const OPTIONS: &str = "Options";
 
-/// The whole definition, with the defaults of the comparison's settings in their help.
+/// Returns the whole definition, with the defaults of the comparison's settings in their help.
 pub(crate) fn definition() -> clap::Command {
     let defaults = toml::Table::try_from(Plan::default()).unwrap_or_default();
     let definition = Sealstone::command().mut_subcommand("compare", |mut compare| {
@@ -165,7 +165,7 @@ pub(crate) fn definition() -> clap::Command {
     examples::with_examples(definition, "")
 }
 
-/// A value as a flag takes it.
+/// Returns a value as a flag takes it.
 fn plain(value: toml::Value) -> String {
     match value {
         toml::Value::String(text) => text,

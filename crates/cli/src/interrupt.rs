@@ -1,5 +1,5 @@
-//! Ctrl-C, and the other polite ways to end a process: the first asks it to stop with results, the
-//! second ends it at once, without leaving anything behind.
+//! Ctrl-C, and the other polite ways to end a process: the first stops it with results, the second
+//! ends it at once, without leaving anything behind.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use signal_hook::low_level;
 use crate::asked_to_end::{self, exit_code};
 use crate::message::say;
 
-/// Listens for a comparison; the flag it returns turns true when the user asks for an end. `stores`
-/// is where unfinished stores are, and `made` the directory for results that this run made, which
-/// goes if nothing is in it.
+/// Listens for a comparison; the flag it returns turns true when the user requests an end. `stores`
+/// is the place of unfinished stores, and `made` the results directory made by this run, which is
+/// removed if empty.
 ///
 /// # Errors
 /// Signals that cannot be listened for.
@@ -36,7 +36,7 @@ pub(crate) fn install(stores: &Path, made: Option<&Path>) -> anyhow::Result<Arc<
                 let _ = made.map(std::fs::remove_dir);
                 "aborted; the unfinished stores were removed".into()
             }
-            // they are where the user wanted them kept
+            // they are where the user keeps them
             None => format!("aborted; unfinished stores may be left in {}", stores.display()),
         },
     )
@@ -47,7 +47,7 @@ fn places(dirs: &[PathBuf]) -> String {
 }
 
 /// Runs `start`, which starts servers. At the first Ctrl-C they are stopped, and so is this
-/// process: `saying` says what remains.
+/// process: `saying` describes what remains.
 ///
 /// # Errors
 /// Signals that cannot be listened for, or as `start`.
@@ -96,7 +96,7 @@ fn end_running_servers() -> bool {
     found
 }
 
-/// As [`install`], with other words: what the first Ctrl-C does, and what the second one did.
+/// As [`install`], with other messages for the first and the second Ctrl-C.
 ///
 /// # Errors
 /// Signals that cannot be listened for.
@@ -107,8 +107,8 @@ pub(crate) fn install_saying(
     install_with(first, move || second)
 }
 
-/// As [`install_saying`]; at the second Ctrl-C `second` does what is left to do, once no server
-/// runs, and says it.
+/// As [`install_saying`]; at the second Ctrl-C `second` does the remaining work, once no server
+/// runs, and reports it.
 fn install_with(
     first: &'static str,
     second: impl FnOnce() -> String + Send + 'static,
@@ -132,7 +132,7 @@ fn install_with(
     Ok(asked)
 }
 
-/// Ends this process and those that it started.
+/// Ends this process and its child processes.
 fn end() -> ! {
     asked_to_end::take_the_end();
     end_servers();
@@ -140,8 +140,8 @@ fn end() -> ! {
     low_level::exit(exit_code().unwrap_or(1).into())
 }
 
-/// Has a thread call `handle` for each signal that asks this process to end, and say whether it was
-/// asked before.
+/// Starts a thread that calls `handle` for each signal that requests an end, with whether there was
+/// one before.
 fn listen(mut handle: impl FnMut(bool) + Send + 'static) -> anyhow::Result<()> {
     let mut signals =
         Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for Ctrl-C")?;

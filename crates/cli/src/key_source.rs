@@ -1,5 +1,5 @@
-//! The key source that a command was given, and the passphrase of a key file: from a file, or asked
-//! for on the terminal; never from the command line, which every user of the machine can read.
+//! The key source of a command, and the passphrase of a key file: from a file, or from the
+//! terminal; never from the command line, which every user of the machine can read.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub(crate) fn open(
     open_for(spec, passphrase_file, None)
 }
 
-/// As [`open`], for what is sealed from now on: a key that does not exist yet can be made.
+/// As [`open`], for new sealed data: a key that does not exist yet can be made.
 pub(crate) fn open_to_seal(
     spec: &str,
     passphrase_file: Option<&Path>,
@@ -76,8 +76,8 @@ fn ask(
     }
 }
 
-/// The passphrase for a key file that is to be made: the one in the file that is named, or one that
-/// is asked for twice if `protect`; else none.
+/// Returns the passphrase for a new key file: from the named file, or entered twice if `protect`;
+/// else none.
 pub(crate) fn new_passphrase(
     protect: bool,
     passphrase_file: Option<&Path>,
@@ -96,8 +96,8 @@ pub(crate) fn new_passphrase(
     Ok(Some(asked))
 }
 
-/// Another passphrase for an existing key file: the one in the file that is named, or one that is
-/// asked for twice. `whose` says whose it is to be: `for orders.key`.
+/// Returns another passphrase for an existing key file: from the named file, or entered twice.
+/// `whose` names its owner: `for orders.key`.
 pub(crate) fn other_passphrase(
     passphrase_file: Option<&Path>,
     whose: &str,

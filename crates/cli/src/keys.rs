@@ -156,7 +156,7 @@ fn on_server(_: &KeysCommand) -> anyhow::Result<Option<Answer>> {
     Ok(None)
 }
 
-/// The keys on the server `spec`.
+/// Returns the keys on the server `spec`.
 #[cfg(feature = "kmip")]
 fn server_keys(spec: &str) -> anyhow::Result<Vec<Value>> {
     kmip::list(spec)
@@ -167,7 +167,7 @@ fn server_keys(spec: &str) -> anyhow::Result<Vec<Value>> {
     Err(KeyError::NoKmip { spec: spec.to_owned() }.into())
 }
 
-/// The key file that `spec` names, for what is done to key files; a key server is not one.
+/// Returns the key file that `spec` names, for commands on key files; a key server is an error.
 fn key_file(spec: &str) -> anyhow::Result<&Path> {
     if source::is_kmip(spec) {
         return Err(KeyError::NoKmip { spec: spec.to_owned() }.into());
@@ -278,7 +278,7 @@ fn rotate(key: &KeyFile, json: bool) -> anyhow::Result<Answer> {
     show(&key.summary(), json)
 }
 
-/// Retires a version that nothing of `sealed` needs; with nothing named there, the user asked for
+/// Retires a version that nothing of `sealed` needs; with nothing named there, the user requested
 /// no check.
 fn retire(key: &KeyFile, version: u32, sealed: &SealedWith, json: bool) -> anyhow::Result<Answer> {
     // an error in the version itself is reported before anything is read

@@ -1,5 +1,5 @@
-//! `sealstone lab`: servers on this machine that outlive the command which started them. Not here:
-//! how servers start and end (`adapters/servers`).
+//! `sealstone lab`: servers on this machine that outlive the command that started them. Not here:
+//! starting and ending servers (`adapters/servers`).
 
 mod asked;
 mod sealed;
@@ -41,7 +41,7 @@ fn up(flags: &LabUp) -> anyhow::Result<Answer> {
     let mut lab =
         interrupt::ending_servers(left, || match (Lab::open(&flags.dir), flags.server) {
             (Err(LabError::NoLab { .. }), Some(server)) => start(server, flags),
-            // in addition to servers of another kind, which are left as they are
+            // in addition to servers of another kind, which are left unchanged
             (Ok(lab), Some(server)) if !lab.holds(server) => {
                 lab.leave_running();
                 start(server, flags)
@@ -72,7 +72,7 @@ fn takes_settings(flags: &LabUp) -> bool {
     sealing::is_asked_for(&flags.sealing) || !flags.settings.is_empty()
 }
 
-/// Starts new servers. What keeps them from starting is reported before anything is made.
+/// Starts new servers. Obstacles are reported before anything is made.
 fn start(server: &'static Server, flags: &LabUp) -> anyhow::Result<Lab> {
     sealing::check(&flags.sealing)?;
     (server.check)(&flags.dir, &flags.settings)?;
@@ -87,9 +87,9 @@ fn start(server: &'static Server, flags: &LabUp) -> anyhow::Result<Lab> {
     Ok(lab)
 }
 
-/// Refuses addresses, which may have a password in them, as settings and as the directory: the
-/// address that is printed, configurations and what is remembered of a lab have them in them, and
-/// none of them is one.
+/// Refuses addresses, which may have a password in them, as settings and as the directory: settings
+/// appear in the printed address, in configurations and in the record of a lab, and no setting is
+/// an address.
 fn refuse_addresses(flags: &LabUp) -> anyhow::Result<()> {
     let dir = flags.dir.to_string_lossy();
     let given = std::iter::once(("dir", &*dir)).chain(flags.settings.all());
@@ -222,7 +222,7 @@ fn print_standing(standing: &LabStanding, json: bool) -> anyhow::Result<()> {
     print(&format!("{uris}\n{}{open}", table.render(terminal::stdout())))
 }
 
-/// The servers of a lab, and of each member what of its data is sealed.
+/// Returns the servers of a lab, and of each member what of its data is sealed.
 fn servers_json(standing: &LabStanding) -> Vec<Value> {
     let of_kind = |kind: &Standing| {
         let members: Vec<Value> =

@@ -1,5 +1,5 @@
-//! Manual pages from the definition of the commands, as `mandoc -T lint` wants them. Not here:
-//! where they go (`shell`).
+//! Manual pages from the definition of the commands, as `mandoc -T lint` requires them. Not here:
+//! their output (`shell`).
 
 use clap::Command;
 use clap_mangen::Man;
@@ -10,7 +10,7 @@ const SECTION: &str = "1";
 /// Longest line of running text, in bytes.
 const LINE_BYTES: usize = 78;
 
-/// The name of the file and the text of every page: one for each command.
+/// Returns the name of the file and the text of every page: one for each command.
 pub(crate) fn pages(definition: Command) -> Vec<(String, String)> {
     // `help` has no page of its own
     let mut definition = definition.disable_help_subcommand(true);
@@ -28,11 +28,11 @@ fn of_each(command: Command, pages: &mut Vec<(String, String)>) {
     pages.push((format!("{name}.{SECTION}"), page(command)));
 }
 
-/// The page of `command`.
+/// Returns the page of `command`.
 pub(crate) fn page(command: Command) -> String {
     let title = command.get_display_name().unwrap_or_else(|| command.get_name()).to_uppercase();
     let source = concat!("sealstone ", env!("CARGO_PKG_VERSION"));
-    // the crate leaves out what there is to say of flags that the short help does not show
+    // the crate omits the text of flags that the short help does not show
     let command = command.mut_args(|flag| match flag.get_help().cloned() {
         Some(words) if flag.get_long_help().is_none() => flag.long_help(words),
         _ => flag,
@@ -48,7 +48,7 @@ pub(crate) fn page(command: Command) -> String {
     tidy(&String::from_utf8(text).expect("the definition is text"))
 }
 
-/// The day of a build that is to be repeatable (reproducible-builds.org), otherwise today.
+/// Returns the day of a reproducible build (reproducible-builds.org), otherwise today.
 fn date() -> String {
     let second = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|second| second.parse().ok());
     let time = second
@@ -57,8 +57,8 @@ fn date() -> String {
     time.strftime("%Y-%m-%d").to_string()
 }
 
-/// `page` without what a reader of its source objects to: doubled breaks, blanks at ends, lines
-/// that are too long.
+/// Returns `page` without what a reader of its source objects to: doubled breaks, blanks at ends,
+/// lines that are too long.
 fn tidy(page: &str) -> String {
     let page = page
         .replace("\n.br\n\n.br\n", "\n.sp\n")

@@ -23,8 +23,8 @@ pub(crate) enum Answer {
 }
 
 /// Turns an outcome into the exit code, and an error into a message on stderr. A reader of our
-/// output who left (a broken pipe) is not an error, and that a key version is still in use is an
-/// answer. What Ctrl-C kept from being done ends as a shell says that a signal ended it.
+/// output who left (a broken pipe) is not an error, and a key version still in use is an answer. A
+/// command interrupted by Ctrl-C exits with the code that a shell uses for signals.
 pub(crate) fn exit_code(outcome: anyhow::Result<Answer>) -> ExitCode {
     asked_to_end::leave_the_end();
     let code = match outcome {
@@ -41,8 +41,8 @@ pub(crate) fn exit_code(outcome: anyhow::Result<Answer>) -> ExitCode {
     ExitCode::from(asked_to_end::exit_code().unwrap_or(code))
 }
 
-/// The words of an error and of its causes, one after the other on the first line, next steps
-/// below. A cause that the words before it quote already is left out.
+/// Returns the words of an error and of its causes, one after the other on the first line, next
+/// steps below. A cause that the words before it quote already is left out.
 fn words(error: &anyhow::Error) -> String {
     let mut head = String::new();
     let mut steps = Vec::new();
@@ -73,13 +73,13 @@ pub(crate) fn report(text: &str) {
     let _ = std::io::stderr().write_all(message.as_bytes());
 }
 
-/// Says `text` on stderr: progress and remarks, never data.
+/// Prints `text` on stderr: progress and remarks, never data.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", safe(text));
 }
 
-/// `text` as a terminal may show it: no address of the command line with its secrets, and nothing
-/// that a server, a file or a name put in that would take over the terminal.
+/// Returns `text` as a terminal may show it: no address of the command line with its secrets, and
+/// nothing that a server, a file or a name put in that would take over the terminal.
 pub(crate) fn safe(text: &str) -> String {
     printable_lines(&hide(text)).into_owned()
 }
@@ -87,12 +87,12 @@ pub(crate) fn safe(text: &str) -> String {
 /// Writes `text` to stdout, made [`safe`] but for colours, where colours are welcome.
 ///
 /// # Errors
-/// What the operating system says; a broken pipe among it.
+/// The operating system's error, including a broken pipe.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     write(&safe_but_colours(text, terminal::stdout().colour()))
 }
 
-/// Writes `text` to stdout as it is: what other programs read, such as a script or the options of a
+/// Writes `text` to stdout unchanged: text for other programs, such as a script or the options of a
 /// server.
 ///
 /// # Errors
@@ -106,7 +106,7 @@ fn write(text: &str) -> anyhow::Result<()> {
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(cannot_write)
 }
 
-/// `text` made [`safe`]; `colour`: sequences that set colour or weight stay.
+/// Returns `text` made [`safe`]; `colour`: sequences that set colour or weight stay.
 fn safe_but_colours(text: &str, colour: bool) -> String {
     if !colour {
         return safe(text);
@@ -135,7 +135,7 @@ pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     write(&text)
 }
 
-/// JSON of the same value, in which every character that a terminal must not get is written by its
+/// Returns JSON of the same value, with every character unsafe for a terminal written by its
 /// number.
 fn safe_json(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
@@ -144,7 +144,7 @@ fn safe_json(json: &str) -> String {
         let is_safe = c == '\n' || printable(c.encode_utf8(&mut [0; 4])).len() == c.len_utf8();
         match is_safe {
             true => text.push(c),
-            // such characters stand in strings only
+            // such characters occur only in strings
             false => c
                 .encode_utf16(&mut units)
                 .iter()
@@ -159,7 +159,7 @@ pub(crate) fn cannot_write(error: std::io::Error) -> anyhow::Error {
     anyhow::Error::new(error).context("cannot write to stdout")
 }
 
-/// Answers what the parser found: help and version are wanted output, all else is an error with its
+/// Handles the parser's result: help and version are normal output, all else is an error with its
 /// next step.
 pub(crate) fn usage(error: &clap::Error) -> anyhow::Result<Answer> {
     use clap::error::ErrorKind;

@@ -1,11 +1,11 @@
-//! Names for what must not take the place of something: `report.html`, `report-2.html`,
-//! `report-3.html` and so on. Not here: what counts as being there.
+//! Names for files that must not replace existing files: `report.html`, `report-2.html`,
+//! `report-3.html` and so on.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
-/// `path`, and then the same with numbers from 2 on before its ending.
+/// Returns `path`, and then the same with numbers from 2 on before its ending.
 pub(crate) fn numbered(path: &Path) -> impl Iterator<Item = PathBuf> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let ending = path
@@ -18,8 +18,8 @@ pub(crate) fn numbered(path: &Path) -> impl Iterator<Item = PathBuf> {
     )
 }
 
-/// The file to write a page into: `named`, which must not be there unless it is to be replaced, or
-/// the first of `usual` that is not.
+/// Returns the file to write a page into: `named`, which must not exist unless it may be replaced,
+/// or the first of `usual` that does not exist.
 ///
 /// - `replace`: whether a file that is there may be replaced
 ///
@@ -38,10 +38,10 @@ pub(crate) fn page(named: Option<&Path>, usual: &Path, replace: bool) -> anyhow:
     }
 }
 
-/// That no file is at `path`. What is neither a file nor a link to one or to nothing loses nothing:
-/// a terminal.
+/// Checks that no file is at `path`. Anything else than a file, a link to a file or a dangling
+/// link, such as a terminal, loses nothing.
 ///
-/// - `otherwise`: what else the user could do than name another file
+/// - `otherwise`: the user's alternative to naming another file
 ///
 /// # Errors
 /// A file that is there.

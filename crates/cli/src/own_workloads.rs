@@ -1,4 +1,4 @@
-//! Workloads that are files: read, and put into the plan. Not here: how such a file is read
+//! Workloads that are files: read, and put into the plan. Not here: reading such a file
 //! (`sealstone_bench::workload`).
 
 use std::path::Path;
@@ -18,9 +18,9 @@ pub(crate) struct Said {
     pub(crate) target: bool,
 }
 
-/// Puts the workloads that are files into `plan`: each file's name there becomes that of its
-/// workload, and what it wishes is set unless it was `said`. `properties` come before those of
-/// property files.
+/// Puts the workloads that are files into `plan`: each file's name there is replaced by the name of
+/// its workload, and its preferred settings are set unless they are in `said`. `properties`
+/// override the properties of property files.
 ///
 /// # Errors
 /// A file that is no workload, two of one name, two with different wishes; properties without a
@@ -102,7 +102,8 @@ fn wish(plan: &mut Plan, read: &[(String, Definition)], said: Said) -> anyhow::R
     Ok(())
 }
 
-/// Returns the value on which all files with a wish for `setting` agree; none if it was `said`.
+/// Returns the value on which all files with a preference for `setting` agree; none if it is in
+/// `said`.
 fn agreed<T: PartialEq + Copy + std::fmt::Display>(
     setting: &str,
     said: bool,

@@ -1,12 +1,11 @@
-//! Paths that a user named: as a shell reads them, and whether something can be made there. Not
-//! here: what is made.
+//! Paths that a user named: as a shell reads them, and checks that something can be made there.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use anyhow::bail;
 
-/// Checks that the directory exists in which `path` is to be made: before any work is done or any
+/// Checks that the directory in which `path` will be made exists, before any work is done or any
 /// passphrase is requested.
 ///
 /// # Errors
@@ -34,7 +33,7 @@ pub(crate) fn check_parent(path: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// That `out` is another file than `input`.
+/// Checks that `out` is another file than `input`.
 ///
 /// # Errors
 /// It is the same, or a directory.
@@ -54,7 +53,7 @@ pub(crate) fn check_other(input: &Path, out: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A path as a shell reads it.
+/// Returns a path as a shell reads it.
 pub(crate) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@%".contains(c);

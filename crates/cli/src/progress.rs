@@ -45,10 +45,10 @@ struct Line {
 struct Whole {
     points: usize,
     done: usize,
-    /// When the first point began, and the one that is measured.
+    /// The time at which the first point and the current point began.
     begin: Instant,
     point_begin: Instant,
-    /// The largest share that was shown: estimates change, and what was done is not undone.
+    /// The largest share that was shown: estimates change, but finished work stays finished.
     share: f64,
 }
 
@@ -64,8 +64,8 @@ impl Whole {
         (self.done, self.points, self.point_begin) = (done, points, now);
     }
 
-    /// `share` and `left_s` of one point as those of all; the points to come take as long as those
-    /// before.
+    /// `share` and `left_s` of one point for all points; the remaining points are assumed to take
+    /// as long as the points so far.
     fn overall(&mut self, share: f64, left_s: f64, now: Instant) -> (f64, f64) {
         let this_s = now.duration_since(self.point_begin).as_secs_f64() + left_s;
         let before_s = self.point_begin.duration_since(self.begin).as_secs_f64();
@@ -78,7 +78,7 @@ impl Whole {
 }
 
 impl Display {
-    /// A display that suits stderr.
+    /// Returns a display that suits stderr.
     pub(crate) fn new(quiet: bool) -> Self {
         let whole = Mutex::new(Whole::new(Instant::now()));
         if quiet {
@@ -97,7 +97,7 @@ impl Display {
         Self { shown: Shown::Bar(bar), whole }
     }
 
-    /// Says that the next of `points` points is measured, of which `done` are done.
+    /// Records that the next of `points` points is measured, of which `done` are done.
     pub(crate) fn next_point(&self, done: usize, points: usize) {
         self.whole().next(done, points, Instant::now());
     }
@@ -146,7 +146,7 @@ impl Observer for Display {
     }
 }
 
-/// Such as `measuring a, aes-256, round 2 of 3, 1 min 20 s left`.
+/// Returns text such as `measuring a, aes-256, round 2 of 3, 1 min 20 s left`.
 fn describe(progress: &Progress) -> String {
     let round = match progress.phase {
         Phase::Prepare => return format!("preparing the data of {}", progress.workload),
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(left(7265.0), ", 2 h 01 min left");
     }
 
-    /// An estimate may grow, and each point of several begins at nothing: what was shown as done
+    /// An estimate may grow, and each of several points begins at zero: progress shown as done
     /// stays so.
     #[test]
     fn progress_never_runs_backwards() {

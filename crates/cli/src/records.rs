@@ -1,6 +1,6 @@
 //! `sealstone rest get`, `scan` and `dump`: the records of a sealed store that no process has open.
 //!
-//! Not here: how they are read (`sealstone_rocksdb::rest`).
+//! Not here: reading them (`sealstone_rocksdb::rest`).
 
 use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;

@@ -1,8 +1,8 @@
 //! `sealstone rest reseal`: rewrites a closed store under another cipher or key, or seals a plain
-//! one.
+//! store.
 //!
-//! Not here: how (`sealstone_rocksdb::reseal`), and stores that a program has open, which that
-//! program reseals itself.
+//! Not here: the resealing (`sealstone_rocksdb::reseal`); a program reseals the stores that it has
+//! open itself.
 
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -19,7 +19,7 @@ use crate::key_source;
 use crate::listing::list;
 use crate::message::{Answer, print, print_json, safe};
 
-/// Reseals; the answer is negative where something is left to do.
+/// Reseals; the answer is negative if work remains.
 pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
     // a wrong name is reported before a passphrase is asked for
     flags.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
@@ -61,7 +61,7 @@ pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
     let closed = db.close();
     let mut report = resealed?;
     closed?;
-    // closing the database removed what was no longer needed
+    // closing the database removed files that were no longer needed
     let key = KeyRef { id: report.key_id.clone(), version: report.key_version };
     report.left = reseal::left(&flags.store.dir, cipher, &key)?;
     if flags.json {
@@ -72,7 +72,8 @@ pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
     Ok(if report.is_finished() { Answer::Done } else { Answer::Negative })
 }
 
-/// Says what sealing a plain store means, and asks for leave, if there is something to seal.
+/// Explains the effect of sealing a plain store, and requests confirmation, if there is something
+/// to seal.
 fn agrees(flags: &ResealFlags, keys: &dyn KeySource) -> anyhow::Result<bool> {
     let status = rest::status(&flags.store.dir)?;
     let is_store = status.files.iter().any(|file| file.name == "CURRENT");
@@ -141,7 +142,7 @@ fn line(left: &Left) -> String {
     format!("{}: {plain}{}", left.file, left.why.words())
 }
 
-/// The command that resumes where this one stopped.
+/// Returns the command that resumes where this one stopped.
 fn command(flags: &ResealFlags, cipher: &Cipher) -> String {
     let mut words = vec!["sealstone rest reseal".to_string(), flags.store.again()];
     words.extend(["--cipher".to_string(), cipher.name.to_string()]);

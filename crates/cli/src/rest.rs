@@ -1,4 +1,4 @@
-//! `sealstone rest`: what is sealed in a directory, and whether all of it is intact. Not here:
+//! `sealstone rest`: the sealed files in a directory, and a check that all are intact. Not here:
 //! resealing (`reseal`), unsealing (`unseal`), records (`records`).
 
 use std::path::Path;
@@ -23,7 +23,7 @@ use crate::{anchor, key_source, records, reseal, terminal, unseal};
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &RestCommand) -> anyhow::Result<Answer> {
-    // those that open a store; the others look at everything below a directory
+    // commands that open a store; the others examine everything below a directory
     let opened = match command {
         RestCommand::Status { .. } | RestCommand::Verify { .. } | RestCommand::Rotate { .. } => {
             None
@@ -53,8 +53,8 @@ pub(crate) fn run(command: &RestCommand) -> anyhow::Result<Answer> {
     }
 }
 
-/// Returns what is sealed in `dir`; a directory that contains nothing sealed and is not a store
-/// either is an error, since it is hardly the directory the user meant.
+/// Returns the sealed files in `dir`; a directory without sealed files that is not a store is an
+/// error, since the user hardly meant it.
 fn status(dir: &Path) -> anyhow::Result<Status> {
     let status = rest::status(dir)?;
     let is_store = status.files.iter().any(|file| file.name == "CURRENT");
@@ -70,7 +70,7 @@ fn status(dir: &Path) -> anyhow::Result<Status> {
     Ok(status)
 }
 
-/// Shows what is sealed; the answer is negative if a file is not, so that a monitor can ask.
+/// Shows the sealed files; the answer is negative if a file is not sealed, for monitors.
 fn show_status(dir: &Path, json: bool) -> anyhow::Result<Answer> {
     let status = status(dir)?;
     if json {
@@ -132,7 +132,7 @@ fn files_are(count: usize) -> String {
     if count == 1 { "1 file is".into() } else { format!("{count} files are") }
 }
 
-/// A share in percent; a tiny one is never shown as nothing, and nearly all never as all.
+/// Formats a share in percent; a tiny one is never shown as nothing, and nearly all never as all.
 fn share(percent: f64) -> String {
     match percent {
         percent if percent > 0.0 && percent < 0.1 => "< 0.1 %".into(),

@@ -1,6 +1,6 @@
-//! Search for anything stored that still needs a version of a key that is to be retired. Not here:
-//! retiring it (the key file or the key server), what is sealed how (`sealstone_stores::at_rest`),
-//! looking into files with sealed columns and tables (`field`), for which the answers are here.
+//! Search for stored data that still needs a version of a key before it is retired. Not here: the
+//! accounts of engines (`sealstone_stores::at_rest`), and the search in files with sealed columns
+//! and tables (`field`), whose answers are here.
 
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ pub(crate) enum RetireError {
         /// Thing to give instead: `directory of a sealed store`.
         want: &'static str,
     },
-    /// A directory or file that cannot be read: then nobody knows.
+    /// A directory or file that cannot be read, so its key is unknown.
     #[error("key {key} was not retired: {source}")]
     Unread {
         /// The version.
@@ -51,7 +51,7 @@ pub(crate) enum RetireError {
         /// Error that names what cannot be read.
         source: EngineError,
     },
-    /// Data whose key nobody knows.
+    /// Data whose key cannot be determined.
     #[error(
         "key {key} was not retired: cannot tell which key {count} {unit}s in {} are under, such as \
          in {example}: {why}\n\
@@ -70,10 +70,10 @@ pub(crate) enum RetireError {
         unit: &'static str,
         /// A file that contains some of it.
         example: Box<str>,
-        /// Reason why the key is not known.
+        /// Reason why the key is unknown.
         why: Box<str>,
     },
-    /// Something of which nobody knows what is in it.
+    /// A file whose content is unknown.
     #[error(
         "key {key} was not retired: cannot look at {file} in {}: {why}\n\
          give this user access to it, or remove it if nothing is meant to be there", dir.display()
@@ -106,7 +106,7 @@ pub(crate) enum RetireError {
         /// One of them.
         example: PathBuf,
     },
-    /// A file with sealed columns has values under another version than its manifest says.
+    /// A file with sealed columns has values under another version than its manifest's.
     #[error(
         "key {key} was not retired: {} has values under it, such as in {place}, column {column}\n\
          seal it again under the newest version first, with: sealstone field reseal {} --changed \
@@ -152,7 +152,7 @@ pub(crate) enum RetireError {
 
 impl RetireError {
     /// Returns whether something was found that needs the version, which is a definite answer: all
-    /// other errors mean that nobody can tell.
+    /// other errors mean that it cannot be determined.
     #[must_use]
     pub(crate) fn is_in_use(&self) -> bool {
         #[cfg(any(feature = "mysql", feature = "postgres"))]

@@ -1,6 +1,5 @@
-//! `sealstone mongo` and its like: servers with their files sealed, the options they are started
-//! with, and what is sealed in a data directory. Not here: the servers
-//! (`sealstone_stores::at_rest`), servers to try it on (`lab`).
+//! `sealstone mongo` and its like: servers with sealed files, their options, and the sealed data in
+//! a data directory. Not here: the servers (`sealstone_stores::at_rest`), test servers (`lab`).
 
 mod check;
 mod prometheus;

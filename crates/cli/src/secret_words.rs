@@ -1,7 +1,6 @@
-//! Words of the command line that hold an address, and so perhaps a password: whatever this program
-//! says of such a word, the parser's own errors among it, names no more of it than may be shown.
-//! Not here: what that is (`sealstone_message::shown_address`); addresses from files, which the
-//! libraries never quote.
+//! Words of the command line that hold an address, and so perhaps a password: no output of this
+//! program about such a word, including the parser's own errors, shows more of it than is allowed.
+//! Not here: the allowed parts (`sealstone_message::shown_address`).
 
 use std::ffi::OsString;
 use std::sync::OnceLock;
@@ -16,7 +15,7 @@ const QUOTES: [char; 3] = ['"', '\'', '`'];
 /// Shorter pieces are in many a word.
 const PIECE_CHARS_MIN: usize = 3;
 
-/// A text that must not be said, and what is said instead.
+/// A secret text, and its replacement.
 type Hidden = (String, String);
 
 static HIDDEN: OnceLock<Vec<Hidden>> = OnceLock::new();
@@ -34,7 +33,7 @@ pub(crate) fn remember(arguments: &[OsString]) {
     let _ = HIDDEN.set(hidden);
 }
 
-/// `text` with what may be shown of each word that was remembered in the place of the word.
+/// Returns `text` with what may be shown of each word that was remembered in the place of the word.
 pub(crate) fn hide(text: &str) -> String {
     hide_of(text, HIDDEN.get().map_or(&[], Vec::as_slice))
 }
@@ -68,7 +67,7 @@ fn add(word: &str, hidden: &mut Vec<Hidden>) {
             spellings(entry).filter(|_| !is_shown).map(|spelling| (spelling, "…".to_owned())),
         );
     }
-    // what is cut at commas, colons and equal signs is quoted in pieces
+    // words cut at commas, colons and equal signs are quoted in pieces
     let mut begin = 0;
     for cut in value.split_inclusive(is_between) {
         let piece = cut.trim_end_matches(is_between);
@@ -87,7 +86,7 @@ fn add(word: &str, hidden: &mut Vec<Hidden>) {
             hidden.extend(
                 after.filter(|c| *c == '@').map(|c| (format!("{spelling}{c}"), format!("…{c}"))),
             );
-            // what is taken for a name is quoted alone
+            // a word taken for a name is quoted alone
             hidden
                 .extend(QUOTES.map(|quote| {
                     (format!("{quote}{spelling}{quote}"), format!("{quote}…{quote}"))
@@ -100,7 +99,7 @@ fn is_between(c: char) -> bool {
     BETWEEN.contains(c)
 }
 
-/// `text` as it stands in messages: as it is, quoted, in JSON, for a shell.
+/// Returns the forms of `text` in messages: unchanged, quoted, in JSON, for a shell.
 fn spellings(text: &str) -> impl Iterator<Item = String> {
     let quoted =
         |text: String| text.get(1..text.len().saturating_sub(1)).unwrap_or_default().to_owned();

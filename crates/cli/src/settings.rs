@@ -9,7 +9,7 @@ use sealstone_stores::Built;
 use crate::flags::CompareFlags;
 use crate::own_workloads::{self, Said};
 
-/// The effective plan. Its values are not checked yet.
+/// Returns the effective plan. Its values are not checked yet.
 ///
 /// # Errors
 /// A TOML file that cannot be read or is not a plan; a file of a workload that is none.
@@ -52,7 +52,8 @@ pub(crate) fn plan(flags: &CompareFlags) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// The plan `earlier` with the flags that are given again; those that say the same change nothing.
+/// Returns the plan `earlier` with the flags that are given again; flags with the same value change
+/// nothing.
 ///
 /// # Errors
 /// As [`plan`], of flags alone.
@@ -186,7 +187,7 @@ mod tests {
         ("fail-if", "5%"),
     ];
 
-    /// The flag that sets `name`.
+    /// Returns the flag that sets `name`.
     fn as_flag(name: &str, value: &str) -> String {
         if PLAN_ONLY.contains(&name) {
             format!("--set={name}={value}")
@@ -195,8 +196,8 @@ mod tests {
         }
     }
 
-    /// Flags that change what is printed and how, but not what is measured; and the name of the
-    /// machine, since other machines run the same plan.
+    /// Flags that change the output, but not the measurement; and the name of the machine, since
+    /// other machines run the same plan.
     const NOT_SETTINGS: [&str; 10] = [
         "set",
         "config",
@@ -224,7 +225,7 @@ mod tests {
             let changed = plan(&compare(&[&as_flag(name, value)])).unwrap();
             let changed = toml::Table::try_from(changed).unwrap();
             assert_ne!(changed.get(name), usual.get(name), "--{name}");
-            // a store may have a number of clients of its own, where RocksDB's is looked for
+            // a store may have a number of clients of its own, where RocksDB's is found by search
             let others = |table: &toml::Table| {
                 table.iter().filter(|(key, _)| *key != name && *key != "threads").count()
             };

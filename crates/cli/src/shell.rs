@@ -1,5 +1,5 @@
-//! `sealstone completions`, what shells ask while a line is typed, and `sealstone man`: from the
-//! same definition as the flags themselves. Not here: how a manual page is laid out (`manual`).
+//! `sealstone completions`, the completions themselves, and `sealstone man`: from the same
+//! definition as the flags. Not here: the layout of a manual page (`manual`).
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,13 +13,14 @@ use crate::flags::{self, CompletionsFlags, ManFlags};
 use crate::manual;
 use crate::message::{Answer, print_exactly, say};
 
-/// The variable by which a shell asks for the completions of a line, instead of running it.
+/// The variable by which a shell requests the completions of a line, instead of running it.
 const VARIABLE: &str = "SEALSTONE_COMPLETE";
 /// Name of the program that a shell completes, and that it calls for completions.
 const PROGRAM: &str = "sealstone";
 
-/// Writes the completion script of one shell to stdout. It asks this program at each completion, so
-/// that values after a comma are completed too, which the shells' own rules cannot express.
+/// Writes the completion script of one shell to stdout. The script calls this program at each
+/// completion, so that values after a comma are completed too, which the shells' own rules cannot
+/// express.
 pub(crate) fn completions(flags: &CompletionsFlags) -> anyhow::Result<Answer> {
     let shells = Shells::builtins();
     let name = flags.shell.to_string();
@@ -32,10 +33,10 @@ pub(crate) fn completions(flags: &CompletionsFlags) -> anyhow::Result<Answer> {
     Ok(Answer::Done)
 }
 
-/// Answers a shell that asks how `arguments` may go on; whether one did.
+/// Answers a shell that requests completions of `arguments`; returns whether one did.
 ///
 /// # Errors
-/// A shell that is not known, or does not listen.
+/// An unknown shell, or one that does not read.
 pub(crate) fn complete(arguments: &[OsString]) -> anyhow::Result<bool> {
     let here = std::env::current_dir().ok();
     let answer =

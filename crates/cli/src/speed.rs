@@ -1,4 +1,4 @@
-//! `sealstone ciphers --speed`: how fast each cipher is on this machine, by buffer size.
+//! `sealstone ciphers --speed`: the speed of each cipher on this machine, by buffer size.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ const SCHEMA: u32 = 1;
 /// Most buffer sizes that fit side by side on the screen.
 const SIZES_MAX: usize = 6;
 
-/// Longest buffer, in bytes: larger ones measure memory, not ciphers.
+/// The longest buffer, in bytes: larger buffers measure memory, not ciphers.
 const BUFFER_BYTES_MAX: u64 = 1 << 30;
 
 /// One row: a cipher on a backend, and its speed for each size (none if the cipher accepts no
@@ -83,7 +83,7 @@ fn sizes(flags: &CiphersFlags) -> anyhow::Result<Vec<usize>> {
     Ok(sizes)
 }
 
-/// The sizes `asked` for, if each of them can be measured.
+/// Returns the sizes `asked`, if each of them can be measured.
 pub(crate) fn sizes_within(asked: &[u64]) -> anyhow::Result<Vec<usize>> {
     if let Some(size) = asked.iter().find(|size| !(1..=BUFFER_BYTES_MAX).contains(*size)) {
         bail!(
@@ -169,7 +169,7 @@ fn spread(rows: &[Row]) -> String {
     )
 }
 
-/// Three significant digits if they fit: `0.035`, `1.23`, `12.3`, `123`.
+/// Formats three significant digits if they fit: `0.035`, `1.23`, `12.3`, `123`.
 pub(crate) fn three_digits(value: f64) -> String {
     let decimals = match value {
         value if value >= 99.95 => 0,

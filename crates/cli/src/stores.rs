@@ -1,5 +1,5 @@
-//! Engine and key of a point of a study. Not here: which points there are
-//! (`sealstone_bench::study`), stores (`sealstone_stores`).
+//! Engine and key of a point of a study. Not here: the list of points (`sealstone_bench::study`),
+//! stores (`sealstone_stores`).
 
 use sealstone_bench::study::plan::Plan;
 use sealstone_bench::study::point::StudyPoint;
@@ -11,7 +11,7 @@ use sealstone_stores::open_engine;
 use crate::key_source;
 use crate::message::say;
 
-/// The key that was named, if one was; a passphrase is asked for once for all groups.
+/// Returns the named key, if any; a passphrase is requested once for all groups.
 ///
 /// # Errors
 /// A key that is not available.
@@ -24,7 +24,7 @@ pub(crate) fn user_key(plan: &Plan) -> anyhow::Result<Option<UserKey>> {
     }))
 }
 
-/// The engine of `point`, with the user's `key`; `joins`: another client loads it.
+/// Returns the engine of `point`, with the user's `key`; `joins`: another client loads it.
 ///
 /// # Errors
 /// Servers that cannot be found, too little memory for what each of them takes at least.

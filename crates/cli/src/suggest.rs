@@ -1,6 +1,5 @@
 //! Suggestions of what the user probably meant, in errors of the parser: by the measure that is
-//! also used for the tables of names, instead of the parser's own. Not here: names of ciphers,
-//! workloads and so on, which the libraries look up.
+//! also used for the tables of names, instead of the parser's own.
 
 use std::ffi::OsString;
 
@@ -8,7 +7,8 @@ use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use sealstone_message::similar;
 
-/// `error` of parsing `words`, the program's name first, with its suggestion by our measure.
+/// Returns `error` of parsing `words`, the program's name first, with its suggestion by our
+/// measure.
 pub(crate) fn suggesting(
     mut error: clap::Error,
     mut definition: Command,
@@ -62,7 +62,7 @@ pub(crate) fn suggesting(
     error
 }
 
-/// Puts `value` in the place of what `error` says under `kind`, or removes it.
+/// Replaces the entry of `error` under `kind` by `value`, or removes it.
 fn replace(error: &mut clap::Error, kind: ContextKind, value: Option<ContextValue>) {
     match value {
         Some(value) => drop(error.insert(kind, value)),
@@ -70,7 +70,7 @@ fn replace(error: &mut clap::Error, kind: ContextKind, value: Option<ContextValu
     }
 }
 
-/// The command that `words` name, as far as they name one.
+/// Returns the command that `words` name, as far as they name one.
 fn innermost<'a>(definition: &'a Command, words: &[OsString]) -> &'a Command {
     let names = words.iter().skip(1).filter_map(|word| word.to_str());
     names.fold(definition, |command, name| command.find_subcommand(name).unwrap_or(command))

@@ -1,6 +1,5 @@
-//! Text tables: columns as wide as their widest cell, the last one wrapped at the width of the
-//! terminal. What is wide is what a terminal shows wide: a syllable of Hangul takes two columns of
-//! it.
+//! Text tables: columns as wide as their widest cell, the last wrapped at the width of the
+//! terminal. Widths are a terminal's: a syllable of Hangul takes two columns.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -19,7 +18,8 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// An empty table; a heading that begins with `>` is aligned to the right, as are its cells.
+    /// Returns an empty table; a heading that begins with `>` is aligned to the right, as are its
+    /// cells.
     pub(crate) fn new(headings: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         let column = |heading: &str| match heading.strip_prefix('>') {
             Some(heading) => (heading.to_string(), true),
@@ -31,8 +31,8 @@ impl Table {
         }
     }
 
-    /// Adds a row: one cell a column. What a cell has that a terminal would take for more than text
-    /// is escaped, so that its width is that of what is seen.
+    /// Adds a row: one cell a column. Characters of a cell with a special meaning for a terminal
+    /// are escaped, so that its width is the visible width.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
         let cells: Vec<String> =
             cells.into_iter().map(|cell| printable(&cell.into()).into_owned()).collect();
@@ -40,8 +40,8 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// The text, each line ended by a newline and none longer than `style` has columns, unless the
-    /// columns before the last fill it already.
+    /// Returns the text, each line ended by a newline and none longer than `style` has columns,
+    /// unless the columns before the last fill it already.
     pub(crate) fn render(&self, style: Style) -> String {
         let last = self.columns.len() - 1;
         let width = |column: usize| {
@@ -90,8 +90,8 @@ impl Table {
     }
 }
 
-/// `cell` with spaces up to `width` columns of the terminal, before it where it is aligned to the
-/// right.
+/// Returns `cell` with spaces up to `width` columns of the terminal, before it where it is aligned
+/// to the right.
 fn padded(cell: &str, width: usize, to_the_right: bool) -> String {
     let spaces = " ".repeat(width.saturating_sub(cell.width()));
     if to_the_right { spaces + cell } else { format!("{cell}{spaces}") }

@@ -1,12 +1,11 @@
-//! Abilities of the streams of this process: whether they are terminals, how wide, and whether
-//! colour is welcome.
+//! Abilities of the streams of this process: whether they are terminals, their width, and their use
+//! of colour.
 
 use std::io::IsTerminal;
 
 use terminal_size::{Width, terminal_size_of};
 
-/// Columns of a line where no terminal says how many it has, in a pipe or a file: the same
-/// everywhere.
+/// Columns of a line where no terminal reports them, in a pipe or a file: the same everywhere.
 const PIPED: usize = 80;
 
 /// Columns that a line has at least, and at most.
@@ -19,24 +18,25 @@ pub(crate) struct Style {
     columns: usize,
 }
 
-/// Style of stdout.
+/// Returns the style of stdout.
 pub(crate) fn stdout() -> Style {
     let stream = std::io::stdout();
     let columns = terminal_size_of(&stream).map(|(Width(columns), _)| usize::from(columns));
     Style { colour: welcome(stream.is_terminal()), columns: columns.map_or(PIPED, within) }
 }
 
-/// `columns` as text can use them; a terminal that says 0 does not know.
+/// Returns `columns` as text can use them; a terminal that reports 0 has no value.
 fn within(columns: usize) -> usize {
     if columns == 0 { PIPED } else { columns.clamp(*COLUMNS.start(), *COLUMNS.end()) }
 }
 
-/// Style of stderr.
+/// Returns the style of stderr.
 pub(crate) fn stderr() -> Style {
     Style { colour: welcome(std::io::stderr().is_terminal()), columns: PIPED }
 }
 
-/// Colour is for terminals that can, of users who did not object (no-color.org).
+/// Returns whether to use colour: on terminals that support it, unless the user objects
+/// (no-color.org).
 fn welcome(terminal: bool) -> bool {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     terminal && set("NO_COLOR").is_none() && set("TERM").is_none_or(|term| term != "dumb")
@@ -48,7 +48,7 @@ impl Style {
         self.colour
     }
 
-    /// Columns of a line: those of the terminal, or 80.
+    /// Returns the columns of a line: the terminal's, or 80.
     pub(crate) fn columns(self) -> usize {
         self.columns
     }
@@ -59,7 +59,7 @@ impl Style {
         Self { colour: false, columns: within(columns) }
     }
 
-    /// `text` in bold.
+    /// Returns `text` in bold.
     pub(crate) fn strong(self, text: &str) -> String {
         if self.colour { format!("\x1b[1m{text}\x1b[0m") } else { text.to_string() }
     }

@@ -1,6 +1,6 @@
-//! `sealstone rest unseal`: a plain RocksDB store out of a sealed one, which stays as it is.
+//! `sealstone rest unseal`: makes a plain RocksDB store from a sealed store, which stays unchanged.
 //!
-//! Not here: how (`sealstone_rocksdb::rest`).
+//! Not here: the unsealing (`sealstone_rocksdb::rest`).
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_bench::words::size::human_bytes;
@@ -15,7 +15,7 @@ use crate::listing::list;
 use crate::message::{Answer, print, print_json, safe};
 use crate::path::quoted;
 
-/// Unseals; the answer is negative where the copy is not finished, or no store that RocksDB opens.
+/// Unseals; the answer is negative if the copy is not finished, or RocksDB cannot open it.
 pub(crate) fn run(flags: &UnsealFlags) -> anyhow::Result<Answer> {
     let keys = key_source::of_store(&flags.store)?;
     let stop = interrupt::install_saying(
@@ -95,7 +95,7 @@ fn text(done: &Unsealed, flags: &UnsealFlags) -> String {
     text
 }
 
-/// The command that resumes where this one stopped.
+/// Returns the command that resumes where this one stopped.
 fn command(flags: &UnsealFlags) -> String {
     let mut words = vec!["sealstone rest unseal".to_string(), flags.store.again()];
     words.extend(["--out".to_string(), quoted(&flags.out)]);

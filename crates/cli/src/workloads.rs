@@ -38,7 +38,7 @@ pub(crate) fn run(flags: &WorkloadsFlags) -> anyhow::Result<Answer> {
     Ok(Answer::Done)
 }
 
-/// A workload as a file that says how to use it.
+/// Returns a workload as a file that explains its use.
 fn file(definition: &Definition) -> String {
     let usage = "# A workload: give it another name, change what you like, and name this file in\n\
                  #     sealstone compare --workloads FILE.toml\n\
@@ -46,7 +46,7 @@ fn file(definition: &Definition) -> String {
     format!("{usage}{}", definition.to_toml())
 }
 
-/// Describes what `spec` does, and what must be known about its figures.
+/// Describes the work of `spec`, and the caveats of its figures.
 fn what(spec: &Spec) -> String {
     [Some(spec.description), spec.remark].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }

@@ -1,8 +1,7 @@
 //! Every flag of every command is given addresses with a password in them, right and wrong in every
-//! way, and files that hold such an address or a person's data where a header line should be:
-//! nothing that is printed or written may show them. The flags are those of the definition that the
-//! command line itself is made from. Not here: what of an address may be shown
-//! (`sealstone_message::shown_address`).
+//! way, and files that hold such an address or a person's data in place of a header line: no output
+//! may show them. The flags come from the definition of the command line itself. Not here: the
+//! parts of an address that may be shown (`sealstone_message::shown_address`).
 
 use std::fs;
 use std::io::{Read, Write};
@@ -93,7 +92,7 @@ impl Case {
     }
 }
 
-/// Every argument that takes a value, of every command.
+/// Returns every argument that takes a value, of every command.
 fn cases() -> Vec<Case> {
     let mut definition = sealstone_cli::definition();
     definition.build();
@@ -114,14 +113,14 @@ fn walk(command: &clap::Command, path: &[String], cases: &mut Vec<Case>) {
             .filter(takes_value)
             .filter(|other| other.get_id() != argument.get_id() && other.is_required_set());
         let mut others: Vec<String> = others.flat_map(usual).collect();
-        // what is printed of a plan is looked at, and nothing is measured
+        // the printed plan is checked, and nothing is measured
         others.extend((path == ["compare"]).then(|| "--print-config".to_owned()));
         let flag = argument.get_long().map(|long| format!("--{long}"));
         cases.push(Case { before: path.to_vec(), others, flag });
     }
 }
 
-/// A value that some arguments need, and that leads nowhere.
+/// Returns a value that some arguments need, and that leads nowhere.
 fn usual(argument: &Arg) -> Vec<String> {
     let possible = argument.get_possible_values();
     let value =
@@ -156,7 +155,7 @@ fn run(dir: &Path, words: &[String]) -> String {
     out.join().unwrap() + &err.join().unwrap()
 }
 
-/// All files below `dir`, and what is in them.
+/// Returns all files below `dir`, and their contents.
 fn written(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
     for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {
@@ -175,8 +174,8 @@ fn has(bytes: &[u8], secret: &str) -> bool {
     bytes.windows(secret.len()).any(|window| window == secret.as_bytes())
 }
 
-/// Runs each of `commands` on a few threads, each in a directory of its own, and asserts that none
-/// of `secrets` is in what it prints and writes. `prepared`: files that are there before, by name.
+/// Runs each of `commands` on a few threads, each in its own directory, and asserts that none of
+/// `secrets` is in its output. `prepared`: files that exist before, by name.
 fn none_shows(commands: &[Vec<String>], secrets: &[&str], prepared: &[(&str, String)]) {
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -421,7 +420,7 @@ fn foreign_text_does_not_reach_the_terminal() {
     let said = run(&["field", "check", &address, "--table=t", "--column=a=aead"]);
     assert!(said.contains("cannot connect to PostgreSQL"), "{said}");
     is_safe(&said);
-    // names of columns, of files and of what was mistyped
+    // names of columns and files, and mistyped names
     fs::write(dir.path().join("a.csv"), format!("phone{HOSTILE},memo\n1,2\n")).unwrap();
     for column in [
         format!("phone{HOSTILE}=aead"),

@@ -1,5 +1,4 @@
-//! The character between the fields of a CSV file: its names, and which one a file has. Not here:
-//! reading the records.
+//! The character between the fields of a CSV file: its names, and its detection in a file.
 
 use std::error::Error;
 use std::fmt;
@@ -41,7 +40,7 @@ impl Delimiter {
         }
     }
 
-    /// The octet itself.
+    /// Returns the octet itself.
     #[must_use]
     pub fn octet(self) -> u8 {
         match self {

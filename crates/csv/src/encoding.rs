@@ -1,5 +1,4 @@
-//! The encodings of CSV files: UTF-8, and CP949, as Korean public data comes. Not here: which one a
-//! file has.
+//! The encodings of CSV files: UTF-8, and CP949, which Korean public data uses.
 
 use std::borrow::Cow;
 
@@ -28,7 +27,7 @@ impl Encoding {
     /// Both, the usual one first.
     pub const ALL: [Self; 2] = [Self::Utf8, Self::Cp949];
 
-    /// The name: `UTF-8`, `CP949`.
+    /// Returns the name: `UTF-8`, `CP949`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -37,13 +36,13 @@ impl Encoding {
         }
     }
 
-    /// The encoding called `name`, in any case.
+    /// Returns the encoding called `name`, in any case.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name().eq_ignore_ascii_case(name))
     }
 
-    /// The encoding of a file that begins with `beginning`; none if it is neither. The last
+    /// Returns the encoding of a file that begins with `beginning`; none if it is neither. The last
     /// character may be cut.
     #[must_use]
     pub fn of(beginning: &[u8]) -> Option<Self> {
@@ -54,7 +53,7 @@ impl Encoding {
         Self::ALL.into_iter().find(|one| one.decode(whole).is_some())
     }
 
-    /// `bytes` as text; none if they are not in this encoding.
+    /// Returns `bytes` as text; none if they are not in this encoding.
     #[must_use]
     pub fn decode(self, bytes: &[u8]) -> Option<Cow<'_, str>> {
         match self {
@@ -65,7 +64,7 @@ impl Encoding {
         }
     }
 
-    /// `text` in this encoding; none if it has a character that the encoding lacks.
+    /// Returns `text` in this encoding; none if it has a character that the encoding lacks.
     #[must_use]
     pub fn encode(self, text: &str) -> Option<Cow<'_, [u8]>> {
         match self {
@@ -78,8 +77,8 @@ impl Encoding {
     }
 }
 
-/// The delimiter that the first line of `beginning` names for Excel, as `sep=;`, and how long that
-/// line is, with its end and a byte order mark before it.
+/// Returns the delimiter that the first line of `beginning` names for Excel, as `sep=;`, and how
+/// long that line is, with its end and a byte order mark before it.
 #[must_use]
 pub fn named_delimiter(beginning: &[u8]) -> Option<(u8, usize)> {
     let text = beginning.strip_prefix(BYTE_ORDER_MARK).unwrap_or(beginning);

@@ -162,7 +162,7 @@ pub fn whole_records(data: &[u8], delimiter: u8) -> usize {
                     at = closed;
                     field_begins = false;
                 }
-                // cut within the quotes; what is wrong there comes out when it is read
+                // cut within the quotes; an error there is found when it is read
                 Err(_) => break,
             },
             b'\n' => {

@@ -1,7 +1,7 @@
 //! Speed of sealing two FF1 columns of a CSV file, compared with copying the same file through the
-//! crate `csv`: alternately in one run, with ratio and spread, and the most memory that was in use.
-//! Rows are made as they are read, so no disk is measured. Arguments: rows (1,000,000), rounds (5),
-//! cipher (aes-256).
+//! crate `csv`: alternately in one run, with ratio and spread, and the peak memory use. Rows are
+//! made as they are read, so no disk is measured. Arguments: rows (1,000,000), rounds (5), cipher
+//! (aes-256).
 //!
 //!     cargo bench -p sealstone-fields --bench field_speed -- 10000000 5 aria-256
 
@@ -19,7 +19,7 @@ use sealstone_keys::EphemeralKey;
 
 type Failure = Box<dyn std::error::Error>;
 
-/// Different rows, repeated: making them costs little beside what is measured.
+/// Different rows, repeated: making them is cheap compared with the measured work.
 const DIFFERENT: usize = 1 << 16;
 
 /// A file of `rows` rows, read from memory.
@@ -57,7 +57,7 @@ fn file(rows: &[String], count: usize) -> impl Read + Send {
     HEADER.as_bytes().chain(Rows { rows, left: count, next: 0, rest: b"" })
 }
 
-/// Counts what is written, and no more.
+/// A writer that only counts bytes.
 #[derive(Default)]
 struct Counted(u64);
 
@@ -109,7 +109,7 @@ fn copied(rows: &[String], count: usize) -> Result<(f64, u64), Failure> {
     Ok((begin.elapsed().as_secs_f64(), out.0))
 }
 
-/// The most memory that was in use, in megabytes.
+/// Returns the most memory that was in use, in megabytes.
 fn most_memory_mb() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,5 +1,5 @@
-//! Alphabets: which characters a value is written in, each with its number. Not here: how long a
-//! value is (`format`).
+//! Alphabets: the characters of values, each with its number. Not here: the length of a value
+//! (`format`).
 
 use std::collections::HashMap;
 
@@ -65,7 +65,7 @@ pub(crate) enum AlphabetError {
 }
 
 impl Alphabet {
-    /// The alphabet called `name` in [`ALPHABETS`].
+    /// Returns the alphabet called `name` in [`ALPHABETS`].
     #[must_use]
     pub(crate) fn named(name: &str) -> Option<Self> {
         let row = ALPHABETS.iter().find(|row| row.name == name)?;
@@ -140,7 +140,7 @@ impl Alphabet {
         &self.one
     }
 
-    /// The numeral of `c`; none if it is not in the alphabet.
+    /// Returns the numeral of `c`; none if it is not in the alphabet.
     #[must_use]
     pub(crate) fn numeral(&self, c: char) -> Option<u16> {
         if let Some(first) = self.run {
@@ -153,7 +153,7 @@ impl Alphabet {
         }
     }
 
-    /// The character of `numeral`.
+    /// Returns the character of `numeral`.
     ///
     /// # Panics
     /// If `numeral` is not below the radix: a bug of the caller.

@@ -1,5 +1,4 @@
-//! Days by number, in the Gregorian calendar: whether a date exists, and which day it is. Not here:
-//! how it is written.
+//! Days by number, in the Gregorian calendar: the check of a date, and its number.
 
 use std::fmt;
 
@@ -15,7 +14,7 @@ pub(crate) struct Day {
 const BEFORE: [u32; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
 
 impl Day {
-    /// The day, if there is one of this date; years 1 to 9999.
+    /// Returns the day, if there is one of this date; years 1 to 9999.
     pub(crate) fn new(year: u32, month: u32, day: u32) -> Option<Self> {
         let known = (1..=9999).contains(&year) && (1..=12).contains(&month);
         (known && day >= 1 && day <= days_of(year, month)).then_some(Self { year, month, day })
@@ -28,7 +27,7 @@ impl Day {
         before_year(year) + BEFORE[month as usize - 1] + after_february + day - 1
     }
 
-    /// The day of this number, at most that of 9999-12-31.
+    /// Returns the day of this number, at most that of 9999-12-31.
     pub(crate) fn of(number: u32) -> Self {
         // an estimate that is never too late, and at most one year too early
         let mut year = number / 366 + 1;

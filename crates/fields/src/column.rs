@@ -1,5 +1,4 @@
-//! One column with its key: seals and opens values, many at a time. Not here: which values there
-//! are, and where they are stored.
+//! One column with its key: seals and opens values, many at a time.
 
 use sealstone_cipher::Backend;
 use sealstone_seal::{FieldError, FieldOpener, FieldPlace, FieldSealer};
@@ -54,7 +53,8 @@ enum MethodCipher {
 }
 
 impl ColumnCipher {
-    /// The cipher of `column`, a column of `table`, under `keyed`. All choices are made here, once.
+    /// Returns the cipher of `column`, a column of `table`, under `keyed`. All choices are made
+    /// here, once.
     ///
     /// # Errors
     /// [`FieldsError::NoFf1`], [`FieldsError::NoIndex`], [`FieldsError::Key`],
@@ -68,8 +68,8 @@ impl ColumnCipher {
         Self::with(table, column, keyed, backend, &backend)
     }
 
-    /// The same, where `permuter` computes FF1 and `backend` all else. The sealed values are the
-    /// same ones.
+    /// Returns the same, where `permuter` computes FF1 and `backend` all else. The sealed values
+    /// are the same.
     ///
     /// # Errors
     /// As [`ColumnCipher::new`], and [`FieldsError::Permuter`].
@@ -99,7 +99,7 @@ impl ColumnCipher {
         Ok(Self { cipher, index: index.transpose()?, keeps_empty: column.keeps_empty, row })
     }
 
-    /// The column that names the row, if the values are bound to it.
+    /// Returns the column that names the row, if the values are bound to it.
     #[must_use]
     pub fn row(&self) -> Option<&str> {
         self.row.as_deref()
@@ -114,12 +114,12 @@ impl ColumnCipher {
     /// Appends to `out` each of `values`, sealed. Where a value does not fit, `out` gets an empty
     /// text, and `misfits` the number of the value and the reason, in ascending order.
     ///
-    /// - `rows`: for a column that is bound to the row, what names the row of each value, as many
-    ///   as `values`
+    /// - `rows`: for a column that is bound to the row, the name of each value's row, as many as
+    ///   `values`
     ///
     /// # Errors
-    /// [`FieldsError::Field`] where no randomness is to be had, [`FieldsError::Permuter`]; nothing
-    /// of `out` is usable then.
+    /// [`FieldsError::Field`] where no randomness is available, [`FieldsError::Permuter`]; `out` is
+    /// then unusable.
     ///
     /// # Panics
     /// If `rows` are needed and not given, or not as many.

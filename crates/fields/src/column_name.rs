@@ -1,11 +1,11 @@
-//! Rules for finding the column of a file that a name means: the column that is spelt so, else the
-//! column whose name is the same text in another of Unicode's forms, since macOS and some editors
-//! write 이름 as its letters (NFD). Not here: what is done with the column.
+//! Rules for finding the column of a file that a name means: the column with that spelling, else
+//! the column whose name is the same text in another of Unicode's forms, since macOS and some
+//! editors write 이름 as its letters (NFD).
 
 use unicode_normalization::UnicodeNormalization;
 
-/// The places in `names` of those that `name` means, ascending: those that are equal to it, or else
-/// those that are equal once both are composed (Unicode Standard Annex 15, NFC).
+/// Returns the places in `names` that `name` means, ascending: names equal to it, or else names
+/// equal once both are composed (Unicode Standard Annex 15, NFC).
 #[must_use]
 pub fn places(names: &[impl AsRef<str>], name: &str) -> Vec<usize> {
     let equal: Vec<usize> = (0..names.len()).filter(|&at| names[at].as_ref() == name).collect();

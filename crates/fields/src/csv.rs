@@ -1,4 +1,4 @@
-//! CSV files, sealed and opened as streams: what is not sealed is copied byte for byte, quotes and
+//! CSV files, sealed and opened as streams: everything unsealed is copied byte for byte, quotes and
 //! line ends included. Not here: opening and renaming files (`sealstone-files`).
 //!
 //! One reader, a worker for each core and one writer pass pieces of whole records on; tokens bound

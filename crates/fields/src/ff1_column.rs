@@ -2,9 +2,9 @@
 //! time, and put together again. Not here: the formats (`format`), FF1 itself
 //! (`sealstone_cipher::ff1`).
 //!
-//! Values that come out as no value of the format go through FF1 again. Formats that are no power
-//! of a radix number their values in the smallest radix that holds them (`rank`), so that this
-//! hardly ever happens.
+//! Results that are no value of the format go through FF1 again. Formats that are no power of a
+//! radix number their values in the smallest radix that holds them (`rank`), so that this hardly
+//! ever happens.
 
 use sealstone_cipher::ff1::{Domain, LENGTH_MAX, Tweaks, takes};
 use zeroize::Zeroizing;
@@ -86,7 +86,7 @@ impl Ff1Column {
     /// Appends to `out` each of `values` sealed or opened; an empty text where `misfits` names a
     /// reason.
     ///
-    /// - `rows`: what each value is bound to, if anything
+    /// - `rows`: the row that each value is bound to, if any
     /// - `keeps_empty`: whether an empty value stays one
     pub(crate) fn crypt<V: Values + ?Sized>(
         &self,
@@ -151,7 +151,7 @@ impl Ff1Column {
         Ok(word)
     }
 
-    /// Permutes the values of `group`, and those again that left the format, until none has
+    /// Permutes the values of `group`, and again those values that left the format, until none has
     /// (cycle-walking; a value is in the format to begin with, so its walk ends). A walk takes as
     /// many steps as there are numerals for each value of the format, on average.
     fn permute<V: Values + ?Sized>(
@@ -186,7 +186,7 @@ impl Ff1Column {
     }
 }
 
-/// The group of values of `word` with `length` numerals.
+/// Returns the group of values of `word` with `length` numerals.
 fn group(groups: &mut Vec<Group>, word: usize, length: usize) -> usize {
     let known = groups.iter().rposition(|group| (group.word, group.length) == (word, length));
     known.unwrap_or_else(|| {
@@ -204,8 +204,8 @@ fn group(groups: &mut Vec<Group>, word: usize, length: usize) -> usize {
 }
 
 impl Group {
-    /// Adds a value. Its tweak is what it keeps in the clear; with a row, the length of that (u32,
-    /// big-endian), what it keeps, and the row.
+    /// Adds a value. Its tweak is its part in the clear; with a row, the length of that part (u32,
+    /// big-endian), the part, and the row.
     fn add(&mut self, index: usize, taken: &Taken, row: Option<&str>) {
         self.numerals.extend_from_slice(&taken.numerals);
         self.members.push(index);
@@ -226,7 +226,7 @@ impl Group {
         &self.tweaks[start..self.tweak_ends[member]]
     }
 
-    /// The values at `members` alone.
+    /// Returns the values at `members` alone.
     fn part(&self, members: &[usize]) -> Self {
         let mut part = Self {
             word: self.word,

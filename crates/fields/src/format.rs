@@ -1,4 +1,4 @@
-//! Formats: how the values of a column look, so that a sealed one looks the same. The table of
+//! Formats: the form of a column's values, so that sealed values have the same form. The table of
 //! formats is here; the guide's table (docs/guide/fields.md) is checked against it. Not here: the
 //! encryption (`ff1_column`).
 
@@ -21,7 +21,7 @@ use crate::shape::{Shape, Taken, Word};
 /// Fewest values a word may have (SP 800-38G Rev. 1, second draft, section 5: radix^minlen).
 pub(crate) const VALUES_MIN: f64 = 1_000_000.0;
 
-/// Makes a format of what follows the colon; otherwise says what is wrong with it.
+/// Makes a format of the text after the colon; otherwise returns the error in it.
 type Make = fn(Option<&str>) -> Result<Box<dyn Shape>, String>;
 
 /// One row of the table of formats.
@@ -43,7 +43,7 @@ pub struct FormatRow {
     make: Make,
 }
 
-/// All formats, in the order in which to show them.
+/// Returns all formats, in the order in which to show them.
 #[must_use]
 pub fn formats() -> &'static [FormatRow] {
     FORMATS
@@ -190,7 +190,7 @@ pub enum FormatError {
     Parameter {
         /// The format as it was given.
         format: String,
-        /// Description of what is wrong.
+        /// Description of the error.
         found: String,
     },
     /// So few values that all can be tried.
@@ -208,7 +208,7 @@ pub enum FormatError {
     },
 }
 
-/// The names of all formats, as a list in words.
+/// Returns the names of all formats, as a list in words.
 fn uniform(name: &str, parameter: Option<&str>) -> Result<Box<dyn Shape>, String> {
     match parameter {
         None => {
@@ -243,8 +243,8 @@ pub struct Format {
 }
 
 impl Format {
-    /// Reads `text`: the name of a row, and what follows it after a colon. A text with `*` or `{`
-    /// and no such name is a pattern.
+    /// Reads `text`: the name of a row, and the part after a colon. A text with `*` or `{` and
+    /// without the name of a row is a pattern.
     ///
     /// - `allows_small`: whether values may be so few that all can be tried, the override of the
     ///   rule of SP 800-38G
@@ -282,13 +282,13 @@ impl Format {
         Ok(Self { text, allows_small, shape: shape.into(), words: words.into() })
     }
 
-    /// The format in full, by which it is known: `pattern:***-***` where `***-***` was given.
+    /// Returns the full name of the format: `pattern:***-***` where `***-***` was given.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The row of the table.
+    /// Returns the row of the table.
     ///
     /// # Panics
     /// Never: a format comes from a row.
@@ -308,7 +308,7 @@ impl Format {
     /// stays in the clear.
     ///
     /// # Errors
-    /// Why it does not fit.
+    /// The reason why it does not fit.
     pub fn check(&self, value: &str) -> Result<f64, Misfit> {
         let mut taken = Taken::default();
         let word = self.take(value, &mut taken)?;
@@ -363,7 +363,7 @@ mod tests {
         assert_eq!(Format::parse("***-***", false).unwrap().text(), "pattern:***-***");
     }
 
-    /// The guide has the table as it is here: name, what, values, leaks.
+    /// The guide has the same table: name, what, values, leaks.
     #[test]
     fn the_guide_has_the_table() {
         let guide = include_str!("../../../docs/guide/fields.md");

@@ -1,5 +1,5 @@
 //! Index values: a short keyed digest of a value, so that rows can be found by equality without
-//! opening any. Not here: what they give away (docs/guide/fields.md).
+//! opening any.
 
 use sealstone_cipher::{Backend, Cipher, Cmac, cmac};
 use zeroize::Zeroizing;

@@ -1,5 +1,5 @@
-//! The key under which a table is sealed: its source, which version, and the subkeys that each use
-//! has for itself. Not here: where keys come from (`sealstone-keys`).
+//! The key under which a table is sealed: its source, its version, and a separate subkey for each
+//! use. Not here: key sources (`sealstone-keys`).
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub struct Keyed {
 }
 
 impl Keyed {
-    /// The newest version of the key of `source`, to seal under.
+    /// Returns the newest version of the key of `source`, to seal under.
     ///
     /// # Errors
     /// As [`KeySource::current`].
@@ -23,7 +23,7 @@ impl Keyed {
         Ok(Self { source, key, secret })
     }
 
-    /// The version `key`, to open what was sealed under it.
+    /// Returns the version `key`, to open data sealed under it.
     ///
     /// # Errors
     /// As [`KeySource::get`].

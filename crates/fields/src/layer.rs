@@ -1,6 +1,5 @@
-//! The field layer of a data store: which columns of its tables are sealed, as a policy says, and
-//! under which key. Not here: the store around another one ([`crate::Sealed`]), engines
-//! (`sealed_engine`).
+//! The field layer of a data store: the columns of its tables that a policy seals, and the key. Not
+//! here: the store around another one ([`crate::Sealed`]), engines (`sealed_engine`).
 
 use std::sync::Arc;
 
@@ -37,7 +36,7 @@ pub enum LayerError {
         found: String,
         /// The tables that are there.
         known: String,
-        /// The one that is most like the first of the policy's.
+        /// The name nearest to the first of the policy's.
         nearest: String,
     },
     /// A column that the table lacks.
@@ -102,8 +101,8 @@ struct Planned<'a> {
 }
 
 impl FieldLayer {
-    /// The layer that seals what `policy` names, or everything without one, under `keyed`. Ciphers
-    /// and keys that the policy names are not used.
+    /// Returns the layer that seals what `policy` names, or everything without one, under `keyed`.
+    /// Ciphers and keys that the policy names are not used.
     #[must_use]
     pub fn new(policy: Option<Policy>, keyed: Keyed) -> Self {
         Self { policy, keyed }
@@ -144,7 +143,7 @@ impl FieldLayer {
         }))
     }
 
-    /// The tables among `tables` with sealed columns, under `cipher`.
+    /// Returns the tables among `tables` with sealed columns, under `cipher`.
     ///
     /// # Errors
     /// Each [`LayerError`].
@@ -202,7 +201,7 @@ fn planned_by<'a>(
     Ok(planned)
 }
 
-/// All columns of `table`, as authenticated values.
+/// Returns all columns of `table`, as authenticated values.
 fn everything(table: &Arc<Table>) -> Result<Planned<'_>, LayerError> {
     let options = ColumnOptions { keeps_empty: true, ..ColumnOptions::default() };
     let column = |field: &sealstone_store::Field| Column::new(&field.name, "aead", &options);

@@ -1,9 +1,9 @@
-//! The manifest beside a sealed file: under which key and policy it is sealed, and whether it is
-//! still that file. FF1 leaves no room for either in a value. docs/formats.md has its keys and what
-//! its MACs cover. Not here: where it is stored.
+//! The manifest beside a sealed file: its key and policy, and proof that it is still the same file.
+//! FF1 leaves no room for either in a value. docs/formats.md has its keys and the scope of its
+//! MACs.
 //!
-//! It is a file of its own rather than a column, because it also records what was done to each
-//! column, and because a MAC over the whole file has no place in a row.
+//! It is a file of its own rather than a column, because it also records the method of each column,
+//! and because a MAC over the whole file has no place in a row.
 
 use std::path::Path;
 
@@ -84,7 +84,7 @@ impl From<PolicyFileError> for ManifestError {
 pub enum FileLayout {
     /// CSV.
     Csv(Layout),
-    /// Parquet, which says itself how it is written.
+    /// Parquet, which describes its own form.
     Parquet,
 }
 
@@ -133,7 +133,7 @@ pub struct Manifest {
     file_mac: [u8; MAC_BYTES],
 }
 
-/// Reads the bytes of a sealed file as they are written or read, for its MAC.
+/// A MAC over the bytes of a sealed file as they are written or read.
 #[derive(Debug)]
 pub struct FileMac(HmacSha256);
 
@@ -145,7 +145,7 @@ impl FileMac {
 }
 
 impl Manifest {
-    /// A manifest for a file that is about to be sealed.
+    /// Returns a manifest for a file that is about to be sealed.
     ///
     /// # Errors
     /// [`FieldsError::Random`].
@@ -164,7 +164,7 @@ impl Manifest {
         self.hmac("field file", keyed).map(FileMac)
     }
 
-    /// The text of the manifest of the file whose bytes `mac` took, with `rows` rows.
+    /// Returns the text of the manifest of the file whose bytes `mac` took, with `rows` rows.
     ///
     /// # Errors
     /// As [`Manifest::file_mac`].
@@ -328,7 +328,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes that `text`, hexadecimal digits, stands for.
+/// Returns the bytes that `text`, hexadecimal digits, stands for.
 pub(crate) fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     let digits: Option<Vec<u32>> = text.chars().map(|c| c.to_digit(16)).collect();

@@ -1,5 +1,5 @@
 //! Reasons why a value does not fit its column's format, without the value: the position, the kind
-//! of character found there, and what was expected. Not here: in which line of which file it is.
+//! of character found there, and the expectation.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ pub enum Misfit {
         position: usize,
         /// Kind of character that was found.
         found: Cow<'static, str>,
-        /// Description of what was expected there.
+        /// Description of the expected character.
         expected: Cow<'static, str>,
     },
     /// It is over too soon, or not over where it should be.
@@ -44,7 +44,7 @@ pub enum Misfit {
         /// Number needed.
         needed: usize,
     },
-    /// No such day.
+    /// The day does not exist.
     #[error("characters {from} to {to} are not the date of a day")]
     NoDate {
         /// Position where the date begins, from 1.
@@ -86,7 +86,7 @@ pub enum Misfit {
         /// For how many there is room.
         room: u64,
     },
-    /// A value that is marked as sealed, and is not the one that the mark was set for.
+    /// A value that is marked as sealed, but is not the value that the mark was set for.
     #[error(
         "something wrote over it after it was sealed, past the trigger that keeps its mark; if it \
          is in the clear, set its mark to NULL"
@@ -115,7 +115,7 @@ pub(crate) fn kind(c: char) -> Cow<'static, str> {
     }
 }
 
-/// That the character `c` at `position`, from 1, should be `expected`.
+/// Returns the reason that the character `c` at `position`, from 1, should be `expected`.
 pub(crate) fn character(
     position: usize,
     c: char,

@@ -18,9 +18,9 @@ use crate::texts::{Texts, Values};
 pub enum Work {
     /// Only look how many values fit.
     Check,
-    /// Only look for authenticated values that need this version of a key, and report each as one
-    /// that does not fit: [`Misfit::Under`]. Of others nothing says it, and what is no sealed value
-    /// needs none.
+    /// Only look for authenticated values that need this version of a key, and report each as a
+    /// misfit: [`Misfit::Under`]. Other values do not name a version, and unsealed values need
+    /// none.
     Find(KeyRef),
     /// Seal.
     Seal(Vec<ColumnCipher>),
@@ -118,7 +118,7 @@ pub struct Counts {
 }
 
 impl ColumnCount {
-    /// Adds what was found in another piece of the file.
+    /// Adds the findings in another piece of the file.
     pub fn add(&mut self, found: &Self) {
         self.values += found.values;
         self.misfits += found.misfits;
@@ -134,8 +134,8 @@ impl Plan {
     /// in `count`. Where one does not fit, `misfits` gets its number and the reason, in ascending
     /// order.
     ///
-    /// - `rows`: for a column that is bound to the row, what names the row of each value, as many
-    ///   as `values`
+    /// - `rows`: for a column that is bound to the row, the name of each value's row, as many as
+    ///   `values`
     ///
     /// # Errors
     /// As [`ColumnCipher::seal`] and [`ColumnCipher::open`].
@@ -173,7 +173,7 @@ impl Plan {
                 let mut clear = Texts::new();
                 from[at].open(values, rows, &mut clear, misfits)?;
                 to[at].seal(&clear, rows, &mut out, misfits)?;
-                // what did not open is empty, and may not fit again: the first reason is the one
+                // an unopened value is empty, and may be a misfit again: the first reason counts
                 misfits.sort_by_key(|(number, _)| *number);
                 misfits.dedup_by_key(|(number, _)| *number);
                 indexes(&to[at], &clear)

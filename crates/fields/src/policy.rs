@@ -1,5 +1,5 @@
-//! Policies: which columns of which tables are sealed, how, and under which key. Not here: reading
-//! them from TOML (`policy/read.rs`), and the sealing (`column`).
+//! Policies: the sealed columns of tables, their methods, and their keys. Not here: reading them
+//! from TOML (`policy/read.rs`), and the sealing (`column`).
 
 mod read;
 
@@ -15,7 +15,7 @@ use crate::index::{BITS_MAX, BITS_MIN};
 pub use read::PolicyFileError;
 pub(crate) use read::{ColumnReader, columns_text, syntax};
 
-/// Bits of an index value where nobody says.
+/// The default number of bits of an index value.
 const INDEX_BITS: u32 = 32;
 /// Suffix of the name of an index column if no name is given.
 const INDEX_ENDING: &str = "_index";
@@ -120,7 +120,7 @@ pub struct Table {
     pub columns: Vec<Column>,
 }
 
-/// Tables, and the key of those that name none.
+/// Tables, and the key of tables that name none.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     /// All tables.
@@ -178,7 +178,7 @@ pub enum PolicyError {
     IndexBits {
         /// The column.
         column: String,
-        /// The length asked for, in bits.
+        /// The requested length, in bits.
         found: u32,
     },
     /// No column at all.
@@ -218,7 +218,7 @@ pub enum PolicyError {
 }
 
 impl Column {
-    /// The modes in which the cipher `cipher` seals its values and makes its index values.
+    /// Returns the modes in which the cipher `cipher` seals its values and makes its index values.
     pub fn modes(&self, cipher: &Cipher) -> Vec<Mode> {
         let method = match self.method {
             Method::Ff1(_) => Mode::Ff1,
@@ -240,7 +240,7 @@ impl Column {
         }
     }
 
-    /// The column `name`, sealed by `method`: `aead`, or `ff1:` and a format.
+    /// Returns the column `name`, sealed by `method`: `aead`, or `ff1:` and a format.
     ///
     /// # Errors
     /// Each [`PolicyError`] about a column.
@@ -284,13 +284,13 @@ impl Column {
         })
     }
 
-    /// The column that names the row, if the values are bound to it.
+    /// Returns the column that names the row, if the values are bound to it.
     #[must_use]
     pub fn row(&self) -> Option<&str> {
         if let Tweak::Row(row) = &self.tweak { Some(row) } else { None }
     }
 
-    /// The method as it is written: `ff1:digits`, `aead`.
+    /// Returns the method in its written form: `ff1:digits`, `aead`.
     #[must_use]
     pub fn method_text(&self) -> String {
         match &self.method {
@@ -353,7 +353,7 @@ impl std::fmt::Display for Tweak {
 }
 
 impl Table {
-    /// The table `name`, whose columns are sealed under `cipher`.
+    /// Returns the table `name`, whose columns are sealed under `cipher`.
     ///
     /// # Errors
     /// Each [`PolicyError`] about a table.
@@ -393,7 +393,7 @@ impl Table {
 }
 
 impl Policy {
-    /// The table `name`; without a name, the only one.
+    /// Returns the table `name`; without a name, the only one.
     ///
     /// # Errors
     /// [`PolicyError::NoTable`], [`PolicyError::WhichTable`].

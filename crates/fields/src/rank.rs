@@ -1,6 +1,5 @@
 //! Numbers below a bound as numerals of FF1: the smallest radix whose power holds them all, so that
-//! few numerals are out of bounds and cycle-walking hardly ever takes a second step. Not here: what
-//! the numbers stand for.
+//! few numerals are out of bounds and cycle-walking hardly ever takes a second step.
 
 /// Largest numeral plus one: the largest radix of FF1.
 const RADIX_MAX: u128 = 1 << 16;
@@ -17,7 +16,7 @@ impl Ranks {
     /// Longest that `count` may be, in bits.
     pub(crate) const BITS_MAX: u32 = 112;
 
-    /// For numbers below `count`, from 1 to 2^[`Ranks::BITS_MAX`].
+    /// Makes ranks for numbers below `count`, from 1 to 2^[`Ranks::BITS_MAX`].
     pub(crate) fn below(count: u128) -> Self {
         debug_assert!(count > 0 && count <= 1 << Self::BITS_MAX);
         // FF1 takes two numerals at least
@@ -43,7 +42,7 @@ impl Ranks {
         }
     }
 
-    /// The number that `numerals` are; it may be `count` or more.
+    /// Returns the number that `numerals` are; it may be `count` or more.
     pub(crate) fn read(&self, numerals: &[u16]) -> u128 {
         numerals
             .iter()

@@ -1,13 +1,13 @@
 //! A store around another one: columns are sealed before a record reaches the inner store, and
-//! opened when it comes back, so that whoever uses the store knows nothing of it. Not here: which
-//! columns (`layer`).
+//! opened when it comes back, transparently to users of the store. Not here: the choice of columns
+//! (`layer`).
 //!
-//! The inner store is opened with tables of its own (`table`): sealed columns hold text, whatever
-//! they held before, and columns of index values come last. Records are sealed and opened as many
-//! together as there are: the batch of a load, 256 rows of a scan. A load that meets a value that
-//! does not fit hands the inner store two rows with the same key, so that it keeps nothing. An
-//! update of a value that another column is bound to, or of that column, takes a transaction, since
-//! the two must change together.
+//! The inner store is opened with separate tables (`table`): sealed columns hold text, whatever
+//! they held before, and columns of index values come last. Records are sealed and opened in
+//! batches: the batch of a load, 256 rows of a scan. A load that meets a value that does not fit
+//! hands the inner store two rows with the same key, so that it keeps nothing. An update of a value
+//! that another column is bound to, or of that column, takes a transaction, since the two must
+//! change together.
 
 mod bulk;
 mod table;
@@ -27,7 +27,7 @@ const SCAN_ROWS: usize = 256;
 /// A store whose tables have sealed columns.
 ///
 /// Keys stay in the clear, since records are found and scanned by them. A table without sealed
-/// columns is passed on as it is.
+/// columns is passed on unchanged.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -60,13 +60,13 @@ pub struct Sealed<S> {
 }
 
 impl<S: Store> Sealed<S> {
-    /// `inner`, which was opened with [`SealedTable::stored`] of each of `tables` in the place of
-    /// the table itself.
+    /// Returns `inner`, which was opened with [`SealedTable::stored`] of each of `tables` in the
+    /// place of the table itself.
     pub fn new(inner: S, tables: Vec<SealedTable>) -> Self {
         Self { inner, tables, work: Work::default() }
     }
 
-    /// The store below, in which columns are sealed.
+    /// Returns the store below, in which columns are sealed.
     pub fn inner(&self) -> &S {
         &self.inner
     }
@@ -218,7 +218,7 @@ impl<S: Store> Meter for Sealed<S> {
 }
 
 impl<S: Store> Sealed<S> {
-    /// The records of `rows` as they are stored.
+    /// Returns the records of `rows` as they are stored.
     fn seal_records(&self, table: &SealedTable, rows: &[Row]) -> Result<Vec<Record>, StoreError> {
         let rows: Vec<(&[u8], &Record)> =
             rows.iter().map(|(key, record)| (key.as_slice(), record)).collect();

@@ -1,5 +1,5 @@
-//! An engine around another one, whose stores seal columns where the variant says so. Not here: the
-//! store itself (`sealed`).
+//! An engine around another engine, whose stores seal columns if the variant requires it. Not here:
+//! the store itself (`sealed`).
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -19,7 +19,7 @@ pub struct SealedEngine {
 }
 
 impl SealedEngine {
-    /// `inner`, with `layer` in front of its stores.
+    /// Returns `inner`, with `layer` in front of its stores.
     #[must_use]
     pub fn new(inner: Box<dyn Engine>, layer: FieldLayer) -> Self {
         Self { inner, layer, columns: Mutex::default() }

@@ -1,5 +1,5 @@
 //! Operations of a format on a value: it takes out the encrypted part as numerals, and puts other
-//! numerals in their place. Not here: which formats there are (`format`), and the encryption
+//! numerals in their place. Not here: the table of formats (`format`), and the encryption
 //! (`ff1_column`).
 
 use std::fmt;
@@ -34,7 +34,7 @@ pub(crate) struct Word {
 
 /// One format, ready to use.
 pub(crate) trait Shape: fmt::Debug + Send + Sync {
-    /// The words of this format, at least one.
+    /// Returns the words of this format, at least one.
     fn words(&self) -> Vec<Word>;
 
     /// Takes `value` apart into `into`, which is empty; returns the number of its word.
@@ -50,7 +50,7 @@ pub(crate) trait Shape: fmt::Debug + Send + Sync {
         true
     }
 
-    /// Appends `value`, which was taken apart, with `numerals` in the place of its own.
+    /// Appends `value`, which was taken apart, with `numerals` in place of its own.
     fn put(&self, value: &str, word: usize, numerals: &[u16], out: &mut String);
 
     /// Computes the number of possible values for a value of `word` with `length` numerals, if

@@ -1,6 +1,5 @@
-//! The manifest of a table of a database: under which key and policy its columns are sealed.
-//! docs/formats.md has its keys and what its MAC covers. Not here: where it is stored, and which
-//! values are sealed (the table's marks say).
+//! The manifest of a table of a database: the key and policy of its columns. docs/formats.md has
+//! its keys and the scope of its MAC.
 
 use std::path::Path;
 
@@ -39,7 +38,7 @@ pub(crate) struct TableManifest {
 }
 
 impl TableManifest {
-    /// A manifest for a table that is about to be sealed under `key`.
+    /// Returns a manifest for a table that is about to be sealed under `key`.
     ///
     /// # Errors
     /// [`FieldsError::Random`].
@@ -49,7 +48,7 @@ impl TableManifest {
         Ok(Self { id, table: table.clone(), key: key.clone() })
     }
 
-    /// The same table, sealed under `key` from now on.
+    /// Returns the same table, sealed under `key` from now on.
     pub(crate) fn under(&self, key: &KeyRef) -> Self {
         Self { key: key.clone(), ..self.clone() }
     }
@@ -63,8 +62,8 @@ impl TableManifest {
             && columns_text(&self.table.columns) == columns_text(columns)
     }
 
-    /// As it is stored: a line with the MAC, which is over all that follows, under the key that it
-    /// names.
+    /// Returns it as stored: a line with the MAC, which is over all that follows, under the key
+    /// that it names.
     ///
     /// # Errors
     /// [`FieldsError::Key`] in a forked process.
@@ -144,7 +143,7 @@ impl TableManifest {
     }
 }
 
-/// The MAC on the first line of `text`, and the rest.
+/// Returns the MAC on the first line of `text`, and the rest.
 fn split(text: &str) -> Result<([u8; MAC_BYTES], &str), ManifestError> {
     let damaged = ManifestError::Damaged("mac");
     let Some((first, body)) = text.split_once('\n') else { return Err(damaged) };

@@ -1,8 +1,6 @@
-//! Many texts: the values of a column, in one allocation or where they lie. Not here: what they
-//! mean.
+//! Many texts: the values of a column, in one allocation or in place.
 
-/// Texts that can be read by number, wherever they lie: [`Texts`], or slices of somebody else's
-/// memory.
+/// Texts that can be read by number: [`Texts`], or slices of other memory.
 pub trait Values {
     /// Returns the number of texts.
     fn len(&self) -> usize;
@@ -12,7 +10,7 @@ pub trait Values {
         self.len() == 0
     }
 
-    /// The text at `index`.
+    /// Returns the text at `index`.
     ///
     /// # Panics
     /// If there is none.
@@ -47,7 +45,7 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// None yet.
+    /// Returns no texts yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -65,7 +63,7 @@ impl Texts {
         self.ends.is_empty()
     }
 
-    /// The text at `index`.
+    /// Returns the text at `index`.
     ///
     /// # Panics
     /// If there is none.
@@ -75,7 +73,7 @@ impl Texts {
         &self.text[start..self.ends[index]]
     }
 
-    /// All of them in order.
+    /// Returns all of them in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.len()).map(|index| self.get(index))
     }

@@ -1,5 +1,5 @@
-//! Columns as a user of the library has them: what is sealed opens, keeps its format, and is bound
-//! to what it should be. Not here: files (`csv.rs`), and single formats (`src/format`).
+//! Columns from the view of a library user: sealed values open, keep their format, and are bound to
+//! their context. Not here: files (`csv.rs`), and single formats (`src/format`).
 
 use std::sync::{Arc, Mutex};
 
@@ -54,7 +54,7 @@ fn luhn(digits: &str) -> u32 {
     digits.map(|(at, d)| if at % 2 == 0 { d } else { d * 2 / 10 + d * 2 % 10 }).sum::<u32>() % 10
 }
 
-/// A value of the format `spec`, drawn.
+/// Returns a value of the format `spec`, drawn.
 fn drawn(spec: &str, rng: &mut SmallRng) -> String {
     let digits = |rng: &mut SmallRng, count: usize| -> String {
         (0..count).map(|_| char::from(b'0' + rng.random_range(0..10u8))).collect()
@@ -364,7 +364,7 @@ fn reasons_do_not_hold_the_value() {
     }
 }
 
-/// FF1 that somebody else computes: what it was asked for, and whether it fails.
+/// FF1 computed elsewhere: its requests, and whether it fails.
 #[derive(Debug)]
 struct Elsewhere {
     batches: Arc<Mutex<Vec<(String, usize)>>>,

@@ -1,5 +1,5 @@
-//! CSV files in memory: what is sealed differs in the sealed columns and nowhere else, and opens to
-//! the same bytes. Not here: files on disk (`dev/e2e`).
+//! CSV files in memory: a sealed file differs in the sealed columns only, and opens to the same
+//! bytes. Not here: files on disk (`dev/e2e`).
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -122,7 +122,7 @@ fn a_field_without_quotes_comes_back_without_whatever_is_in_it() {
     assert_eq!(scene.open(&sealed), input);
 }
 
-/// Fields of every kind that a file may have, in random rows: what is opened is what was sealed,
+/// Fields of every kind that a file may have, in random rows: the opened file equals the original,
 /// byte for byte.
 #[test]
 fn any_file_comes_back_byte_for_byte() {

@@ -1,5 +1,5 @@
-//! A file with sealed columns of every format version opens for good.
-//! `vectors/formats/fields-v1.py` made this one from docs/formats.md and SP 800-38G, without our
+//! A file with sealed columns of every format version opens for ever.
+//! `vectors/formats/fields-v1.py` made this file from docs/formats.md and SP 800-38G, without our
 //! code. Not here: files that we sealed ourselves (`csv.rs`).
 
 use std::path::Path;
@@ -74,7 +74,7 @@ fn a_file_of_version_1_opens() {
     let (opened, is_of) = pass(&manifest, &keyed, Work::Open(ciphers(&manifest, &keyed)), SEALED);
     assert_eq!(String::from_utf8(opened).unwrap(), OPENED);
     assert!(is_of);
-    // what has no nonce is sealed to the same again
+    // values without a nonce are sealed to the same again
     let (sealed, _) =
         pass(&manifest, &keyed, Work::Seal(ciphers(&manifest, &keyed)), OPENED.as_bytes());
     let row = |text: &[u8], at: usize| -> Vec<String> {

@@ -1,6 +1,5 @@
-//! Migrations of a table in memory, ended at every single call to the server, before it has done
-//! what it was asked and after, while others write: what comes out is what went in. Not here: real
-//! servers (`dev/e2e`).
+//! Migrations of a table in memory, ended at every single call to the server, before and after its
+//! work, while others write: the values come out unchanged. Not here: real servers (`dev/e2e`).
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -36,7 +35,7 @@ struct Database {
     state: Option<State>,
     is_locked: bool,
     calls: usize,
-    /// The call that ends the migration, and whether it does what it was asked before.
+    /// The call that ends the migration, and whether it does its work first.
     end: Option<(usize, bool)>,
     /// Writes by others after each reading, made without regard to marks.
     others: Vec<(u64, Option<String>)>,
@@ -65,12 +64,12 @@ impl Database {
         self.later.is_some_and(|since| self.calls >= since)
     }
 
-    /// A trigger after ours writes in the clear, and the mark stays.
+    /// Writes in the clear like a trigger after ours, so that the mark stays.
     fn written_over(&mut self, id: u64, at: usize, value: &str) {
         self.rows.get_mut(&id).unwrap()[at].0 = Some(value.to_owned());
     }
 
-    /// Another one writes in the clear: a number for a row, nothing for its end.
+    /// Writes in the clear like another client: a number for a row, nothing for its end.
     fn other_writes(&mut self) {
         let Some((id, value)) = self.others.pop() else { return };
         match value {
@@ -374,7 +373,7 @@ fn go(db: &Rc<RefCell<Database>>, way: Way, all: &Keys) -> Result<Outcome, Migra
     }
 }
 
-/// That each value is sealed once, under `version`.
+/// Asserts that each value is sealed once, under `version`.
 fn is_sealed(db: &Database, version: u32, all: &Keys) {
     let table = table();
     assert!(db.rows.keys().eq(db.plain.keys()));
@@ -557,7 +556,7 @@ fn a_value_written_over_a_sealed_one_is_never_opened() {
         open(&mut Connection(db.clone()), "people", keys(2, &all), &options, &mut |_| {}).unwrap()
     };
     assert!(!checked.is_whole && checked.misfits.values == 2, "{checked:?}");
-    // whoever looked says what they are
+    // a check reports them
     for (id, at) in [(5, 0), (7, 1)] {
         db.borrow_mut().rows.get_mut(&id).unwrap()[at].1 = None;
     }

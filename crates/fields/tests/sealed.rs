@@ -1,4 +1,4 @@
-//! A store with sealed columns behaves as the store itself, and what lies below shows nothing of
+//! A store with sealed columns behaves like the store itself, and the store below shows nothing of
 //! them.
 
 use std::sync::Arc;
@@ -59,7 +59,7 @@ fn texts(record: &Record) -> Vec<String> {
     record.iter().map(|value| String::from_utf8(value.to_vec()).unwrap()).collect()
 }
 
-/// The values of `key` as `store` returns them.
+/// Returns the values of `key` as `store` returns them.
 fn read(
     store: &dyn Store,
     table: &Table,
@@ -70,7 +70,7 @@ fn read(
     store.read(table, key, fields, &mut into).unwrap().then(|| texts(&into))
 }
 
-/// Every record in key order.
+/// Returns every record in key order.
 fn all(store: &dyn Store, table: &Table) -> Vec<(Vec<u8>, Vec<String>)> {
     let mut rows = Vec::new();
     store
@@ -142,7 +142,7 @@ fn below_lies_nothing_but_what_the_policy_says() {
         assert!(clear[2].is_empty() || !stored[2].contains(&clear[2]), "{stored:?}");
         assert_eq!(stored[3].len(), 8, "{stored:?}");
     }
-    // the index follows the value, and equal values have equal ones
+    // the index follows the value, and equal values have equal indexes
     store.update(&table, b"user00001", &[(1, b"010-1111-2222")]).unwrap();
     store.update(&table, b"user00002", &[(1, b"010-9999-9999"), (1, b"010-1111-2222")]).unwrap();
     let of = |key: &[u8]| read(store.inner(), &table, key, None).unwrap();

@@ -1,4 +1,4 @@
-//! Directories: the one that a file is in, and one that is this user's own. Not here: what is made
+//! Directories: the directory of a file, and private directories of this user. Not here: files made
 //! in them (`output`).
 
 use std::ffi::{OsStr, OsString};
@@ -20,7 +20,7 @@ pub enum NotOwn {
     /// The name stands for something else; a link, even to a directory, is something else.
     #[error("it is {0}, not a directory\nname a directory of your own")]
     Kind(Kind),
-    /// A link; named apart, since it says where it leads.
+    /// A link; a separate variant, since it holds its target.
     #[error("it is a symbolic link to {}, perhaps somebody else's\nname the directory itself",
         .0.display())]
     Link(PathBuf),
@@ -30,14 +30,14 @@ pub enum NotOwn {
          of your own"
     )]
     Owner {
-        /// Whose it is.
+        /// The owner.
         owner: u32,
-        /// Who asked.
+        /// This user.
         user: u32,
     },
 }
 
-/// The directory that `path` is in; `.` for a bare name.
+/// Returns the directory that `path` is in; `.` for a bare name.
 #[must_use]
 pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -46,17 +46,17 @@ pub fn parent(path: &Path) -> &Path {
 /// Puts the entry of `path` in its directory on stable storage.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn sync_parent(path: &Path) -> io::Result<()> {
     File::open(parent(path))?.sync_all()
 }
 
-/// Makes the directory `path` for its owner alone, or takes one that is there: a real directory, no
-/// link, of this user. Returns it, open, and whether it is new. The mode of one that is there is
-/// left as it is.
+/// Makes the directory `path` for its owner alone, or takes an existing one: a real directory, no
+/// link, of this user. Returns it, open, and whether it is new. The mode of an existing directory
+/// is left unchanged.
 ///
 /// # Errors
-/// [`NotOwn`], as an [`io::Error`]; what the system says.
+/// [`NotOwn`], as an [`io::Error`]; the system's error.
 pub fn own(path: &Path) -> io::Result<(File, bool)> {
     let is_new = match DirBuilder::new().mode(0o700).create(path) {
         Ok(()) => true,
@@ -88,7 +88,7 @@ fn not_own(found: NotOwn) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, found)
 }
 
-/// `path` without slashes at its end, behind which a link would be followed.
+/// Returns `path` without slashes at its end, behind which a link would be followed.
 fn without_slash(path: &Path) -> OsString {
     let bytes = path.as_os_str().as_bytes();
     let kept = bytes.iter().rposition(|byte| *byte != b'/').map_or(1, |last| last + 1);

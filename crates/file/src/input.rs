@@ -1,5 +1,4 @@
-//! Inputs: files that are opened without waiting, whatever somebody put under their name. Not here:
-//! what is in them.
+//! Inputs: files that are opened without waiting, whatever is under their name.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -35,7 +34,7 @@ impl NotAFile {
 /// Opens the regular file `path` for reading; links are followed. Never waits.
 ///
 /// # Errors
-/// What the system says; [`NotAFile`], as an [`io::Error`], of kind `IsADirectory` for a directory,
+/// The system's error; [`NotAFile`], as an [`io::Error`], of kind `IsADirectory` for a directory,
 /// `InvalidInput` for anything else.
 pub fn open(path: &Path) -> io::Result<File> {
     // before it is opened, too: opening a device may already do something to it
@@ -58,14 +57,14 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 /// Reads the regular file `path`, which is UTF-8, whole.
 ///
 /// # Errors
-/// As [`open`]; `InvalidData` for what is not UTF-8.
+/// As [`open`]; `InvalidData` for data that is not UTF-8.
 pub fn read_to_string(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     open(path)?.read_to_string(&mut text)?;
     Ok(text)
 }
 
-/// A file, or what was handed to this process in the place of one.
+/// A file, or a descriptor handed to this process in place of one.
 #[derive(Debug)]
 pub struct Given {
     file: File,
@@ -73,13 +72,13 @@ pub struct Given {
     silence_max: Option<Duration>,
 }
 
-/// Opens `path` for reading once, from its beginning to its end: a regular file, `/dev/null`, or
-/// what whoever started this process handed to it, `/dev/stdin` or `<(…)`, be it a pipe, a socket
-/// or a terminal. A FIFO with a name in the file system is none of these, since whether anybody
-/// ever writes into it is unknown.
+/// Opens `path` for reading once, from its beginning to its end: a regular file, `/dev/null`, or a
+/// descriptor handed to this process, such as `/dev/stdin` or `<(…)`: a pipe, a socket or a
+/// terminal. A FIFO with a name in the file system is excluded, since it is unknown whether anybody
+/// ever writes into it.
 ///
 /// # Errors
-/// As [`open`]. Reading what was handed over fails with `TimedOut` once nothing has come for
+/// As [`open`]. Reading a handed-over descriptor fails with `TimedOut` once nothing has come for
 /// [`SILENCE_MAX`].
 pub fn open_given(path: &Path) -> io::Result<Given> {
     open_given_for(path, SILENCE_MAX)
@@ -110,7 +109,7 @@ fn open_given_for(path: &Path, silence_max: Duration) -> io::Result<Given> {
 /// Reads what [`open_given`] opens, whole.
 ///
 /// # Errors
-/// As [`open_given`]; `InvalidData` for what is not UTF-8.
+/// As [`open_given`]; `InvalidData` for data that is not UTF-8.
 pub fn read_given_to_string(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     open_given(path)?.read_to_string(&mut text)?;
@@ -118,10 +117,10 @@ pub fn read_given_to_string(path: &Path) -> io::Result<String> {
 }
 
 impl Given {
-    /// Metadata of what is open.
+    /// Returns the metadata of the open file.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn metadata(&self) -> io::Result<Metadata> {
         self.file.metadata()
     }
@@ -178,8 +177,8 @@ fn is_null(found: &Metadata) -> bool {
         && null.is_ok_and(|null| null.rdev() == found.rdev())
 }
 
-/// The number of this process's descriptor that `path` leads to, as `/dev/stdin` and `/dev/fd/63`
-/// do.
+/// Returns the number of this process's descriptor that `path` leads to, as `/dev/stdin` and
+/// `/dev/fd/63` do.
 fn own_descriptor(path: &Path) -> Option<String> {
     let own = fs::canonicalize("/proc/self/fd").ok()?;
     let mut path = PathBuf::from(path);

@@ -1,5 +1,4 @@
-//! Kinds of things that a name in the file system can stand for, in words. Not here: what is done
-//! about it.
+//! Kinds of objects in the file system, in words.
 
 use std::fmt;
 use std::fs::FileType;
@@ -25,7 +24,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of something of `file_type`.
+    /// Returns the kind of something of `file_type`.
     #[must_use]
     pub fn of(file_type: FileType) -> Self {
         match file_type {
@@ -39,7 +38,7 @@ impl Kind {
         }
     }
 
-    /// The kind in the mode `st_mode` of `stat`.
+    /// Returns the kind in the mode `st_mode` of `stat`.
     pub(crate) fn of_mode(mode: nix::sys::stat::mode_t) -> Self {
         use nix::sys::stat::SFlag;
         match SFlag::from_bits_truncate(mode) & SFlag::S_IFMT {

@@ -1,10 +1,10 @@
 //! Output files, which appear under their name when they are whole: written beside it under a fresh
-//! name, put on stable storage, renamed. Not here: what is written.
+//! name, synced, renamed.
 //!
-//! Nothing that somebody prepared is written into: the unfinished file is made by this process,
-//! under a name that nobody could know (`O_EXCL`), with its mode set before the first byte, and the
-//! rename replaces a name, never what a link leads to. What a killed run leaves is
-//! `.NAME.<16 hexadecimal digits>.sealstone-partial`, which the next run for the same name removes.
+//! Nothing prepared by others is written into: this process makes the unfinished file, under an
+//! unpredictable name (`O_EXCL`), with its mode set before the first byte, and the rename replaces
+//! a name, never the target of a link. A killed run leaves `.NAME.<16 hexadecimal
+//! digits>.sealstone-partial`, which the next run for the same name removes.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
@@ -32,18 +32,18 @@ const DIGITS: usize = 16;
 /// than file systems allow.
 const NAME_BYTES_MAX: usize = 200;
 
-/// Who besides this user may read a file that is made.
+/// The users, besides this user, who may read a new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Nobody, whatever the umask: mode 0600, in a directory where not everybody may replace it.
     Private,
-    /// Those whom the umask allows.
+    /// The users that the umask allows.
     Usual,
     /// The mode of the file, as that of another one that it is a copy of.
     Mode(u32),
 }
 
-/// The reason for which a file is not made where it was asked for.
+/// The reason why a file is not made in the requested place.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -66,9 +66,9 @@ pub enum Refusal {
          or remove this one"
     )]
     Owner {
-        /// Whose it is.
+        /// The owner.
         owner: u32,
-        /// Whose the new one would be.
+        /// The owner of the new file.
         user: u32,
     },
     /// The file system has no permissions.
@@ -127,17 +127,17 @@ pub struct Output {
 }
 
 impl Output {
-    /// Begins the file that is to be `target`, where nothing may be yet, now and when it is whole.
+    /// Begins the file that will be `target`, where nothing may be, neither now nor when it is
+    /// whole.
     ///
     /// # Errors
     /// `AlreadyExists` if anything is there, even a dangling link; [`Refusal`] and
-    /// [`trust::Untrusted`], as an [`io::Error`]; what the system says.
+    /// [`trust::Untrusted`], as an [`io::Error`]; the system's error.
     pub fn new_file(target: &Path, access: Access) -> io::Result<Self> {
         Self::begin(target, access, Existing::Stays)
     }
 
-    /// Begins the file that is to be `target`, in the place of a regular file of this user or of
-    /// none.
+    /// Begins the file that will be `target`, in place of a regular file of this user or of none.
     ///
     /// # Errors
     /// As [`Output::new_file`], but for `AlreadyExists`.
@@ -203,8 +203,8 @@ impl Output {
     /// Puts the file in its place, on stable storage, and returns it, open.
     ///
     /// # Errors
-    /// [`Refusal`], as an [`io::Error`]; what the system says. What was there is then still there,
-    /// and nothing new, unless the directory alone could not be put on stable storage.
+    /// [`Refusal`], as an [`io::Error`]; the system's error. The old file is then still there, and
+    /// nothing new, unless only the sync of the directory failed.
     pub fn commit(mut self) -> io::Result<File> {
         self.file.sync_all()?;
         let exchanged = || Refusal::Exchanged(self.target.with_file_name(&self.partial));
@@ -219,7 +219,7 @@ impl Output {
             }
         }
         self.is_done = true;
-        // whoever may write to the directory could have exchanged it between the two
+        // anyone who may write to the directory could have exchanged it in between
         if !is_at(&self.file, &self.dir, &self.name)? {
             return Err(exchanged().into());
         }
@@ -244,7 +244,7 @@ impl Write for Output {
 impl Drop for Output {
     fn drop(&mut self) {
         if !self.is_done && is_at(&self.file, &self.dir, &self.partial).unwrap_or(false) {
-            // nobody wants it, and the next run would remove it
+            // it is useless, and the next run would remove it
             let _ = unlinkat(&self.dir, self.partial.as_os_str(), UnlinkatFlags::NoRemoveDir);
         }
     }
@@ -328,9 +328,9 @@ enum Lock {
     Unknown,
 }
 
-/// Asks for the lock of an unfinished file, by which it is told from one that was left behind, or
-/// gives it back. It belongs to the open file, and is not the lock of `File::lock`, by which users
-/// of the finished file take turns.
+/// Requests or releases the lock of an unfinished file, which distinguishes it from a leftover. The
+/// lock belongs to the open file, and is not the lock of `File::lock`, by which users of the
+/// finished file take turns.
 fn lock(file: &File, kind: libc::c_int) -> Lock {
     let whole = libc::flock {
         l_type: kind as libc::c_short,
@@ -346,14 +346,14 @@ fn lock(file: &File, kind: libc::c_int) -> Lock {
     }
 }
 
-/// Builds the beginning of the name of an unfinished file that is to become `name`.
+/// Builds the beginning of the name of an unfinished file that will become `name`.
 fn beginning(name: &OsStr) -> OsString {
     let bytes = name.as_bytes();
     let kept = &bytes[..bytes.len().min(NAME_BYTES_MAX)];
     OsString::from_vec([b".", kept, b"."].concat())
 }
 
-/// Returns whether `found` is the name of an unfinished file that is to become `name`.
+/// Returns whether `found` is the name of an unfinished file that will become `name`.
 fn is_partial_of(found: &[u8], name: &OsStr) -> bool {
     let digits = found
         .strip_prefix(beginning(name).as_bytes())
@@ -386,7 +386,7 @@ fn sweep(dir: &File, path: &Path, name: &OsStr, own: &OsStr) -> io::Result<bool>
         if !is_partial_of(found.as_bytes(), name) || found == own {
             continue;
         }
-        // what is not ours, or gone meanwhile, is left alone
+        // files that are not ours, or gone by now, are left alone
         let Ok(other) = openat(dir, found.as_os_str(), flags, Mode::empty()).map(File::from) else {
             continue;
         };
@@ -422,7 +422,7 @@ fn rename_new(dir: &File, partial: &OsStr, name: &OsStr) -> io::Result<()> {
     {
         use nix::fcntl::{RenameFlags, renameat2};
         match renameat2(dir, partial, dir, name, RenameFlags::RENAME_NOREPLACE) {
-            // the file system does not know it
+            // the file system does not support it
             Err(Errno::EINVAL | Errno::ENOSYS) => {}
             outcome => return Ok(outcome?),
         }

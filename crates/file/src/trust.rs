@@ -1,5 +1,4 @@
-//! Who may change what is read, besides its owner. Not here: who may read it, which is for the
-//! reader of secrets to ask.
+//! Check of who, besides its owner, may change a file that is read.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -20,9 +19,9 @@ pub enum Untrusted {
          chown, or use a copy"
     )]
     Owner {
-        /// Whose it is.
+        /// The owner.
         owner: u32,
-        /// Who asked.
+        /// This user.
         user: u32,
     },
     /// Everybody may write to it.
@@ -68,12 +67,12 @@ fn check_file_of(found: &Metadata, user: u32, caller: Option<u32>) -> Result<(),
     Ok(())
 }
 
-/// Checks that not everybody can put another file in the place of `path`: that everybody may write
-/// neither to the directory that has this name nor to the one where a link of this name leads,
-/// unless it is sticky as `/tmp` is.
+/// Checks that not everybody can put another file in the place of `path`: that neither the
+/// directory of this name nor the directory of a link's target is writable for everybody, unless it
+/// is sticky like `/tmp`.
 ///
 /// # Errors
-/// [`Untrusted::Directory`]. What cannot be looked at is left to whoever opens `path`.
+/// [`Untrusted::Directory`]. Unreadable directories are left to the caller that opens `path`.
 pub fn check_place(path: &Path) -> Result<(), Untrusted> {
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     for directory in [parent(path), parent(&real)] {
@@ -113,7 +112,7 @@ pub fn read_to_string(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Checks that not everybody may replace what is in the directory `dir`, which is at `path`.
+/// Checks that not everybody may replace files in the directory `dir`, which is at `path`.
 pub(crate) fn check_directory(dir: &File, path: &Path) -> io::Result<()> {
     let found = dir.metadata()?;
     if is_open_to_all(&found) {

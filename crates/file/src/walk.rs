@@ -1,6 +1,5 @@
-//! Everything below a directory, for whoever must overlook nothing: links are followed, to files
-//! and to directories, and what cannot be looked at is named with the reason. Not here: what is in
-//! the files.
+//! Everything below a directory, for callers that must overlook nothing: links are followed, to
+//! files and to directories, and unreadable entries are listed with the reason.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
@@ -16,8 +15,8 @@ use crate::kind::Kind;
 pub struct Found {
     /// The path from the directory on.
     pub name: PathBuf,
-    /// Length of the file in bytes. Of what is no regular file, of a link that leads nowhere, and
-    /// of a directory that cannot be listed, the reason for which it is unknown what is in it.
+    /// Length of the file in bytes. For anything but a regular file, for a dangling link, and for a
+    /// directory that cannot be listed, the reason why its content is unknown.
     pub bytes: io::Result<u64>,
 }
 
@@ -26,9 +25,9 @@ pub struct Found {
 #[error("it is {} to {}, and nothing is there", Kind::Link, .0.display())]
 pub struct Dangling(pub PathBuf);
 
-/// Everything below `dir`, in order of names. Each directory is read once, under its own name
-/// rather than under that of a link to it; a link to `dir` or to a directory around it is not
-/// followed. What goes away meanwhile is left out.
+/// Returns everything below `dir`, in order of names. Each directory is read once, under its own
+/// name rather than the name of a link to it; a link to `dir` or to a directory around it is not
+/// followed. Entries that disappear in the meantime are left out.
 ///
 /// # Errors
 /// `dir` cannot be listed.
@@ -140,8 +139,7 @@ mod tests {
         symlink(&elsewhere, dir.join("away")).unwrap();
         symlink(&elsewhere, dir.join("away-again")).unwrap();
         symlink("../c", dir.join("file")).unwrap();
-        // around: itself, what is around it, one that was read under its own name, and from
-        // elsewhere back
+        // cycles: itself, a parent, a directory read under its own name, and from elsewhere back
         symlink(".", dir.join("self")).unwrap();
         symlink("../..", dir.join("own/up")).unwrap();
         symlink("own/deep", dir.join("a-link")).unwrap();

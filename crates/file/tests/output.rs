@@ -1,5 +1,5 @@
-//! Files are made whole, and nothing that somebody prepared is written into: what is in place is
-//! replaced by name or refused, and a process that is killed leaves the old content or the new.
+//! Files are made whole, and nothing prepared by others is written into: existing files are
+//! replaced by name or refused, and a killed process leaves the old content or the new.
 
 use std::fs::{self, File, Permissions};
 use std::io::{ErrorKind, Read, Write};
@@ -58,7 +58,7 @@ fn a_file_appears_when_it_is_whole() {
     assert_eq!(names(dir.path()), ["out"]);
     output::replace(&target, Access::Mode(0o640), b"newer").unwrap();
     assert_eq!(mode(&target), 0o640);
-    // a bare name is in the current directory, a long one has room for what is added
+    // a bare name is in the current directory, a long name has room for the added part
     assert!(output::check_replaceable(Path::new("Cargo.toml"), Access::Usual).is_ok());
     output::replace(&dir.path().join("n".repeat(255)), Access::Usual, b"x").unwrap();
 }
@@ -147,8 +147,7 @@ fn what_was_prepared_under_a_name_of_an_unfinished_file_is_not_written_into() {
     let dir = tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
     let prepared = format!(".out.{}{ENDING}", "0".repeat(16));
-    // the one name that a run of an earlier version had, and those that one of this version could
-    // have
+    // the name used by a run of an earlier version, and possible names of this version
     fs::write(at(&format!(".out{ENDING}")), "").unwrap();
     fs::set_permissions(at(&format!(".out{ENDING}")), Permissions::from_mode(0o666)).unwrap();
     let mut spy = File::open(at(&format!(".out{ENDING}"))).unwrap();
@@ -201,7 +200,7 @@ fn an_unfinished_file_that_is_exchanged_is_not_put_in_place() {
 
 #[test]
 fn the_mode_is_as_it_was_asked_for_whatever_the_umask() {
-    // in a process of its own, since the umask is the whole process's
+    // in a separate process, since the umask is per process
     const CHILD: &str = "SEALSTONE_TEST_UMASK";
     let Some(dir) = std::env::var_os(CHILD).map(PathBuf::from) else {
         let dir = tempdir().unwrap();
@@ -257,7 +256,7 @@ fn another_users_file_is_not_replaced() {
         "{error}"
     );
     assert_eq!(fs::read(&target).unwrap(), b"theirs");
-    // on purpose, and then it stays theirs
+    // on purpose, and then it keeps its owner
     let mut output = Output::replace_for(&target, Access::Private, NOBODY, NOBODY).unwrap();
     output.write_all(b"ours").unwrap();
     output.commit().unwrap();
@@ -336,7 +335,7 @@ fn a_file_that_others_may_change_is_not_trusted() {
 const BYTES: usize = 3 << 20;
 const WRITER: &str = "SEALSTONE_TEST_WRITER";
 
-/// The child of the next test: writes until it is killed. By itself it does nothing.
+/// The child of the next test: writes until it is killed. Alone it does nothing.
 #[test]
 fn writer() {
     let Some(target) = std::env::var_os(WRITER).map(PathBuf::from) else { return };

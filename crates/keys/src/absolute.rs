@@ -1,7 +1,7 @@
-//! Paths and key sources as another process finds them, wherever it was started: a server that is
-//! given a key, for one.
+//! Paths and key sources in a form that works for another process wherever it was started, such as
+//! a server that gets a key.
 //!
-//! Not here: opening what they lead to (`source`, `file`).
+//! Not here: opening the sources (`source`, `file`).
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AbsoluteError {
-    /// The system does not say where the current directory is.
+    /// The system does not report the current directory.
     #[error("cannot make {} an absolute path: {source}\ngive the whole path, from / on",
         path.display())]
     Directory {
@@ -27,7 +27,7 @@ pub enum AbsoluteError {
     },
 }
 
-/// `path` from the root on; links in it are resolved if it exists.
+/// Returns `path` from the root on; links in it are resolved if it exists.
 ///
 /// # Errors
 /// [`AbsoluteError::Directory`].
@@ -48,8 +48,8 @@ pub fn text(named: &Path) -> Result<String, AbsoluteError> {
     path.into_string().map_err(|path| AbsoluteError::NotText { path: path.into() })
 }
 
-/// The key source `spec` with an absolute path in it: that of a key file, or of the settings in
-/// `kmip:FILE.toml`. An address `kmip://…` is returned as it is.
+/// Returns the key source `spec` with an absolute path in it: the path of a key file, or of the
+/// settings in `kmip:FILE.toml`. An address `kmip://…` is returned unchanged.
 ///
 /// # Errors
 /// [`AbsoluteError`].

@@ -145,7 +145,7 @@ pub enum KeyError {
         path: PathBuf,
         /// Line where it went wrong, from 1, if known.
         line: Option<usize>,
-        /// Description of what was found, without quoting the file.
+        /// Description of the finding, without quoting the file.
         found: String,
     },
     /// The key file was written by a newer program.
@@ -158,7 +158,7 @@ pub enum KeyError {
         path: PathBuf,
         /// Format found.
         found: i64,
-        /// Newest format known.
+        /// The newest supported format.
         known: i64,
     },
     /// The source holds a key of another name.
@@ -167,9 +167,9 @@ pub enum KeyError {
          give the key file or server that holds key {}", wanted.id
     )]
     OtherKey {
-        /// The key asked for.
+        /// The requested key.
         wanted: KeyRef,
-        /// The source, as [`crate::KeySource::describe`] tells it.
+        /// The source, as [`crate::KeySource::describe`] words it.
         place: String,
         /// Id of the key that is there.
         id: String,
@@ -182,9 +182,9 @@ pub enum KeyError {
         missing_hint(wanted, available)
     )]
     MissingVersion {
-        /// The key asked for.
+        /// The requested key.
         wanted: KeyRef,
-        /// The source, as [`crate::KeySource::describe`] tells it.
+        /// The source, as [`crate::KeySource::describe`] words it.
         place: String,
         /// The versions that are there, ascending.
         available: Vec<u32>,
@@ -362,7 +362,7 @@ pub enum KeyError {
     Newest {
         /// The key.
         key: KeyRef,
-        /// The source, as [`crate::KeySource::describe`] tells it.
+        /// The source, as [`crate::KeySource::describe`] words it.
         place: String,
     },
     /// Two keys have the same name.
@@ -373,7 +373,7 @@ pub enum KeyError {
     Conflict {
         /// The key.
         key: KeyRef,
-        /// The source, as [`crate::KeySource::describe`] tells it.
+        /// The source, as [`crate::KeySource::describe`] words it.
         place: String,
     },
     /// A key file with one more version would be too long to be read.
@@ -396,7 +396,7 @@ pub enum KeyError {
         without_secrets(spec)
     )]
     NoKmip {
-        /// The key source asked for.
+        /// The requested key source.
         spec: String,
     },
     /// Not a name for a key.

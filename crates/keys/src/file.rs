@@ -1,14 +1,13 @@
 //! The key file: a small TOML text that contains every version of one key, readable only by its
-//! owner, and protected by a passphrase if its owner wants that, or by the passphrase of each of
-//! several holders.
+//! owner, and optionally protected by a passphrase, or by a passphrase for each of several holders.
 //!
 //! Without a passphrase the file *is* the key; anyone who reads it can open everything sealed under
 //! it. Not here: key servers, and asking people for passphrases (`sealstone-cli`).
 //!
 //! Rotation adds a version and puts the new file in place by a rename. A process that has the file
-//! open looks at its metadata before it seals a new file, so from then on it uses the new version.
+//! open checks its metadata before it seals a new file, and so uses the new version from then on.
 //! It compares with the file that it read or wrote itself and still holds open, never with a file
-//! that took its place since.
+//! that has replaced it since.
 //!
 //! ```toml
 //! format = 1
@@ -156,13 +155,13 @@ impl KeyFile {
         Self::open_with(path, &|path| Err(KeyError::NoPassphrase { path: path.to_owned() }))
     }
 
-    /// Reads the key file at `path`; `passphrase` is asked if it has one, and is not kept. In a
-    /// file with several holders it may be that of any of them, and each is tried;
-    /// [`Passphrase::of`] says whose it is.
+    /// Reads the key file at `path`; `passphrase` is called if it has one, and its result is not
+    /// kept. In a file with several holders any holder's passphrase will do, and each is tried;
+    /// [`Passphrase::of`] names the holder.
     ///
     /// # Errors
-    /// As [`KeyFile::open`]; those of `passphrase`; [`KeyError::WrongPassphrase`], which does not
-    /// say whose it could have been; [`KeyError::NoHolder`]; [`KeyError::Stretch`].
+    /// As [`KeyFile::open`]; errors of `passphrase`; [`KeyError::WrongPassphrase`], which names no
+    /// holder; [`KeyError::NoHolder`]; [`KeyError::Stretch`].
     pub fn open_with(path: impl AsRef<Path>, passphrase: Ask<'_>) -> Result<Self, KeyError> {
         let path = path.as_ref();
         let (file, stamp, stored) = read(path)?;
@@ -215,7 +214,7 @@ impl KeyFile {
         Ok(Summary { path: path.to_owned(), id: stored.id, holders, versions })
     }
 
-    /// Name of the key.
+    /// Returns the name of the key.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
@@ -227,8 +226,8 @@ impl KeyFile {
         &self.path
     }
 
-    /// Every version in the file as it was last read, ascending, with the time it was made (RFC
-    /// 3339).
+    /// Returns every version in the file as it was last read, ascending, with the time it was made
+    /// (RFC 3339).
     pub fn versions(&self) -> impl Iterator<Item = (u32, String)> {
         self.summary().versions.into_iter()
     }
@@ -251,16 +250,16 @@ impl KeyFile {
         Summary { path: self.path.clone(), id: self.id.clone(), holders, versions }
     }
 
-    /// Adds a fresh version, which seals new files from now on; the older ones stay. Returns the
-    /// new one.
+    /// Adds a fresh version, which seals new files from now on; the older versions stay. Returns
+    /// the new version.
     ///
     /// The file is written whole under another name next to it and then put in its place, so that a
     /// kill at any point leaves the old file or the new one. Processes that rotate at once take
     /// turns, and each adds a version.
     ///
     /// # Errors
-    /// Those of reading the file; [`KeyError::Random`], [`KeyError::Full`], [`KeyError::Io`]. The
-    /// file is then as it was, unless only the sync of its directory failed.
+    /// Errors of reading the file; [`KeyError::Random`], [`KeyError::Full`], [`KeyError::Io`]. The
+    /// file is then unchanged, unless only the sync of its directory failed.
     pub fn rotate(&self) -> Result<KeyRef, KeyError> {
         self.change(|content| {
             let Some(version) = content.newest().version.checked_add(1) else {
@@ -272,8 +271,8 @@ impl KeyFile {
         })
     }
 
-    /// Version `version`, if [`KeyFile::retire`] would take it out: ask before looking whether
-    /// anything is still under it.
+    /// Returns the version `version`, if [`KeyFile::retire`] would remove it: call this before
+    /// checking that nothing is still under it.
     ///
     /// # Errors
     /// [`KeyError::Newest`], [`KeyError::MissingVersion`], and as [`KeySource::current`].
@@ -332,8 +331,8 @@ impl KeyFile {
         Self::write_new(path.as_ref(), content)
     }
 
-    /// Adds the versions of `from` (or the one that is named) that this file lacks. Returns those
-    /// that were added. A version newer than all here seals new files from then on.
+    /// Adds the versions of `from` (or the named version) that this file lacks. Returns the added
+    /// versions. A version newer than all here seals new files from then on.
     ///
     /// # Errors
     /// [`KeyError::OtherKey`] if `from` holds a key of another name, [`KeyError::Conflict`] if a
@@ -378,7 +377,7 @@ impl KeyFile {
         })
     }
 
-    /// Reads the file, changes what is in it, and puts the result in its place, alone among all
+    /// Reads the file, changes its content, and replaces it, under a lock against all other
     /// processes.
     fn change<T>(
         &self,
@@ -395,16 +394,15 @@ impl KeyFile {
             let real = fs::canonicalize(&self.path).map_err(io_error("read"))?;
             let old = replace::lock(&real).map_err(io_error("lock"))?;
             let State { stamp, content, .. } = self.reread()?;
-            // what is locked, not what a link points to now
+            // the locked file, not the file that a link points to now
             if stamp == Stamp::of(&old.metadata().map_err(io_error("read"))?) {
                 break (real, old, content);
             }
         };
         let done = edit(&mut content)?;
         let text = content.to_text(&self.path)?;
-        // The stamp is that of the file just written, whatever has its name now: as soon as it is
-        // in place, another process may lock it and put the next one in its place, which this one
-        // must then see.
+        // The stamp is of the file just written, whatever has its name now: as soon as it is in
+        // place, another process may lock and replace it, and this process must notice that.
         let new = replace::replace(&real, text.as_bytes(), &old).map_err(io_error("replace"))?;
         *self.held_mut() = State::new(new, content).map_err(io_error("read"))?;
         Ok(done)
@@ -479,8 +477,8 @@ impl KeyFile {
 
 impl KeySource for KeyFile {
     /// Checks whether the file changed (one `stat`) and reads it again if so. A file that can no
-    /// longer be read is an error, although its older content is still known: nothing new is to be
-    /// sealed under a key that may no longer exist.
+    /// longer be read is an error, although its older content is still in memory: nothing new must
+    /// be sealed under a key that may no longer exist.
     fn current(&self) -> Result<(KeyRef, Secret), KeyError> {
         self.refresh()?;
         let state = self.held();
@@ -529,13 +527,13 @@ impl KeySource for KeyFile {
 }
 
 impl State {
-    /// Of `file`, which holds `content`.
+    /// Stamps `file`, which holds `content`.
     fn new(file: File, content: Content) -> io::Result<Self> {
         Ok(Self { stamp: Stamp::of(&file.metadata()?), content, _file: file })
     }
 }
 
-/// The guard of a new file.
+/// Returns the guard of a new file.
 fn under(passphrase: Option<(&Passphrase, Cost)>) -> Result<Guard, KeyError> {
     match passphrase {
         None => Ok(Guard::Mode),
@@ -597,7 +595,7 @@ fn read(path: &Path) -> Result<(File, Stamp, Stored), KeyError> {
     };
     let garbled = |found: String| KeyError::Garbled { path: path.to_owned(), line: None, found };
     let mut file = input::open(path).map_err(io_error)?;
-    // on the open file, so that what was checked is what is read
+    // on the open file, so that the checked file is the one that is read
     let found = file.metadata().map_err(io_error)?;
     let private = check_private(path, &found);
     if private.is_err() && !looks_like_key_file(&mut file) {
@@ -674,7 +672,7 @@ mod tests {
             ("orders", Some("orders.key")),
             ("costumers.key", Some("customers.key")),
             ("old.key", Some("old.key.2026-01-01")),
-            // like nothing, too short to tell, like a file that is none
+            // like nothing, too short, like a file that is no key file
             ("missing.key", None),
             ("a.key", None),
             ("shop.key", None),

@@ -1,5 +1,4 @@
-//! Subkeys: one secret, many purposes, no two of which share a key. Not here: how secrets are
-//! stored.
+//! Subkeys: one secret, many purposes, no two of which share a key.
 
 use hkdf::Hkdf;
 use sha2::Sha256;
@@ -10,8 +9,8 @@ pub const SUBKEY_BYTES_MAX: usize = 255 * 32;
 /// Derives a subkey from `secret` into `out`, with HKDF-SHA256 (RFC 5869) without salt.
 ///
 /// - `secret`: uniformly random key, normally 32 bytes
-/// - `purpose`: what the subkey is for, such as `pages`; two purposes never share a subkey
-/// - `context`: what else it is bound to, such as a file id; order and lengths count
+/// - `purpose`: use of the subkey, such as `pages`; two purposes never share a subkey
+/// - `context`: further values it is bound to, such as a file id; order and lengths count
 /// - `out`: receives the subkey, at most [`SUBKEY_BYTES_MAX`] bytes; its length is bound too, so
 ///   that a short subkey is not the beginning of a long one
 ///
@@ -62,7 +61,7 @@ mod tests {
         out
     }
 
-    /// RFC 5869, A.1 and A.3: the library underneath is the HKDF we say it is.
+    /// RFC 5869, A.1 and A.3: the library underneath really is HKDF.
     #[test]
     fn the_kdf_is_rfc_5869() {
         let ikm = [0x0b; 22];

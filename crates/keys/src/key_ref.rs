@@ -1,5 +1,4 @@
-//! Identification of a key among all the keys and their versions. Not here: the secret of a key,
-//! and where it comes from.
+//! Identification of a key among all the keys and their versions.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! Passphrases, and the key that one is stretched into. Not here: what that key opens (`file`), and
-//! how a person is asked for a passphrase (`sealstone-cli`).
+//! Passphrases, and the key that a passphrase is stretched into. Not here: the data under that key
+//! (`file`), and prompts for a passphrase (`sealstone-cli`).
 
 use std::fmt;
 use std::io::Read;
@@ -17,12 +17,13 @@ pub const PASSPHRASE_BYTES_MAX: usize = 1024;
 /// Length of the salt, in bytes (RFC 9106, 4).
 pub(crate) const SALT_BYTES: usize = 16;
 
-/// Most memory that a key file may ask for, in KiB: 2 GiB, the largest that RFC 9106 recommends.
+/// The most memory that a key file may require, in KiB: 2 GiB, the largest that RFC 9106
+/// recommends.
 const MEMORY_KIB_MAX: u32 = 1 << 21;
-/// Most lanes that a key file may ask for.
+/// The most lanes that a key file may require.
 const LANES_MAX: u32 = 64;
-/// Most work that a key file may ask for, in KiB written: four passes over all of that memory, some
-/// seconds.
+/// The most work that a key file may require, in KiB written: four passes over all of that memory,
+/// some seconds.
 pub(crate) const WORK_KIB_MAX: u64 = 4 * MEMORY_KIB_MAX as u64;
 
 /// Returns the passphrase of the key file at the path, when one is needed.
@@ -35,8 +36,7 @@ pub struct Passphrase {
 }
 
 impl Passphrase {
-    /// Takes ownership of `bytes`; `place` says in messages where they came from, such as
-    /// `the terminal`.
+    /// Takes ownership of `bytes`; `place` names their origin in messages, such as `the terminal`.
     ///
     /// # Errors
     /// [`KeyError::BadPassphrase`] if there are none, more than [`PASSPHRASE_BYTES_MAX`], or more
@@ -56,21 +56,21 @@ impl Passphrase {
         Ok(Self { bytes, holder: None })
     }
 
-    /// Says that it is the one of `holder`, of a key file that has several. Without, the passphrase
+    /// Marks it as the passphrase of `holder`, of a key file with several. Without this, the entry
     /// of each holder is tried.
     #[must_use]
     pub fn of(self, holder: Option<String>) -> Self {
         Self { holder, ..self }
     }
 
-    /// Whose it is, if that was said.
+    /// Returns the holder it belongs to, if one was named.
     pub(crate) fn holder(&self) -> Option<&str> {
         self.holder.as_deref()
     }
 
-    /// Reads the passphrase that is the one line of the file at `path`; the end of the line is not
-    /// part of it. Also takes a pipe, so that a password manager can pass it:
-    /// `--passphrase-file <(pass show orders)`.
+    /// Reads the passphrase, the only line of the file at `path`; the end of the line is not part
+    /// of it. A pipe works too, so that a password manager can pass it: `--passphrase-file <(pass
+    /// show orders)`.
     ///
     /// # Errors
     /// [`KeyError::PassphraseFile`], [`KeyError::PassphraseOpen`] if a file is open to users other
@@ -132,8 +132,8 @@ impl Cost {
         u64::from(self.memory_kib) * u64::from(self.passes)
     }
 
-    /// Reports what is impossible or excessive about these figures, which may come from a file
-    /// written by somebody else.
+    /// Reports impossible or excessive figures, which may come from a file written by somebody
+    /// else.
     pub(crate) fn check(&self) -> Result<(), String> {
         let Self { memory_kib, passes, lanes } = *self;
         if lanes == 0 || passes == 0 || u64::from(memory_kib) < 8 * u64::from(lanes) {
@@ -172,14 +172,14 @@ pub(crate) struct Stretched {
 }
 
 impl Stretched {
-    /// With a fresh salt, for a new key file.
+    /// Stretches with a fresh salt, for a new key file.
     pub(crate) fn fresh(passphrase: &Passphrase, cost: Cost) -> Result<Self, KeyError> {
         let mut salt = [0; SALT_BYTES];
         getrandom::fill(&mut salt).map_err(|source| KeyError::Random(source.to_string()))?;
         Self::new(passphrase, cost, salt)
     }
 
-    /// With the salt and cost of a key file, whose cost was checked.
+    /// Stretches with the salt and cost of a key file, whose cost was checked.
     pub(crate) fn new(
         passphrase: &Passphrase,
         cost: Cost,

@@ -1,5 +1,4 @@
-//! A secret of 32 bytes that is never printed and zeroed when dropped. Not here: where secrets come
-//! from.
+//! A secret of 32 bytes that is never printed and zeroed when dropped.
 
 use std::fmt;
 
@@ -49,7 +48,7 @@ impl Secret {
         Ok(self.0.check()?)
     }
 
-    /// The same secret a second time.
+    /// Returns the same secret a second time.
     ///
     /// # Errors
     /// As [`Secret::check`].
@@ -58,7 +57,7 @@ impl Secret {
         Ok(Self::from_bytes(self.as_bytes()))
     }
 
-    /// The key bytes. Never log, print or compare them.
+    /// Returns the key bytes. Never log, print or compare them.
     ///
     /// # Panics
     /// In a child that was forked since the secret was made, so that nothing is sealed under zeros;
@@ -68,7 +67,7 @@ impl Secret {
         &self.0
     }
 
-    /// The key bytes, to be filled in place by code that derives or unwraps them.
+    /// Returns the key bytes, to be filled in place by code that derives or unwraps them.
     ///
     /// # Panics
     /// As [`Secret::as_bytes`].
@@ -77,7 +76,7 @@ impl Secret {
         &mut self.0
     }
 
-    /// A secret of zero bytes, to be filled with [`Secret::as_bytes_mut`].
+    /// Returns a secret of zero bytes, to be filled with [`Secret::as_bytes_mut`].
     #[must_use]
     pub fn zero() -> Self {
         Self(Protected::new([0; Self::BYTES]))

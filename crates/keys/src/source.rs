@@ -1,5 +1,4 @@
-//! Opens the key source that a user names: a key file, or a key server. Not here: what each of them
-//! is.
+//! Opens the key source that a user names: a key file, or a key server.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,8 +17,8 @@ const KMIP: &str = "kmip";
 /// nothing else does.
 pub const PASSPHRASE_VARIABLE: &str = "SEALSTONE_PASSPHRASE_FILE";
 
-/// The file with the passphrase: `named`, or the one that [`PASSPHRASE_VARIABLE`] names; None if
-/// neither does.
+/// Returns the file with the passphrase: `named`, or the one that [`PASSPHRASE_VARIABLE`] names;
+/// None if neither does.
 #[must_use]
 pub fn passphrase_file(named: Option<&Path>) -> Option<PathBuf> {
     let variable =
@@ -31,7 +30,7 @@ pub fn passphrase_file(named: Option<&Path>) -> Option<PathBuf> {
 ///
 /// - `spec`: the path of a key file; `kmip://HOST:PORT/KEY-ID…` or `kmip:FILE.toml` for a key
 ///   server
-/// - `passphrase`: asked for the passphrase of a key file that has one
+/// - `passphrase`: called for the passphrase of a key file that has one
 ///
 /// A key file whose name begins with `kmip:` is reached as `./kmip:…`.
 ///
@@ -53,8 +52,8 @@ pub fn is_kmip(spec: &str) -> bool {
     spec.split_once(':').is_some_and(|(scheme, _)| scheme == KMIP)
 }
 
-/// That `spec`, which is no address of a key server, was not meant to be one: `kmpi:kms.toml` is a
-/// file if there is one of that name, and otherwise more likely a slip.
+/// Checks that `spec`, which is no address of a key server, was not meant as one: `kmpi:kms.toml`
+/// is a file if there is a file of that name, and otherwise probably a typing error.
 ///
 /// # Errors
 /// [`KeyError::UnknownSource`].
@@ -70,8 +69,8 @@ pub fn check_path(spec: &str) -> Result<(), KeyError> {
     Err(KeyError::UnknownSource { spec: spec.to_owned(), scheme: scheme.to_owned(), nearest: KMIP })
 }
 
-/// The cipher to seal with: `named` if somebody named one, else the one that `keys` is for, which
-/// key servers know. None if nothing says so.
+/// Returns the cipher to seal with: `named` if given, else the cipher that `keys` is for, which key
+/// servers record. None if neither is known.
 ///
 /// # Errors
 /// A name that is in no row of the table.

@@ -1,5 +1,4 @@
-//! The key file as its users meet it: made once, private, and clear about whatever is wrong with
-//! it.
+//! The key file as its users meet it: made once, private, and with clear errors.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
@@ -20,7 +19,7 @@ fn write_mode(dir: &Path, bytes: &[u8], mode: u32) -> PathBuf {
     path
 }
 
-/// A key file of the key `orders` in the given versions, with identical secrets.
+/// Returns a key file of the key `orders` in the given versions, with identical secrets.
 fn key_file(versions: &[u32]) -> String {
     let mut text = String::from("format = 1\nid = \"orders\"\n");
     for version in versions {
@@ -32,8 +31,8 @@ fn key_file(versions: &[u32]) -> String {
     text
 }
 
-/// The message of the error that opening `text` returns, without the directory, which differs from
-/// run to run.
+/// Returns the message of the error that opening `text` returns, without the directory, which
+/// differs from run to run.
 fn refusal(text: &str) -> String {
     let dir = tempfile::tempdir().unwrap();
     let error = KeyFile::open(write(dir.path(), text)).unwrap_err();

@@ -1,5 +1,5 @@
 //! Key files that change: rotated, retired, copied version by version, by several processes at
-//! once, while others read them. Not here: what a key file must look like (`key_file.rs`),
+//! once, while others read them. Not here: the requirements on a key file (`key_file.rs`),
 //! passphrases (`key_file_passphrase.rs`).
 
 use std::fs;
@@ -65,7 +65,7 @@ fn a_long_lived_reader_sees_what_others_do() {
     let other = KeyFile::open(&path).unwrap();
     assert_eq!(reader.current().unwrap().0, orders(1));
     other.rotate().unwrap();
-    // a version that it does not know yet: a file sealed by the other process
+    // a version that it has not read yet: a file sealed by the other process
     let third = other.rotate().unwrap();
     assert_eq!(reader.get(&third).unwrap().as_bytes(), other.get(&third).unwrap().as_bytes());
     assert_eq!(reader.current().unwrap().0, third);
@@ -88,7 +88,8 @@ fn a_reader_says_when_its_file_cannot_be_read_any_more() {
 
     write(b"format = 1\n", 0o600);
     assert!(matches!(refused(), KeyError::Garbled { .. }));
-    // what it sealed before can still be read, and what it never had is reported with the reason
+    // data it sealed before can still be read, and a version it never had is reported with the
+    // reason
     reader.get(&orders(1)).unwrap();
     assert!(matches!(reader.get(&orders(2)), Err(KeyError::Garbled { .. })));
     assert!(matches!(reader.rotate(), Err(KeyError::Garbled { .. })));

@@ -1,5 +1,5 @@
-//! Key files with several holders: each opens the file with a passphrase of their own, none can be
-//! added, exchanged, put back or left out unnoticed, and who was removed opens no later file. Not
+//! Key files with several holders: each opens the file with their own passphrase, none can be
+//! added, exchanged, put back or left out unnoticed, and a removed holder opens no later file. Not
 //! here: one passphrase (`key_file_passphrase.rs`).
 
 use std::fs;
@@ -33,7 +33,7 @@ fn write(path: &Path, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// A file of alice and bob, with passphrases `alice's` and `bob's`.
+/// Returns a file of alice and bob, with passphrases `alice's` and `bob's`.
 fn shared() -> (TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.key");
@@ -46,7 +46,8 @@ fn names(path: &Path) -> Vec<String> {
     KeyFile::inspect(path).unwrap().holders.into_iter().map(|holder| holder.name.unwrap()).collect()
 }
 
-/// The parts of a file: what is before the first `[[holders]]`, then each holder and each version.
+/// Returns the parts of a file: the text before the first `[[holders]]`, then each holder and each
+/// version.
 fn parts(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     for line in text.lines() {
@@ -70,7 +71,7 @@ fn each_holder_opens_the_same_key() {
         assert_eq!(open(&path, text).unwrap().current().unwrap().1.as_bytes(), &secret);
         assert_eq!(open_as(&path, text, name).unwrap().current().unwrap().1.as_bytes(), &secret);
     }
-    // one error, whoever it was meant for
+    // the same error for every holder
     let message = |result: Result<KeyFile, KeyError>| result.unwrap_err().to_string();
     let wrong = message(open(&path, "carol's"));
     assert!(
@@ -102,7 +103,7 @@ fn what_changes_the_key_keeps_all_holders() {
     alice.retire(1).unwrap();
     assert_eq!(bob.import(&copy, None).unwrap(), [1]);
     assert_eq!(names(&path), ["alice", "bob"]);
-    // neither a process that has it open nor a new one needs to know of the other
+    // neither a process that has it open nor a new process needs the other
     for key in [alice, bob, open(&path, "alice's").unwrap(), open(&path, "bob's").unwrap()] {
         let versions: Vec<u32> = key.all().unwrap().iter().map(|(key, _)| key.version).collect();
         assert_eq!(versions, [1, 2, 3]);
@@ -217,13 +218,13 @@ fn a_removed_holder_opens_no_later_file() {
     assert!(matches!(bob.current(), Err(KeyError::ProtectionChanged { .. })));
     assert!(matches!(bob.rotate(), Err(KeyError::ProtectionChanged { .. })));
     alice.rotate().unwrap();
-    // with the entry that was theirs, and with all that was wrapped to them
+    // with their old entry, and with everything wrapped to them
     let after = fs::read_to_string(&path).unwrap();
     let [head, a, first, second] = parts(&after).try_into().unwrap();
     let [_, _, old_b, _] = parts(&before).try_into().unwrap();
     write(&path, &[head, a, old_b, first, second].concat());
     assert!(is_wrong(open(&path, "bob's")) && is_wrong(open(&path, "alice's")));
-    // what stays open to them
+    // data that stays open to them
     write(&path, &before);
     assert_eq!(open(&path, "bob's").unwrap().current().unwrap().0, orders(1));
 
@@ -248,8 +249,8 @@ fn a_holder_changes_their_own_passphrase() {
     bob.set_passphrase(Some((&passphrase("better"), LOW))).unwrap();
     assert!(is_wrong(open(&path, "bob's")) && is_wrong(open_as(&path, "better", "alice")));
     assert_eq!(open_as(&path, "better", "bob").unwrap().current().unwrap().0, orders(1));
-    // who changed it goes on; so does everyone else, except for those who have it open under the
-    // old one
+    // the process that changed it goes on, and so do all others except those with the old
+    // passphrase
     assert_eq!(bob.rotate().unwrap(), orders(2));
     assert_eq!(alice.current().unwrap().0, orders(2));
     assert!(matches!(another_bob.current(), Err(KeyError::ProtectionChanged { .. })));
@@ -303,7 +304,7 @@ fn a_passphrase_is_changed_taken_off_and_given() {
     let old = fs::read_to_string(&path).unwrap();
     key.set_passphrase(Some((&passphrase("two"), LOW))).unwrap();
     assert!(is_wrong(open(&path, "one")));
-    // the salt is drawn anew: the key of the old passphrase is of no use any more
+    // the salt is drawn again: the key of the old passphrase is useless now
     let salt = |text: &str| text.lines().find(|line| line.starts_with("salt")).unwrap().to_owned();
     assert_ne!(salt(&old), salt(&fs::read_to_string(&path).unwrap()));
     assert_eq!(open(&path, "two").unwrap().current().unwrap().1.as_bytes(), &secret);
@@ -316,8 +317,8 @@ fn a_passphrase_is_changed_taken_off_and_given() {
     assert_eq!(KeyFile::open(&path).unwrap().current().unwrap().1.as_bytes(), &secret);
 }
 
-/// Files of format 2 stay as they are until somebody shares them, and who has one open need not
-/// know.
+/// Files of format 2 stay unchanged until somebody shares them, and a process that has one open
+/// goes on.
 #[test]
 fn a_file_becomes_one_of_format_3_when_it_is_first_shared() {
     let dir = tempfile::tempdir().unwrap();
@@ -339,7 +340,7 @@ fn a_file_becomes_one_of_format_3_when_it_is_first_shared() {
     assert!(fs::read_to_string(&path).unwrap().contains("\nformat = 3\n"));
 }
 
-/// Everything that another passphrase or holder could learn from changes whenever the file is
+/// Everything from which another passphrase or holder could learn changes whenever the file is
 /// written.
 #[test]
 fn the_file_key_is_drawn_anew_at_each_change() {
@@ -427,7 +428,7 @@ fn a_hostile_file_cannot_ask_for_more_work_than_one_passphrase_may() {
     let refused = |text: String| {
         assert_ne!(text, good);
         write(&path, &text);
-        // not even the passphrase is asked for
+        // not even the passphrase is requested
         let error = KeyFile::open_with(&path, &|_| panic!("asked")).unwrap_err().to_string();
         error
             .replace(&format!("{}/", path.parent().unwrap().display()), "")

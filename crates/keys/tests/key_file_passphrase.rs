@@ -1,5 +1,5 @@
 //! Key files under a passphrase: nothing of them can be read or changed without it. Not here: key
-//! files without one (`key_file.rs`), rotation (`key_file_changes.rs`).
+//! files without a passphrase (`key_file.rs`), rotation (`key_file_changes.rs`).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -71,7 +71,7 @@ fn no_part_of_the_secret_is_in_the_file() {
     );
     assert!(!text.contains(&secret) && !text.contains("horse"));
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
-    // what it shows without the passphrase
+    // the part it shows without the passphrase
     let summary = KeyFile::inspect(&path).unwrap();
     assert_eq!((summary.id.as_str(), summary.holders[0].cost), ("orders", Cost::default()));
     assert_eq!(summary.versions.len(), 1);
@@ -101,7 +101,7 @@ fn it_changes_under_the_same_passphrase_with_fresh_nonces() {
         before.iter().all(|field| !after.contains(field)),
         "a sealed secret was written twice alike"
     );
-    // who had it open reads it again without the passphrase
+    // a process that had it open reads it again without the passphrase
     assert_eq!(reader.current().unwrap().0, orders(2));
     assert_eq!(reader.get(&orders(1)).unwrap().as_bytes(), first.as_bytes());
     key.retire(1).unwrap();
@@ -177,7 +177,7 @@ fn a_hostile_file_cannot_ask_for_memory_or_time() {
     let good = fs::read_to_string(&path).unwrap();
     let refused = |old: &str, new: &str| {
         fs::write(&path, good.replace(old, new)).unwrap();
-        // not even the passphrase is asked for
+        // not even the passphrase is requested
         let error = KeyFile::open_with(&path, &|_| panic!("asked")).unwrap_err().to_string();
         error.replace(&format!("{}/", dir.path().display()), "").lines().next().unwrap().to_owned()
     };

@@ -3,8 +3,7 @@
 //!
 //! A file without a header line has data there: a message that lists "the columns" would quote a
 //! person's number. So names are shown only where the line is a header line for certain, and even
-//! there none that looks like data. Not here: how a file is read; columns of tables and of Parquet
-//! files, which always have names.
+//! there none that looks like data.
 
 use strsim::osa_distance;
 
@@ -20,12 +19,12 @@ const DIGITS: usize = 6;
 /// Longer names are rather data, in characters.
 const NAME_CHARS_MAX: usize = 64;
 
-/// Words that continue `no column "x"`: what was probably meant and all names, or how many columns
-/// there are and what must be in the line.
+/// Returns words that continue `no column "x"`: the probable name and all names, or the number of
+/// columns and the requirement on the line.
 ///
-/// - `wanted`: the column that is not there
-/// - `others`: the other columns that were asked for
-/// - `names`: what is in the line
+/// - `wanted`: the missing column
+/// - `others`: the other requested columns
+/// - `names`: the names in the line
 #[must_use]
 pub fn not_among<'a>(
     wanted: &str,
@@ -57,12 +56,13 @@ pub fn not_among<'a>(
     }
 }
 
-/// The name `name` of column number `at`, from 1, or its number if the name looks like data.
+/// Returns the name `name` of column number `at`, from 1, or its number if the name looks like
+/// data.
 fn shown_name(at: usize, name: &str) -> String {
     if looks_like_data(name) { format!("(column {at})") } else { name.to_owned() }
 }
 
-/// Returns whether `name` is `wanted` apart from a slip: different case, or one letter in four
+/// Returns whether `name` is `wanted` with a typing error: different case, or one letter in four
 /// wrong.
 fn is_slip(wanted: &str, name: &str) -> bool {
     let plain = |text: &str| text.trim().to_lowercase().replace(['_', ' '], "-");

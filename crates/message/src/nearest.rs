@@ -1,7 +1,5 @@
-//! The known name that a mistyped one was probably meant to be, for every "did you mean" of the
+//! The known name that a mistyped name was probably meant to be, for every "did you mean" of the
 //! program.
-//!
-//! Not here: the tables of names, and the errors that quote the result.
 
 /// Similarity of two names when one is a whole part of the other: `ycsb-a` and `a`, `scan` and
 /// `batch-scan`.
@@ -12,7 +10,7 @@ const ENDING: f64 = 0.8;
 const SIMILAR: f64 = 0.7;
 
 /// Names that others use for something, each with the name used here; suggested where the second is
-/// a known name. Both are in the form in which they are compared: in lower case, with `-`.
+/// a known name. Both are in the form used for comparison: lower case, with `-`.
 const SYNONYMS: &[(&str, &str)] = &[
     // stores and servers: MySQL's protocol is spoken by both, and the server of a lab is MariaDB
     ("mariadb", "mysql"),
@@ -146,8 +144,8 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("bar", "pipe"),
 ];
 
-/// The name among `known` that `name` was probably meant to be; empty where none is like it. Case
-/// does not matter, and neither does `_` for `-`.
+/// Returns the name among `known` that `name` was probably meant to be; empty where none is like
+/// it. Case does not matter, and neither does `_` for `-`.
 ///
 /// What others call something comes first. The measure is then the Jaro-Winkler similarity, which
 /// favours a common beginning: `aes` is nearer to `aes-256` than to `3des`. A name that is a whole
@@ -191,8 +189,8 @@ fn most_like<'a>(wanted: &str, known: &[&'a str]) -> Option<&'a str> {
     (best.1 >= SIMILAR).then_some(best.0)
 }
 
-/// Returns the number of letters in which two names of such lengths may differ and still be meant
-/// for each other.
+/// Returns the number of letters in which two names of these lengths may differ and still count as
+/// the same.
 fn slips(one: &str, other: &str) -> usize {
     match one.chars().count().max(other.chars().count()) {
         0..=3 => 1,
@@ -300,7 +298,7 @@ mod tests {
                 assert_eq!(nearest(name, known.iter().copied()), *want, "{name}");
             }
         }
-        // each leads somewhere only where that is known, and no name is its own synonym
+        // each is suggested only for a known name, and no name is its own synonym
         assert!(
             SYNONYMS
                 .iter()

@@ -1,4 +1,4 @@
-//! A password that no message shows. Not here: what of an address with a password may be shown
+//! A password that no message shows. Not here: the parts of an address that may be shown
 //! (`shown_address`), keys and passphrases (`sealstone-keys`).
 
 use std::fmt;
@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 pub struct Password(Zeroizing<String>);
 
 impl Password {
-    /// The password, for who asks for it. Never log or print it.
+    /// Returns the password. Never log or print it.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

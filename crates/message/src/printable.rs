@@ -1,18 +1,18 @@
-//! Foreign text as a terminal or a page may show it: what servers answer, names of columns and
-//! files, results that somebody else wrote. Such text can move the cursor, recolour or retitle a
-//! terminal, or turn the reading order around, so that a reader sees something else than what is
-//! there. Not here: what of a text is secret ([`crate::shown_address`](mod@crate::shown_address)).
+//! Foreign text in a form safe for a terminal or a page: answers of servers, names of columns and
+//! files, results from others. Such text can move the cursor, recolour or retitle a terminal, or
+//! reverse the reading order, so that a reader sees other text than is there. Not here: secrets in
+//! a text ([`crate::shown_address`](mod@crate::shown_address)).
 
 use std::borrow::Cow;
 
-/// `text` on one line: each character that would not be seen as itself is shown by its number, such
-/// as `\u{1b}`; line breaks and tabs too.
+/// Returns `text` on one line: each character that would not be seen as itself is shown by its
+/// number, such as `\u{1b}`; line breaks and tabs too.
 ///
-/// Those are controls (C0, DEL, C1), what turns the reading order (U+061C, U+200E, U+200F, U+202A
-/// to U+202E, U+2066 to U+2069), what has no width or is invisible (U+00AD, U+180E, U+200B to
-/// U+200D, U+2060 to U+2064, U+206A to U+206F, U+FEFF, U+FFF9 to U+FFFB, U+E0000 to U+E007F), and
-/// separators of lines and paragraphs (U+2028, U+2029). A joiner between letters of a script that
-/// is written with it (U+200C, U+200D behind U+0600 to U+0DFF) stays.
+/// The unsafe characters are controls (C0, DEL, C1), changes of the reading order (U+061C, U+200E,
+/// U+200F, U+202A to U+202E, U+2066 to U+2069), zero-width and invisible characters (U+00AD,
+/// U+180E, U+200B to U+200D, U+2060 to U+2064, U+206A to U+206F, U+FEFF, U+FFF9 to U+FFFB, U+E0000
+/// to U+E007F), and separators of lines and paragraphs (U+2028, U+2029). A joiner between letters
+/// of a script that is written with it (U+200C, U+200D behind U+0600 to U+0DFF) stays.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |_| false)

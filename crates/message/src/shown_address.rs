@@ -2,14 +2,12 @@
 //! Every message, result and record that names an address names it by [`shown_address`].
 //!
 //! An address that was written wrong can have its password anywhere: behind a question mark, as the
-//! port, as the path behind a password with a slash in it. So nothing is shown that could be read
-//! in two ways: of such an address only its kind is, `postgres://…`, and of one without a kind
-//! nothing.
+//! port, as the path behind a password with a slash in it. So nothing ambiguous is shown: of an
+//! ambiguous address only its kind, `postgres://…`, and without a kind nothing.
 //!
-//! Not here: what an address means, which each server has its own; foreign text in general
-//! ([`crate::printable`]).
+//! Not here: foreign text in general ([`crate::printable`]).
 
-/// Placeholder for everything that is not shown of an address whose kind is known.
+/// Placeholder for the hidden part of an address of a known kind.
 const REST: &str = "…";
 /// Text shown for an address without a kind.
 pub const UNSHOWN: &str = "(not shown)";
@@ -73,7 +71,7 @@ const LIBPQ_WORDS: [&str; 16] = [
     "application_name",
     "service",
 ];
-/// Those of them that are shown.
+/// The keywords that are shown.
 const LIBPQ_SHOWN: [&str; 4] = ["host", "hostaddr", "port", "dbname"];
 /// Parts of names of parameters that hold secrets.
 const SECRET_NAMES: [&str; 6] = ["password", "passwd", "passphrase", "pwd", "secret", "token"];
@@ -83,7 +81,7 @@ const SECRET_NAMES: [&str; 6] = ["password", "passwd", "passphrase", "pwd", "sec
 pub struct ShownAddress {
     /// Label before the address in a setting: `none=` of `none=mongodb://…`, `jdbc:`.
     label: String,
-    /// Its scheme with `://`, or `kmip:`; empty if it has none that is known.
+    /// Its scheme with `://`, or `kmip:`; empty if it has no known scheme.
     kind: String,
     /// Its hosts with their ports, as they were written; none if it cannot be taken apart.
     hosts: Option<String>,
@@ -94,7 +92,7 @@ pub struct ShownAddress {
 }
 
 impl ShownAddress {
-    /// Takes `text` apart: an address in any form, or what was meant to be one.
+    /// Parses `text`: an address in any form, or an attempt at one.
     #[must_use]
     pub fn of(text: &str) -> Self {
         let text = text.trim();
@@ -172,7 +170,7 @@ impl ShownAddress {
         self.hosts.as_deref().filter(|hosts| !hosts.is_empty())
     }
 
-    /// The address for a record: [`LEFT_OUT`] stands where something was left out.
+    /// Returns the address for a record: [`LEFT_OUT`] replaces hidden parts.
     #[must_use]
     pub fn recorded(&self) -> String {
         let Self { label, kind, hosts, path, is_part } = self;
@@ -204,8 +202,8 @@ pub fn shown_address(text: &str) -> String {
     ShownAddress::of(text).to_string()
 }
 
-/// The scheme of an address in words, for one that has another than it should: one that no server
-/// has is not quoted, since it can be anything.
+/// Returns the scheme of an address in words, for one that has another than it should: one that no
+/// server has is not quoted, since it can be anything.
 #[must_use]
 pub fn scheme_words(scheme: &str) -> String {
     match SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()) {
@@ -229,14 +227,14 @@ pub fn may_hold_secret(text: &str) -> bool {
         || names_secret(&lower)
 }
 
-/// `text` as it may be shown: an address without its secrets, all else as it is.
+/// Returns `text` in a form safe to show: an address without its secrets, all else unchanged.
 #[must_use]
 pub fn without_secrets(text: &str) -> String {
     if may_hold_secret(text) { shown_address(text) } else { text.to_owned() }
 }
 
-/// `word` of a command line, or a setting, as it may be recorded: an address with [`LEFT_OUT`] for
-/// what was left out.
+/// Returns `word` of a command line, or a setting, in a form safe to record: an address with
+/// [`LEFT_OUT`] for hidden parts.
 #[must_use]
 pub fn recorded(word: &str) -> String {
     let (flag, value) = match word.strip_prefix("--").and_then(|flag| flag.split_once('=')) {
@@ -250,9 +248,9 @@ pub fn recorded(word: &str) -> String {
     }
 }
 
-/// Foreign `text`, such as the error of a driver, without the secrets of the addresses that it
-/// quotes: whatever has the form of one, up to the next blank. Behind one that cannot be taken
-/// apart the text ends, since its password may have a blank in it.
+/// Returns foreign `text`, such as the error of a driver, without the secrets of the addresses that
+/// it quotes: everything in the form of an address, up to the next blank. Behind an address that
+/// cannot be parsed the text ends, since its password may contain a blank.
 #[must_use]
 pub fn without_addresses(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -296,7 +294,7 @@ fn labelled(text: &str) -> (&str, &str) {
     text.split_at(after)
 }
 
-/// The words of libpq's form in `text`; nothing if it is not of that form.
+/// Returns the words of libpq's form in `text`; nothing if it is not of that form.
 fn libpq(text: &str) -> Option<ShownAddress> {
     let first = text.split_once('=')?.0.trim().to_ascii_lowercase();
     if !LIBPQ_WORDS.contains(&first.as_str()) {
@@ -330,7 +328,7 @@ fn libpq(text: &str) -> Option<ShownAddress> {
     Some(ShownAddress { label: String::new(), hosts: Some(shown.join(" ")), is_part, ..nothing })
 }
 
-/// `name=value name='va\'lue'` taken apart as libpq does; nothing where it is not of that form.
+/// Parses `name=value name='va\'lue'` as libpq does; returns nothing for any other form.
 fn libpq_pairs(text: &str) -> Option<Vec<(String, String)>> {
     let mut pairs = Vec::new();
     let mut rest = text.trim_start();
@@ -483,7 +481,7 @@ mod tests {
         }
     }
 
-    /// A password in each place of each form, of letters that mean something in one of them.
+    /// A password in each place of each form, of letters that are special in one of them.
     #[test]
     fn no_letter_of_a_password_is_shown() {
         let passwords = [
@@ -539,8 +537,8 @@ mod tests {
                 ] {
                     let shown = ShownAddress::of(&address);
                     let mut texts = vec![shown.to_string(), shown.recorded(), recorded(&address)];
-                    // in foreign text nobody can tell where an address with blanks and without a
-                    // scheme begins
+                    // in foreign text the begin of an address with blanks and without a scheme
+                    // cannot be determined
                     texts.extend((!password.contains(' ')).then(|| without_addresses(&address)));
                     for text in texts {
                         assert!(!text.to_uppercase().contains("EHEIM"), "{address}: {text}");

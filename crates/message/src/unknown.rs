@@ -1,9 +1,8 @@
-//! The error for a name that stands for nothing known. Not here: which known name is most like it
-//! (`nearest`).
+//! The error for an unknown name. Not here: finding the nearest name (`nearest`).
 
 use crate::nearest::nearest;
 
-/// A name that is in no table, with the one that was probably meant and all that are.
+/// A name that is in no table, with the probable name and all known names.
 ///
 /// ```
 /// # use sealstone_message::Unknown;
@@ -17,16 +16,16 @@ use crate::nearest::nearest;
 pub struct Unknown {
     /// Kind of thing, such as `cipher`; an `s` behind it makes it several.
     pub what: &'static str,
-    /// The name asked for.
+    /// The requested name.
     pub name: String,
-    /// The known name that is most like it; empty if none is.
+    /// The nearest known name; empty if none is near.
     pub nearest: String,
     /// All known names, in the order of their table.
     pub known: Vec<String>,
 }
 
 impl Unknown {
-    /// The error for `name`, which is not among `known`.
+    /// Returns the error for `name`, which is not among `known`.
     pub fn new<'a>(
         what: &'static str,
         name: &str,

@@ -4,9 +4,10 @@
 //!
 //! `cargo bench -p sealstone-seal --bench esp_speed -- [BACKEND [SUITE…]]`
 //!
-//! Each figure is the median of rounds that visit all counts in turn. Every batch is sealed under
-//! numbers of its own and opened once; keys are set anew, outside the clock, before they have
-//! sealed too much. Not here: the path with its system calls, and other libraries (`dev/rivals`).
+//! Each figure is the median of rounds that visit all counts alternately. Every batch is sealed
+//! under its own numbers and opened once; keys are set again, outside the timed part, before they
+//! have sealed too much. Not here: the path with its system calls, and other libraries
+//! (`dev/rivals`).
 
 use std::error::Error;
 use std::time::Instant;
@@ -17,7 +18,7 @@ use sealstone_seal::esp::{Association, Inbound, Outbound, Sealed, Suite, suite, 
 
 /// An IPv4 packet that still fits a link of 1,500 bytes when sealed.
 const PACKET_BYTES: usize = 1_400;
-/// Packets in a call: one alone, those of one read of 64 KiB, and those of several reads.
+/// Packets in a call: a single packet, the packets of one read of 64 KiB, and of several reads.
 const COUNTS: [usize; 4] = [1, 16, 44, 400];
 const ROUNDS: usize = 21;
 

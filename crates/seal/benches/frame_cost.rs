@@ -1,6 +1,6 @@
-//! Cost of sealing one frame of a log, by cipher and length: called again and again ("hot"), and
-//! after other work that has pushed keys and code out of the CPU's first two caches ("cold"), as in
-//! a store between two writes. A measurement, not a test.
+//! Cost of sealing one frame of a log, by cipher and length: called repeatedly ("hot"), and after
+//! other work that has evicted keys and code out of the CPU's first two caches ("cold"), as in a
+//! store between two writes. A measurement, not a test.
 //!
 //! `cargo bench -p sealstone-seal --bench frame_cost -- [CIPHER…]`
 
@@ -13,7 +13,7 @@ use sealstone_keys::KeyFile;
 use sealstone_seal::frame::FrameWriter;
 use sealstone_seal::{Layout, SealedFile};
 
-/// Lengths of what is sealed, in bytes: an update of one field, a record of YCSB with its key, two
+/// Lengths of the sealed data, in bytes: an update of one field, a record of YCSB with its key, two
 /// and four of them.
 const LENGTHS: [usize; 6] = [100, 800, 1100, 1500, 2200, 4400];
 const ROUNDS: usize = 301;

@@ -1,7 +1,6 @@
 //! Makes the golden files of the current format version in a directory, as hexadecimal text: one of
 //! pages, one of frames, a catalogue and an engine page for every cipher that has none there yet.
-//! Existing ones are left as they are, since proving that *old* files still open is what golden
-//! files are for.
+//! Existing files are left unchanged: golden files prove that *old* files still open.
 //!
 //! `cargo run -p sealstone-seal --example golden -- vectors/formats`
 
@@ -68,7 +67,7 @@ fn content(bytes: usize) -> Vec<u8> {
     (0..).flat_map(|number| format!("{number:07}\n").into_bytes()).take(bytes).collect()
 }
 
-/// 9,000 bytes: two pages and a shorter last one.
+/// Seals 9,000 bytes: two pages and a shorter last page.
 fn paged(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn Error>> {
     let layout = Layout::Paged { page_bytes: PAGE_BYTES_MIN };
     let (file, header) = SealedFile::create(keys, cipher, Backend::auto(), layout)?;
@@ -79,7 +78,7 @@ fn paged(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn Err
     Ok(stored)
 }
 
-/// 3,110 bytes in five frames of uneven length.
+/// Seals 3,110 bytes in five frames of uneven length.
 fn frames(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn Error>> {
     let (file, header) = SealedFile::create(keys, cipher, Backend::auto(), Layout::Frames)?;
     let mut stored = header.to_vec();
@@ -96,7 +95,8 @@ fn frames(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn Er
     Ok(stored)
 }
 
-/// Four files, one of them a log of which 9,000 bytes were synced, and one that a change added.
+/// Makes a catalogue of four files, one of them a log of which 9,000 bytes were synced, and one
+/// that a change added.
 fn catalogue(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut catalogue = Catalogue::new()?;
     let entry = |id: u8, slot| Entry {
@@ -120,7 +120,8 @@ fn catalogue(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn
     Ok(stored)
 }
 
-/// A block of 3,000 bytes and 36 of padding, bound to a journal record with eight bytes of header.
+/// Returns a block of 3,000 bytes and 36 of padding, bound to a journal record with eight bytes of
+/// header.
 fn engine_page_of(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn Error>> {
     const PADDING_BYTES: usize = 36;
     let (current, _) = keys.current()?;

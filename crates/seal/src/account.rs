@@ -1,5 +1,5 @@
-//! Accounts of data directories: what a server has sealed in its files, under which key, and what
-//! is there in the clear. Not here: who looks into files, which is the adapter of each engine.
+//! Accounts of data directories: the data that a server has sealed in its files, its keys, and the
+//! data in the clear.
 
 use std::path::PathBuf;
 
@@ -30,7 +30,7 @@ pub enum Content {
     Journal,
     /// Something that no encryptor gets to see.
     Aside,
-    /// Nothing that this program knows.
+    /// An unknown kind of file.
     Unknown,
 }
 
@@ -46,9 +46,9 @@ pub enum Standing {
     AlwaysClear,
     /// No block that holds data.
     Empty,
-    /// Nothing that this program knows.
+    /// An unknown kind of file.
     Unknown,
-    /// It could not be looked at: nobody knows what is in it.
+    /// The file could not be read: its content is unknown.
     Unread,
 }
 
@@ -82,7 +82,7 @@ pub struct FileAccount {
     pub remedy: Option<&'static str>,
 }
 
-/// Account of what is sealed in a data directory, and what is not.
+/// Account of the sealed and the unsealed data in a data directory.
 #[derive(Clone, Debug, Serialize)]
 pub struct Account {
     /// Version of this structure.
@@ -104,7 +104,7 @@ pub struct Account {
     pub other_blocks: u64,
     /// Files that could not be looked at.
     pub unread_files: u64,
-    /// Data that is stored elsewhere, also in the clear: what it is, and the remedy.
+    /// Data that is stored elsewhere, also in the clear: its kind, and the remedy.
     pub elsewhere: Vec<(&'static str, &'static str)>,
 }
 
@@ -118,8 +118,8 @@ impl Account {
             && !self.sealed.is_empty()
     }
 
-    /// Returns what is sealed under the key with `fingerprint`, so that a version is retired only
-    /// once nothing is. A block names its key by the fingerprint, since another key may have the
+    /// Returns the data sealed under the key with `fingerprint`, so that a version is retired only
+    /// once there is none. A block names its key by the fingerprint, since another key may have the
     /// same version.
     #[must_use]
     pub fn under(&self, fingerprint: &str) -> Protected {
@@ -142,7 +142,7 @@ impl Account {
         self.files.iter().filter(|file| !file.sealed.is_empty()).count() as u64
     }
 
-    /// The first file with a block whose key cannot be determined, because it is sealed by
+    /// Returns the first file with a block whose key cannot be determined, because it is sealed by
     /// something else, damaged, or of a newer format, and why.
     #[must_use]
     pub fn unknown(&self) -> Option<(&str, &str)> {
@@ -150,7 +150,7 @@ impl Account {
         Some((&file.name, file.other.as_deref().unwrap_or_default()))
     }
 
-    /// The first file that could not be looked at, and why.
+    /// Returns the first file that could not be looked at, and why.
     #[must_use]
     pub fn unread(&self) -> Option<(&str, &str)> {
         self.files.iter().find_map(|file| Some((file.name.as_str(), file.unread.as_deref()?)))

@@ -1,13 +1,13 @@
-//! The catalogue of a directory: which sealed files belong there, by id, and how much of its logs
-//! was synced. With it a file that was added, renamed, emptied, removed, taken from elsewhere or
-//! put back in an older state is an error. Byte by byte in `docs/formats.md`. Not here: reading and
-//! writing files, and when (`adapters/*`).
+//! The catalogue of a directory: its sealed files, by id, and how much of its logs was synced. With
+//! it a file that was added, renamed, emptied, removed, taken from elsewhere or restored to an
+//! older state is an error. Byte by byte in `docs/formats.md`. Not here: reading and writing files,
+//! and when (`adapters/*`).
 //!
 //! A catalogue is a sealed file of frames that begins with its full list, followed by changes. It
-//! is stored twice, under two names, so that neither a torn write nor an attacker who puts back an
-//! older copy of one of them takes anything away. Between header and frames are slots for what
-//! changes too often to be a frame: how much of a log was synced. Each exists twice, and the two
-//! are written alternately, so that a torn write leaves the previous one.
+//! is stored twice, under two names, so that neither a torn write nor an attacker who restores an
+//! older copy of one loses anything. Between header and frames are slots for data that changes too
+//! often for a frame: how much of a log was synced. Each exists twice, and the two are written
+//! alternately, so that a torn write leaves the previous one.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ const NAME_BYTES_MAX: usize = 255;
 /// Permanent id of a file, drawn when it is made.
 pub type FileId = [u8; FILE_ID_BYTES];
 
-/// State of a name, as far as it is known.
+/// State of a name, as far as known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// The file is there.
@@ -46,8 +46,8 @@ pub enum State {
     },
     /// The file was removed, and the removal may not have reached the disk.
     Removed,
-    /// A file found after a crash that the catalogue does not know, since the change was lost;
-    /// nothing was promised about it, and it is never opened.
+    /// A file found after a crash that is not in the catalogue, since the change was lost; nothing
+    /// was promised about it, and it is never opened.
     Leftover,
 }
 
@@ -57,13 +57,13 @@ pub struct Entry {
     /// Id of the file.
     pub file_id: FileId,
     /// True if it came from elsewhere (a link, a rename), so that the store, kind and number in its
-    /// header are those of the place where it was made.
+    /// header belong to the place where it was made.
     pub adopted: bool,
-    /// The slot that says how much of it was synced, for files that grow.
+    /// The slot that records how much of it was synced, for files that grow.
     pub slot: Option<u16>,
     /// Number of bytes of it that were synced, as far as frames record it; see [`Entry::slot`].
     pub synced_bytes: u64,
-    /// State of the file, as far as it is known.
+    /// State of the file, as far as known.
     pub state: State,
 }
 
@@ -116,7 +116,7 @@ const FORGET: u8 = 3;
 const LOGS: u8 = 4;
 
 impl Catalogue {
-    /// The catalogue of a new store.
+    /// Returns the catalogue of a new store.
     ///
     /// # Errors
     /// [`SealError::Random`].
@@ -132,7 +132,7 @@ impl Catalogue {
         self.entries.get(name)
     }
 
-    /// All names, in order.
+    /// Returns all names, in order.
     pub fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
         self.entries.iter().map(|(name, entry)| (name.as_str(), entry))
     }
@@ -155,7 +155,7 @@ impl Catalogue {
         self.entries.is_empty()
     }
 
-    /// A slot that no file uses.
+    /// Returns a slot that no file uses.
     #[must_use]
     pub fn free_slot(&self) -> Option<u16> {
         let mut taken = [false; SLOTS as usize];
@@ -303,7 +303,7 @@ impl<'a> Decoder<'a> {
             let change = self.change()?;
             catalogue.apply(change);
         }
-        // some that are listed may have higher ones
+        // some listed files may have higher numbers
         catalogue.highest = highest;
         Ok(catalogue)
     }
@@ -322,7 +322,7 @@ fn damaged(found: &str) -> SealError {
     SealError::Damaged { found: format!("catalogue: {found}") }
 }
 
-/// Writes the catalogue of one generation: the bytes are to be stored in both copies, at the same
+/// Writes the catalogue of one generation: the bytes must be stored in both copies, at the same
 /// offset of each.
 #[derive(Debug)]
 pub struct CatalogueWriter {
@@ -392,7 +392,7 @@ impl CatalogueWriter {
         Ok(())
     }
 
-    /// Length of the file once everything returned so far is written, in stored bytes.
+    /// Returns the length of the file once everything returned so far is written, in stored bytes.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
         self.frames.stored_bytes()
@@ -404,7 +404,7 @@ impl CatalogueWriter {
         self.changes
     }
 
-    /// The slot that records how much of the file `file_id`, which has `slot`, was synced.
+    /// Returns the slot that records how much of the file `file_id`, which has `slot`, was synced.
     ///
     /// # Errors
     /// [`SealError::Cipher`].
@@ -436,9 +436,9 @@ impl Slot {
         Ok(Self { keyed, slot, file_id: *file_id, second: false })
     }
 
-    /// The record that the first `synced_bytes` stored bytes of the log are on stable storage. It
-    /// must not be written before they are. The write may itself be lost: the previous record then
-    /// still holds.
+    /// Returns the record that the first `synced_bytes` stored bytes of the log are on stable
+    /// storage. It must not be written before they are. The write may itself be lost: the previous
+    /// record then still holds.
     ///
     /// # Errors
     /// [`SealError::Cipher`]; [`SealError::Forked`] in a child that was forked since.
@@ -452,14 +452,16 @@ impl Slot {
         Ok(SyncedRecord { offset, bytes })
     }
 
-    /// Each length is its own nonce, and always gets the same tag: nothing is encrypted.
+    /// Returns the tag of a length. Each length is its own nonce, and always gets the same tag:
+    /// nothing is encrypted.
     fn tag(&self, synced_bytes: u64) -> Result<[u8; TAG_BYTES], SealError> {
         self.keyed.check()?;
         let nonce = &nonce(synced_bytes)[12 - self.keyed.nonce_bytes()..];
         self.keyed.seal(nonce, &self.file_id, &mut []).map_err(SealError::Cipher)
     }
 
-    /// The most that either record says about this file; a torn or older one counts for nothing.
+    /// Returns the larger length that either record has for this file; a torn or older record does
+    /// not count.
     fn read(&self, stored: &[u8]) -> Result<u64, SealError> {
         let mut most = 0;
         for second in [false, true] {
@@ -664,7 +666,7 @@ mod tests {
         assert!(at[0].abs_diff(at[1]) >= 4096, "one torn block holds at most one of the two");
         stored[at[2] + 20] ^= 1;
         assert_eq!(read(&keys, &stored).unwrap().synced[&[2; 16]], 8300);
-        // the slot of another file says nothing about this one
+        // the slot of another file has no effect on this file
         let other = writer.slot(0, &[5; 16]).unwrap().record(99_999).unwrap();
         stored[at[1]..][..other.bytes.len()].copy_from_slice(&other.bytes);
         assert_eq!(read(&keys, &stored).unwrap().synced[&[2; 16]], 0);
@@ -716,8 +718,7 @@ mod tests {
         assert_eq!(read(&keys, &stored).unwrap().catalogue, catalogue);
     }
 
-    /// Nothing but its own counts says where such a list ends: its last frame is as long as one may
-    /// be.
+    /// Only its own counts determine where such a list ends: its last frame has the maximum length.
     #[test]
     fn a_list_that_fills_its_frames_is_read_whole() {
         let length = |catalogue: &Catalogue| {
@@ -737,7 +738,7 @@ mod tests {
             let each = length(&catalogue) - one;
             let mut number = 0;
             while length(&catalogue) + 2 * (each + 7) < wanted {
-                // in steps, since the length of the whole is counted anew each time
+                // in steps, since the whole length is counted again each time
                 for _ in 0..((wanted - length(&catalogue)) / (each + 7)).saturating_sub(2).max(1) {
                     put(&mut catalogue, format!("{number:08}"));
                     number += 1;

@@ -1,13 +1,13 @@
-//! Engine pages: blocks for a storage engine that hands over bytes without saying where they will
-//! be stored. Each block is self-contained: it names its cipher, key and salt, and is sealed under
-//! its writer's own subkey. Byte by byte in `docs/formats.md`.
+//! Engine pages: blocks for a storage engine that hands over bytes without their place of storage.
+//! Each block is self-contained: it names its cipher, key and salt, and is sealed under its
+//! writer's own subkey. Byte by byte in `docs/formats.md`.
 //!
-//! Where the engine puts its own header in the clear before a block, the block is bound to it: a
+//! If the engine puts its own header in the clear before a block, the block is bound to it: a
 //! [`Place`].
 //!
 //! Not here: the engine (`adapters/wiredtiger`), and formats bound to a place in a file: `paged`,
-//! `frame`. A block does not record its place, so one that was swapped with another of the same
-//! key, header and all, goes unnoticed here; see SECURITY.md.
+//! `frame`. A block does not record its place, so a swap of two blocks of the same key, including
+//! their headers, goes unnoticed here; see SECURITY.md.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -54,11 +54,11 @@ pub struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// Nothing is known: the block is not bound to any kind of place.
+    /// An unknown place: the block is not bound to any kind of place.
     pub const UNKNOWN: Self =
         Self { kind: PlaceKind::Unknown, bound: &[], tagged: false, kept: false };
 
-    /// A place of the kind `kind` with `bound` in the engine's own header, at most
+    /// Returns a place of the kind `kind` with `bound` in the engine's own header, at most
     /// [`BOUND_BYTES_MAX`] bytes: everything that the engine leaves unchanged between sealing and
     /// opening.
     ///
@@ -70,15 +70,15 @@ impl<'a> Place<'a> {
         Self { kind, bound, tagged: false, kept: false }
     }
 
-    /// The same, with room for [`PLACE_TAG_BYTES`] after the tag of the block. When a block is
-    /// opened, its header decides.
+    /// Returns the same, with room for [`PLACE_TAG_BYTES`] after the tag of the block. When a block
+    /// is opened, its header decides.
     #[must_use]
     pub fn with_place_tag(self) -> Self {
         Self { tagged: true, ..self }
     }
 
-    /// The same, in a database that keeps an account of its journal if `kept`. When a block is
-    /// opened, its header decides.
+    /// Returns the same, in a database that keeps an account of its journal if `kept`. When a block
+    /// is opened, its header decides.
     #[must_use]
     pub fn with_journal_kept(self, kept: bool) -> Self {
         Self { kept, ..self }
@@ -92,7 +92,7 @@ struct Kek {
     fingerprint: Fingerprint,
 }
 
-/// Who sealed a block: the key, and the salt that was drawn.
+/// The writer of a block: its key, and the salt that was drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Writer {
     fingerprint: Fingerprint,
@@ -137,7 +137,7 @@ impl EnginePages {
     /// Takes the keys and draws the salt for this opening.
     ///
     /// - `keys`: every version there is, as [`sealstone_keys::KeySource::all`] returns them
-    /// - `current`: the one of them that seals
+    /// - `current`: the version that seals
     /// - `place`: where they came from, for messages, as [`sealstone_keys::KeySource::describe`]
     ///   returns it
     /// - `cipher`, `backend`: what seals, and what every block must be sealed with
@@ -180,24 +180,24 @@ impl EnginePages {
         })
     }
 
-    /// The key that seals.
+    /// Returns the key that seals.
     #[must_use]
     pub fn key(&self) -> &KeyRef {
         &self.keys[self.current].key
     }
 
-    /// Every key that opens, with its fingerprint.
+    /// Returns every key that opens, with its fingerprint.
     pub fn keys(&self) -> impl Iterator<Item = (&KeyRef, Fingerprint)> {
         self.keys.iter().map(|kek| (&kek.key, kek.fingerprint))
     }
 
-    /// The cipher that seals.
+    /// Returns the cipher that seals.
     #[must_use]
     pub fn cipher(&self) -> &'static Cipher {
         self.cipher
     }
 
-    /// The backend that seals and opens.
+    /// Returns the backend that seals and opens.
     #[must_use]
     pub fn backend(&self) -> Backend {
         self.backend
@@ -327,13 +327,13 @@ impl EnginePages {
 
     /// Opens `block` at `place`, its ciphertext (the bytes at [`page_range`]) copied to `page`.
     ///
-    /// A block that was sealed for no known place opens at any.
+    /// A block that was sealed for no known place opens at any place.
     ///
     /// # Errors
-    /// Those of [`inspect`]; [`EnginePageError::OtherCipher`], [`EnginePageError::MissingVersion`],
-    /// [`EnginePageError::OtherKey`], [`EnginePageError::OtherPlace`],
-    /// [`EnginePageError::Changed`], [`EnginePageError::Buffer`], [`EnginePageError::Forked`].
-    /// `page` then contains none of the data.
+    /// Errors of [`inspect`]; [`EnginePageError::OtherCipher`],
+    /// [`EnginePageError::MissingVersion`], [`EnginePageError::OtherKey`],
+    /// [`EnginePageError::OtherPlace`], [`EnginePageError::Changed`], [`EnginePageError::Buffer`],
+    /// [`EnginePageError::Forked`]. `page` then contains none of the data.
     pub fn open_in_place(
         &self,
         block: &[u8],
@@ -403,7 +403,7 @@ impl EnginePages {
         Ok(())
     }
 
-    /// The key that `info` names.
+    /// Returns the key that `info` names.
     fn kek(&self, info: &EnginePageInfo) -> Result<&Kek, EnginePageError> {
         let current = &self.keys[self.current];
         if current.fingerprint == info.fingerprint {
@@ -575,7 +575,8 @@ impl Associated {
 /// where it is opened.
 ///
 /// # Errors
-/// Those of [`inspect`]; [`EnginePageError::Damaged`] if the block is shorter than its header says.
+/// Errors of [`inspect`]; [`EnginePageError::Damaged`] if the block is shorter than stated in its
+/// header.
 pub fn page_range(block: &[u8]) -> Result<Range<usize>, EnginePageError> {
     inspect(block)?.ciphertext(block.len())
 }

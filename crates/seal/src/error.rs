@@ -19,7 +19,7 @@ pub enum SealError {
     /// The header cannot be one that this program wrote.
     #[error("damaged header: {found}\nrestore the file from a backup")]
     Damaged {
-        /// Description of what was found.
+        /// Description of the finding.
         found: String,
     },
     /// The file was written by a newer program.
@@ -30,7 +30,7 @@ pub enum SealError {
     UnsupportedVersion {
         /// Version found.
         found: u16,
-        /// Newest version known.
+        /// The newest supported version.
         known: u16,
     },
     /// The header names a cipher that this build lacks.
@@ -47,7 +47,7 @@ pub enum SealError {
     WrongLayout {
         /// Layout found.
         found: &'static str,
-        /// Layout wanted.
+        /// The expected layout.
         want: &'static str,
     },
     /// The key named in the header does not open it.
@@ -63,7 +63,7 @@ pub enum SealError {
         /// Source of the key.
         place: String,
     },
-    /// A page is not what was sealed there.
+    /// A page differs from the page sealed there.
     #[error(
         "page {page} at byte {offset} failed authentication: changed, moved, or from another file\n\
          restore the file from a backup"
@@ -74,7 +74,7 @@ pub enum SealError {
         /// Position where the page starts, in stored bytes from the beginning of the file.
         offset: u64,
     },
-    /// A frame is not what was sealed there.
+    /// A frame differs from the frame sealed there.
     #[error(
         "frame {index} at byte {offset} failed authentication: changed, moved, or from another \
          file\n\
@@ -94,7 +94,7 @@ pub enum SealError {
         /// Evidence that the end is missing.
         found: String,
     },
-    /// A file of frames ends before what its writer knew to be on stable storage.
+    /// A file of frames ends before the end that its writer recorded as synced.
     #[error(
         "cut short: it ends at byte {end}, and {synced} bytes of it were synced\n\
          no crash does that; restore the file from a backup"
@@ -138,7 +138,7 @@ pub enum SealError {
         /// Amount of it that was synced, in stored bytes; 0 where it is not counted.
         synced: u64,
     },
-    /// The directory in which a database keeps its logs is not the one that it was.
+    /// The directory in which a database keeps its logs has changed.
     #[error(
         "{found}, where the database in {database} has its logs, as its catalogue says\n\
          restore the directory of its logs from a backup; to go on without what was written since \
@@ -147,7 +147,7 @@ pub enum SealError {
     OtherLogs {
         /// Directory of the database.
         database: String,
-        /// Description of what is there, in words.
+        /// Description of the content, in words.
         found: &'static str,
     },
     /// Something else has the name of a file.
@@ -156,10 +156,10 @@ pub enum SealError {
          restore the whole directory from a backup, or remove this if you know who put it there"
     )]
     NotAFile {
-        /// Description of what is there, in words.
+        /// Description of the content, in words.
         found: String,
     },
-    /// An anchor outside the store knows a newer state of it.
+    /// An anchor outside the store records a newer state of it.
     #[error(
         "older than its anchor {anchor} remembers: {found}, and the anchor saw {newest}\n\
          restore the newest files; to go back on purpose, remove the anchor first"
@@ -175,9 +175,9 @@ pub enum SealError {
     /// A read reaches beyond the end of the file.
     #[error("read of {bytes} bytes at {offset}, the file holds {available}")]
     PastEnd {
-        /// First byte asked for, in bytes of data.
+        /// The first requested byte, in bytes of data.
         offset: u64,
-        /// Bytes asked for.
+        /// The number of requested bytes.
         bytes: u64,
         /// Bytes of data in the file.
         available: u64,
@@ -185,7 +185,7 @@ pub enum SealError {
     /// A page length that the format does not allow.
     #[error("pages of {found} bytes; a page has a power of two from {min} to {max} bytes")]
     PageBytes {
-        /// Length asked for, in bytes.
+        /// The requested length, in bytes.
         found: u32,
         /// Shortest, in bytes.
         min: u32,

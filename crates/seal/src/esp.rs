@@ -1,10 +1,10 @@
 //! Sealed packets: the IP Encapsulating Security Payload in tunnel mode, over byte slices. A whole
 //! IP packet goes in and a sealed one comes out, or the other way round.
 //!
-//! [`Suite`] is a row of the table of what seals, [`Outbound`] seals many packets at a time under
-//! one key, [`Inbound`] opens them, many at a time as well, and refuses what was changed, repeated
-//! or is not for it; [`udp`] tells what a datagram on ESP's port is. Who uses them draws keys
-//! (`sealstone-keys`, a handshake), and changes to a successor before [`Outbound::is_due`] becomes
+//! [`Suite`] is a row of the table of suites, [`Outbound`] seals many packets at a time under one
+//! key, [`Inbound`] opens many at a time, and refuses packets that were changed, repeated or meant
+//! for others; [`udp`] classifies datagrams on ESP's port. The caller draws keys (`sealstone-keys`,
+//! a handshake), and changes to a successor before [`Outbound::is_due`] becomes
 //! [`EspError::Exhausted`].
 //!
 //! Not here: outer headers, sockets and devices, which belong to the path; fragments, which the
@@ -16,7 +16,7 @@
 //! as the window is after the packets before, and decrypts at once what was admitted. Batches
 //! allocate nothing (`spare`). `--bench esp_speed` measures the suites.
 //!
-//! scapy opens our packets and we open its packets: `dev/e2e/tests/esp.rs`, for a running path
+//! Tests with scapy, in both directions: `dev/e2e/tests/esp.rs`, for a running path
 //! `adapters/wire/tests/path/others.rs`.
 //!
 //! ```

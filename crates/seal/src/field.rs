@@ -1,5 +1,6 @@
-//! Field records: one value of a table, sealed by itself, so that it can be stored wherever a value
-//! can. Not here: columns and policies (`sealstone-fields`), and how a record is written as text.
+//! Field records: one value of a table, sealed separately, so that it can be stored wherever a
+//! value can. Not here: columns and policies (`sealstone-fields`), and how a record is written as
+//! text.
 //!
 //! A record names its cipher and key, and its tag covers the table, the column and, where the
 //! caller names one, the row that it belongs to. `docs/formats.md` has the bytes.
@@ -24,7 +25,7 @@ const FIXED_BYTES: usize = 8;
 /// Keyed ciphers that an opener keeps: one for each sealer whose records it met.
 const KEPT_MAX: usize = 1024;
 
-/// Length of the record of a value, in bytes.
+/// Returns the length of the record of a value, in bytes.
 ///
 /// - `key_id_bytes`: length of the id of the key
 /// - `value_bytes`: length of the value
@@ -80,7 +81,7 @@ pub struct FieldPlace {
 }
 
 impl FieldPlace {
-    /// The key of the records that share `salt`.
+    /// Returns the key of the records that share `salt`.
     fn keyed(
         &self,
         cipher: &'static Cipher,
@@ -98,7 +99,8 @@ impl FieldPlace {
         Ok(Arc::new(aead(cipher, &bytes, backend).map_err(SealError::Cipher)?))
     }
 
-    /// The associated data of the record that begins with `head`: all before the ciphertext.
+    /// Returns the associated data of the record that begins with `head`: all before the
+    /// ciphertext.
     fn associated(&self, head: &[u8], row: Option<&[u8]>) -> Vec<u8> {
         let parts = [self.table.as_bytes(), self.column.as_bytes(), row.unwrap_or_default()];
         let mut associated = Vec::with_capacity(
@@ -139,8 +141,8 @@ struct Run {
 }
 
 impl FieldSealer {
-    /// A sealer under `secret`, the secret of `key`. Draws a fresh salt: no two sealers share a
-    /// key.
+    /// Returns a sealer under `secret`, the secret of `key`. Draws a fresh salt: no two sealers
+    /// share a key.
     ///
     /// # Errors
     /// [`FieldError::Seal`]: no randomness, a bad key id, a forked process.
@@ -204,8 +206,8 @@ impl FieldSealer {
         Ok(())
     }
 
-    /// Returns what is needed to seal the next value, of `bytes` bytes: the keyed cipher, its salt,
-    /// and the counter to begin with.
+    /// Returns the parameters for sealing the next value, of `bytes` bytes: the keyed cipher, its
+    /// salt, and the counter to begin with.
     fn next(&self, bytes: u64) -> Result<(Keyed, [u8; SALT_BYTES], u64), FieldError> {
         let mut run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         let (limits, block_bytes) = (self.cipher.limits, self.cipher.block_bytes as u64);
@@ -250,7 +252,7 @@ pub struct FieldOpener {
 }
 
 impl FieldOpener {
-    /// An opener that has the keys of `keys`.
+    /// Returns an opener that has the keys of `keys`.
     pub fn new(place: FieldPlace, keys: Arc<dyn KeySource>, backend: Backend) -> Self {
         Self {
             place,
@@ -340,8 +342,8 @@ impl Head {
     }
 }
 
-/// The cipher and key that `record` names, read without any key and so without knowing that it is
-/// genuine.
+/// Returns the cipher and key that `record` names, read without any key and so without knowing that
+/// it is genuine.
 ///
 /// # Errors
 /// [`FieldError::NotARecord`], [`FieldError::UnsupportedVersion`], [`FieldError::UnknownCipher`].
@@ -436,8 +438,7 @@ mod tests {
         }
     }
 
-    /// 3DES may seal 2^20 blocks under a key; the next value has another salt, and all of them
-    /// open.
+    /// 3DES may seal 2^20 blocks under a key; the next value has another salt, and all values open.
     #[test]
     fn limits_are_kept_by_another_key() {
         let (sealer, opener, _) = pair("3des");

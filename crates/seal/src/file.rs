@@ -1,5 +1,5 @@
 //! One sealed file: its data key, and the chain from the key-encryption key to the subkey of a
-//! segment. Not here: pages and frames.
+//! segment.
 
 use std::fmt;
 use std::sync::Arc;
@@ -123,7 +123,7 @@ impl SealedFile {
     /// - `header`: the first [`HEADER_BYTES`] bytes of the file, or all of a shorter file
     ///
     /// # Errors
-    /// Those of [`crate::inspect`]; [`SealError::Key`] if the key is not there;
+    /// Errors of [`crate::inspect`]; [`SealError::Key`] if the key is missing;
     /// [`SealError::WrongKey`] if it does not fit or any bit of the header was changed.
     pub fn open(keys: &dyn KeySource, backend: Backend, header: &[u8]) -> Result<Self, SealError> {
         let (parts, dek) = unwrap_any(keys, header::parse(header)?, backend)?;
@@ -169,7 +169,8 @@ impl SealedFile {
         }
     }
 
-    /// A keyed cipher for tags over `context`, under a subkey of this file with purpose `purpose`.
+    /// Returns a keyed cipher for tags over `context`, under a subkey of this file with purpose
+    /// `purpose`.
     pub(crate) fn tagger(
         &self,
         purpose: &str,
@@ -184,7 +185,7 @@ impl SealedFile {
         &self.0.info
     }
 
-    /// The backend that seals and opens.
+    /// Returns the backend that seals and opens.
     #[must_use]
     pub fn backend(&self) -> Backend {
         self.0.backend
@@ -196,7 +197,7 @@ impl SealedFile {
         Self(Arc::new(Inner { info, dek, backend, segments, synced: false, writable }))
     }
 
-    /// Claims the one writer that a new file may have.
+    /// Claims the single writer that a new file may have.
     pub(crate) fn claim_writer(&self) -> Result<(), SealError> {
         if self.0.writable.swap(false, Ordering::AcqRel) {
             Ok(())
@@ -205,7 +206,7 @@ impl SealedFile {
         }
     }
 
-    /// The keyed cipher of `segment`, set up on first use.
+    /// Returns the keyed cipher of `segment`, set up on first use.
     #[inline]
     pub(crate) fn segment(&self, segment: u64) -> Result<&dyn Aead, SealError> {
         let inner = &*self.0;
@@ -223,8 +224,8 @@ impl SealedFile {
         })
     }
 
-    /// Another instance of the cipher of `segment`, for key stream that is made ahead. None where
-    /// it cannot be.
+    /// Returns another instance of the cipher of `segment`, for key stream that is made ahead. None
+    /// where that is impossible.
     pub(crate) fn ahead(&self, segment: u64) -> Result<Option<Ahead>, SealError> {
         let inner = &*self.0;
         let mut key = Zeroizing::new([0; KEY_BYTES_MAX]);
@@ -233,7 +234,7 @@ impl SealedFile {
         Ahead::new(inner.info.cipher, key, inner.backend).map_err(SealError::Cipher)
     }
 
-    /// The subkey of `segment`.
+    /// Writes the subkey of `segment`.
     fn segment_key(&self, segment: u64, key: &mut [u8]) {
         let info = &self.0.info;
         let context: [&[u8]; 3] =
@@ -325,7 +326,7 @@ pub(crate) fn unwrap(
     Ok(dek)
 }
 
-/// The copy of a header of `info` that carries `dek` wrapped under `kek`.
+/// Writes the copy of a header of `info` that carries `dek` wrapped under `kek`.
 pub(crate) fn wrap(
     info: &HeaderInfo,
     salt: &[u8; SALT_BYTES],
@@ -343,8 +344,8 @@ pub(crate) fn wrap(
     Ok(header)
 }
 
-/// The cipher that wraps the data key. Its subkey is used for this one wrapping: the salt is drawn
-/// anew each time.
+/// Sets up the cipher that wraps the data key. Its subkey is used for this wrapping only: the salt
+/// is drawn again each time.
 fn wrapper(
     info: &HeaderInfo,
     salt: &[u8; SALT_BYTES],

@@ -1,13 +1,13 @@
 //! Frames: the layout of append-only files, such as a write-ahead log, that must be readable up to
-//! where a crash cut them. Byte by byte in `docs/formats.md`. Not here: reading and writing files.
+//! the point where a crash cut them. Byte by byte in `docs/formats.md`.
 //!
 //! A frame is a length, random bits of its nonce, ciphertext and a tag. Frames are never rewritten.
-//! A reader is given how much of the file was synced, which the store's catalogue knows: up to
-//! there every frame must be genuine. Beyond that, a file that ends within a frame, or that lost a
-//! sector, ends there: that is what a power cut leaves of bytes that were not synced. Anything else
-//! that fails authentication is damage. So a frame that was changed, moved, repeated or left out is
-//! found, and so are frames cut off at the end, as far as they were synced; what was never synced
-//! may be missing after a crash, and that cannot be detected.
+//! A reader gets the synced length of the file, which the store's catalogue records: up to there
+//! every frame must be genuine. Beyond that, a file that ends within a frame, or that lost a
+//! sector, ends there: a power cut leaves unsynced bytes in such a state. Any other failed
+//! authentication is damage. So frames that were changed, moved, repeated or left out are found,
+//! and so are synced frames cut off at the end. Unsynced data may be missing after a crash, and
+//! that cannot be detected.
 //!
 //! ```
 //! # use sealstone_seal::frame::{End, FrameReader, FrameWriter};
@@ -53,7 +53,7 @@ use crate::random::nonce_bits;
 use crate::segment::drawn_nonce;
 use crate::{SealError, SealedFile, TAG_BYTES};
 
-/// The one writer of a new file of frames.
+/// The only writer of a new file of frames.
 #[derive(Debug)]
 pub struct FrameWriter {
     file: SealedFile,
@@ -62,8 +62,8 @@ pub struct FrameWriter {
 }
 
 impl FrameWriter {
-    /// The writer of the file that [`SealedFile::create`] has just made. Its stored bytes follow
-    /// the header area.
+    /// Returns the writer of the file that [`SealedFile::create`] has just made. Its stored bytes
+    /// follow the header area.
     ///
     /// # Errors
     /// [`SealError::WrongLayout`]; [`SealError::WrittenOnce`] for a second writer, or for a file
@@ -74,8 +74,8 @@ impl FrameWriter {
         Ok(Self { file: file.clone(), cursor, ahead: None })
     }
 
-    /// From now on makes the key stream of several short frames at a time, before their data
-    /// arrive, or lets others do so by calling [`KeyStreamAhead::prepare`] on what this returns.
+    /// Makes, from now on, the key stream of several short frames at a time, before their data
+    /// arrive, or lets others do so by calling [`KeyStreamAhead::prepare`] on the returned value.
     /// The frames are the same. None for a cipher of 64-bit blocks, whose nonces depend on the
     /// lengths of all earlier frames.
     ///
@@ -100,8 +100,8 @@ impl FrameWriter {
         self.cursor.next.logical_offset
     }
 
-    /// Length of the file once everything returned so far is written, in stored bytes, header area
-    /// included.
+    /// Returns the length of the file once everything returned so far is written, in stored bytes,
+    /// header area included.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
         self.cursor.next.stored_offset
@@ -120,7 +120,7 @@ impl FrameWriter {
         stored.reserve(data.len() + frames * OVERHEAD_BYTES);
         for part in data.chunks(FRAME_BYTES_MAX as usize) {
             if let Err(error) = self.append_frame(part, stored) {
-                // what follows `start` may hold data in the clear
+                // the bytes after `start` may hold data in the clear
                 stored.truncate(start);
                 return Err(error);
             }
@@ -192,10 +192,10 @@ pub struct FrameReader {
 }
 
 impl FrameReader {
-    /// A reader at the first frame, right after the header area.
+    /// Returns a reader at the first frame, right after the header area.
     ///
-    /// - `synced_bytes`: how much of the file is known to be on stable storage, in stored bytes; 0
-    ///   if unknown
+    /// - `synced_bytes`: length of the file that is on stable storage, in stored bytes; 0 if
+    ///   unknown
     ///
     /// # Errors
     /// [`SealError::WrongLayout`].
@@ -233,8 +233,7 @@ impl FrameReader {
         self.cursor.next.stored_offset
     }
 
-    /// Hands over the stored bytes that follow those handed over before; the first are right after
-    /// the header area.
+    /// Hands over the next stored bytes; the first are right after the header area.
     pub fn push(&mut self, stored: &[u8]) {
         if self.used > 0 && self.used * 2 >= self.buffer.len() {
             self.buffer.drain(..self.used);
@@ -244,8 +243,9 @@ impl FrameReader {
         self.pushed_end += stored.len() as u64;
     }
 
-    /// The next frame, or None if more stored bytes are needed. At the end of the file ask
-    /// [`FrameReader::end`] how it ended; if the file still grows, reading may continue later.
+    /// Returns the next frame, or None if more stored bytes are needed. At the end of the file
+    /// [`FrameReader::end`] reports how it ended; if the file still grows, reading may continue
+    /// later.
     ///
     /// # Errors
     /// [`SealError::Frame`], again on every further call; nothing after a damaged frame can be
@@ -357,7 +357,7 @@ fn lost_sector(offset: u64, stored: &[u8], frame_bytes: usize) -> bool {
         .chain((first..frame_bytes.min(stored.len())).step_by(sector));
     starts.into_iter().any(|start| {
         let end = if start < first { first } else { start + sector };
-        // an intact sector is random bytes, so nearly always its first ones settle it
+        // an intact sector is random bytes, so nearly always its first bytes settle it
         is_zero(&stored[start..stored.len().min(end)])
     })
 }

@@ -1,5 +1,5 @@
-//! The header of a sealed file: how the file is sealed, under which key, what it is within its
-//! store, and its data key. Byte by byte in `docs/formats.md`. Not here: the data after it.
+//! The header of a sealed file: how the file is sealed, its key, its identity within its store, and
+//! its data key. Byte by byte in `docs/formats.md`.
 //!
 //! The header is stored twice, 4096 bytes apart, so that no torn write loses the only wrapped data
 //! key.
@@ -119,7 +119,7 @@ pub struct HeaderInfo {
 
 impl HeaderInfo {
     /// Returns the start of the first frame of a file of frames, in stored bytes: after the header
-    /// area, and in a catalogue after the slots that record what was synced.
+    /// area, and in a catalogue after the slots that record synced lengths.
     #[must_use]
     pub fn frames_at(&self) -> u64 {
         let slots = if self.identity.kind == Kind::Catalogue { SLOTS_BYTES } else { 0 };
@@ -130,7 +130,8 @@ impl HeaderInfo {
 /// One copy of a header taken apart, not yet authenticated.
 #[derive(Clone)]
 pub(crate) struct Parts {
-    /// The slot as it was read, with zeros for the wrapped key and its tag: what the tag is over.
+    /// The slot as it was read, with zeros for the wrapped key and its tag: the data that the tag
+    /// covers.
     pub(crate) associated: [u8; SLOT_BYTES],
     pub(crate) info: HeaderInfo,
     pub(crate) salt: [u8; SALT_BYTES],
@@ -149,7 +150,7 @@ pub fn is_sealed(prefix: &[u8]) -> bool {
         || prefix.get(SLOT_STRIDE..).is_some_and(|second| second.starts_with(&MAGIC))
 }
 
-/// Reads what a header says without any key, and so without knowing that it is genuine.
+/// Reads a header without any key, so it may not be genuine.
 ///
 /// `header`: the first [`HEADER_BYTES`] bytes of the file, or all of a shorter file.
 ///
@@ -160,8 +161,8 @@ pub fn inspect(header: &[u8]) -> Result<HeaderInfo, SealError> {
     parse(header).map(|mut copies| copies.swap_remove(0).info)
 }
 
-/// The keys that the copies of a header name: more than one while a rotation is running, or after
-/// one was killed. Before a key is retired, all of them must be checked.
+/// Returns the keys that the copies of a header name: more than one while a rotation is running, or
+/// after one was killed. Before a key is retired, all of them must be checked.
 ///
 /// # Errors
 /// As [`inspect`].
@@ -171,8 +172,8 @@ pub fn keys_named(header: &[u8]) -> Result<Vec<KeyRef>, SealError> {
     Ok(keys)
 }
 
-/// Returns whether both copies of a header are the same, as they are except while a key is being
-/// rotated, or after one was damaged.
+/// Returns whether both copies of a header are the same. They always are, except during a rotation
+/// of the key, or after damage to one copy.
 #[must_use]
 pub fn copies_agree(header: &[u8]) -> bool {
     let (first, second) =
@@ -180,7 +181,7 @@ pub fn copies_agree(header: &[u8]) -> bool {
     first.is_some() && first == second
 }
 
-/// The copies of the header that parse as one, the one wrapped last first. At least one.
+/// Returns the copies of the header that parse, the last wrapped first. At least one.
 pub(crate) fn parse(header: &[u8]) -> Result<Vec<Parts>, SealError> {
     let first = parse_slot(header, 0);
     // the second copy replaces a damaged first one, and only then counts alone
@@ -206,7 +207,7 @@ pub(crate) fn parse(header: &[u8]) -> Result<Vec<Parts>, SealError> {
         });
     }
     copies.sort_by_key(|parts| std::cmp::Reverse(parts.info.wrapping));
-    // what no header holds; the mark of a synced log is checked with the key
+    // no header holds that; the mark of a synced log is checked with the key
     let grows = copies[0].info.layout == Layout::Frames;
     let mark = if grows { MARK_AT..MARK_AT + MARK_BYTES } else { MARK_AT..MARK_AT };
     for gap in
@@ -227,7 +228,7 @@ fn parse_slot(header: &[u8], offset: usize) -> Result<Parts, SealError> {
     let known = header.len().min(MAGIC.len());
     let start = &header[..header.len().min(SLOT_BYTES)];
     if start.iter().all(|byte| *byte == 0) {
-        // what a power cut leaves of a file whose length reached the disk before its data
+        // a power cut leaves this of a file whose length reached the disk before its data
         return Err(SealError::Unfinished {
             found: format!("the header is {} zero bytes", start.len()),
         });
@@ -314,8 +315,9 @@ fn key_of(slot: &[u8; SLOT_BYTES]) -> Result<KeyRef, SealError> {
     Ok(KeyRef { id: id.to_owned(), version: u32::from_be_bytes(take(slot, KEY_VERSION_AT)) })
 }
 
-/// The slot of `info` and `salt`, with zeros where the wrapped key and its tag will be. This is
-/// also the associated data of the wrapping: every byte of the slot but those two fields.
+/// Returns the slot of `info` and `salt`, with zeros where the wrapped key and its tag will be.
+/// This is also the associated data of the wrapping: every byte of the slot except these two
+/// fields.
 pub(crate) fn unwrapped(info: &HeaderInfo, salt: &[u8; SALT_BYTES]) -> [u8; SLOT_BYTES] {
     let mut slot = [0; SLOT_BYTES];
     let mut put = |at: usize, bytes: &[u8]| slot[at..at + bytes.len()].copy_from_slice(bytes);

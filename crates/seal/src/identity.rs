@@ -1,5 +1,5 @@
-//! Identity of a sealed file within its store: kind, number and the store's own id, as given by its
-//! header and by the engine's name for it. Not here: which files a store has (`catalogue`).
+//! Identity of a sealed file within its store: kind, number and the store's own id, from its header
+//! and from the engine's name for it. Not here: the list of a store's files (`catalogue`).
 
 /// Length of a store id, in bytes.
 pub const STORE_ID_BYTES: usize = 16;

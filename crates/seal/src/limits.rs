@@ -10,8 +10,8 @@ pub const PAGE_BYTES_MAX: u32 = 64 << 10;
 /// Most data in one frame, in bytes; longer portions are split. Bounds what a reader must hold.
 pub const FRAME_BYTES_MAX: u32 = 1 << 20;
 
-/// Number of logs and manifests that may be in use at once with their own slot; what is synced of
-/// further ones becomes a frame.
+/// Number of logs and manifests that may be in use at once with their own slot; for further files
+/// the synced length becomes a frame.
 pub const SLOTS: u16 = 256;
 
 /// Length of one slot, in bytes: a divisor of a sector, so that no slot spans two.

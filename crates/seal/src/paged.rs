@@ -1,5 +1,5 @@
 //! Pages: the layout of files that are written once, front to back, and then read at random. Byte
-//! by byte in `docs/formats.md`. Not here: reading and writing files, and caching pages.
+//! by byte in `docs/formats.md`.
 //!
 //! Data is cut into pages of `page_bytes`; the last one may be shorter. Each is stored as its
 //! ciphertext and a 16-byte tag over file id, page number, length and "is the last". An empty file
@@ -47,7 +47,7 @@ use crate::{SealError, SealedFile, TAG_BYTES};
 /// engine.
 pub const PAGE_BYTES_DEFAULT: u32 = 16 << 10;
 
-/// A run of stored bytes: what to read from the file.
+/// A run of stored bytes, to be read from the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
     /// First byte, counted from the beginning of the file, header included.
@@ -56,7 +56,8 @@ pub struct Stored {
     pub bytes: usize,
 }
 
-/// Length of a whole paged file, header and tags included, that holds `logical_bytes` of data.
+/// Returns the length of a whole paged file, header and tags included, that holds `logical_bytes`
+/// of data.
 ///
 /// # Panics
 /// If `page_bytes` is 0.
@@ -66,9 +67,9 @@ pub fn stored_bytes(page_bytes: u32, logical_bytes: u64) -> u64 {
     HEADER_BYTES as u64 + logical_bytes + pages * TAG_BYTES as u64
 }
 
-/// Bytes of data in a whole paged file whose header says `info` and whose length on disk is
-/// `stored_bytes`. Only arithmetic: whether the last page is really there is for [`Pages::open`] to
-/// find out.
+/// Returns the bytes of data in a whole paged file with the header `info` and the length
+/// `stored_bytes` on disk. Only arithmetic: [`Pages::open`] checks that the last page is really
+/// there.
 ///
 /// # Errors
 /// [`SealError::WrongLayout`]; [`SealError::Unfinished`] if no finished file has this length.
@@ -85,7 +86,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape of the sealed file `file` whose length on disk is `stored_bytes`.
+    /// Returns the shape of the sealed file `file` whose length on disk is `stored_bytes`.
     ///
     /// # Errors
     /// [`SealError::WrongLayout`]; [`SealError::Unfinished`] if no finished file has this length.
@@ -127,7 +128,7 @@ impl Shape {
         self.page_bytes
     }
 
-    /// Number of pages, at least 1.
+    /// Returns the number of pages, at least 1.
     #[must_use]
     pub fn pages(&self) -> u64 {
         self.pages
@@ -176,7 +177,7 @@ pub struct Span {
     pub stored: Stored,
     /// Bytes of the first page's data that come before the stretch.
     pub skip_bytes: usize,
-    /// Bytes of data in the stretch, which may be fewer than asked for at the end of the file.
+    /// Bytes of data in the stretch, which may be fewer than requested at the end of the file.
     pub bytes: usize,
 }
 
@@ -197,7 +198,7 @@ impl Pages {
     /// engines keep their index of the file there.
     ///
     /// # Errors
-    /// Those of [`Shape::of`]; [`SealError::Unfinished`] if the file ends with a page that is not
+    /// Errors of [`Shape::of`]; [`SealError::Unfinished`] if the file ends with a page that is not
     /// its last; [`SealError::Page`]. `last_page` then holds no data.
     pub fn open<'a>(
         file: &SealedFile,
@@ -226,22 +227,22 @@ impl Pages {
         }
     }
 
-    /// The pages of a file whose end was not proven, for looking at what is left of a damaged one.
-    /// Each page still authenticates, but it does not follow that the file is whole.
+    /// Returns the pages of a file whose end was not proven, to inspect the rest of a damaged file.
+    /// Each page still authenticates, but that does not prove that the file is whole.
     ///
     /// # Errors
-    /// Those of [`Shape::of`].
+    /// Errors of [`Shape::of`].
     pub fn unproven(file: &SealedFile, stored_bytes: u64) -> Result<Self, SealError> {
         Ok(Self { file: file.clone(), shape: Shape::of(file, stored_bytes)? })
     }
 
-    /// The file's keys and header.
+    /// Returns the file's keys and header.
     #[must_use]
     pub fn file(&self) -> &SealedFile {
         &self.file
     }
 
-    /// The file's shape.
+    /// Returns the file's shape.
     #[must_use]
     pub fn shape(&self) -> Shape {
         self.shape
@@ -259,7 +260,7 @@ impl Pages {
     /// - `tag`: the 16 bytes stored after it
     ///
     /// # Errors
-    /// [`SealError::Page`] if the page is not what was sealed there, or has another length;
+    /// [`SealError::Page`] if the page differs from the page sealed there, or has another length;
     /// [`SealError::PastEnd`] if the file has no such page. `data` then holds no data of the file.
     #[inline]
     pub fn open_page(
@@ -288,7 +289,7 @@ impl Pages {
     }
 
     /// Opens page `page` in place, as it is stored: ciphertext, then tag. Returns how many bytes of
-    /// data `stored` begins with; what follows them is the tag.
+    /// data `stored` begins with; the tag follows them.
     ///
     /// # Errors
     /// As [`Pages::open_page`].
@@ -406,7 +407,7 @@ impl Pages {
     }
 }
 
-/// The one writer of a new paged file: takes data in any portions, returns stored bytes.
+/// The only writer of a new paged file: takes data in any portions, returns stored bytes.
 ///
 /// A full page is sealed once more data follows it, the last page at [`PageWriter::finish`];
 /// nothing is sealed twice. So up to a page of data waits here, and a file that was never finished
@@ -422,8 +423,8 @@ pub struct PageWriter {
 }
 
 impl PageWriter {
-    /// The writer of the file that [`SealedFile::create`] has just made. Its stored bytes follow
-    /// the header.
+    /// Returns the writer of the file that [`SealedFile::create`] has just made. Its stored bytes
+    /// follow the header.
     ///
     /// # Errors
     /// [`SealError::WrongLayout`]; [`SealError::WrittenOnce`] for a second writer, or for a file
@@ -515,7 +516,7 @@ struct Place {
 }
 
 impl Place {
-    /// Segment, and first block within it.
+    /// Returns the segment, and first block within it.
     fn segment(&self, file: &SealedFile) -> (u64, u64) {
         let info = file.info();
         let blocks_per_page = u64::from(self.page_bytes) / info.cipher.block_bytes as u64;
@@ -531,7 +532,7 @@ impl Place {
         associated
     }
 
-    /// Must be called once for each page of a file: `PageWriter` sees to that.
+    /// Seals a page. It must be called once for each page of a file: `PageWriter` ensures that.
     fn seal(&self, file: &SealedFile, data: &mut [u8]) -> Result<[u8; TAG_BYTES], SealError> {
         let (segment, counter) = self.segment(file);
         let keyed = file.segment(segment)?;

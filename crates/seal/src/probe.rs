@@ -1,5 +1,5 @@
-//! Test that a key can be obtained and used, and how long that takes: what sealing and reopening a
-//! file require of a key source. Not here: how a source is opened (`sealstone_keys::source`).
+//! Test that a key can be obtained and used, and how long that takes: the requirements of sealing
+//! and reopening a file on a key source. Not here: opening a source (`sealstone_keys::source`).
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ pub struct Probe {
 /// Wraps a data key under the current key of `keys` and unwraps it. Nothing is stored.
 ///
 /// # Errors
-/// What keeps the key from being used, as [`SealedFile::create`] and [`SealedFile::open`] report
+/// The reason why the key cannot be used, as [`SealedFile::create`] and [`SealedFile::open`] report
 /// it.
 pub fn probe(keys: &dyn KeySource) -> Result<Probe, SealError> {
     let begin = Instant::now();

@@ -1,5 +1,5 @@
-//! Randomness: from the operating system, and few bits at a time for nonces. Not here: keys
-//! (`sealstone-keys` draws those).
+//! Randomness: from the operating system, and few bits at a time for nonces. Not here: keys (drawn
+//! by `sealstone-keys`).
 
 use std::cell::RefCell;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -18,8 +18,8 @@ thread_local! {
     static POOL: RefCell<([u32; DRAWN], usize)> = const { RefCell::new(([0; DRAWN], DRAWN)) };
 }
 
-/// 32 random bits for a nonce whose counter alone makes it unique. They cover the case where
-/// counters run twice from one memory image: a virtual machine resumed from the same snapshot
+/// Returns 32 random bits for a nonce whose counter alone makes it unique. They cover the case
+/// where counters run twice from one memory image: a virtual machine resumed from the same snapshot
 /// twice. Words that were drawn before the snapshot are the same in both; so the time of the call,
 /// in nanoseconds, is mixed in.
 pub(crate) fn nonce_bits() -> Result<u32, SealError> {

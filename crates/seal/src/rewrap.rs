@@ -29,7 +29,7 @@ pub struct Rewrapped {
 }
 
 impl Rewrapped {
-    /// The bytes, the same for every copy.
+    /// Returns the bytes, the same for every copy.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -37,17 +37,17 @@ impl Rewrapped {
 }
 
 /// Wraps the data key of an existing file under the key `to`. File id, data key, cipher, layout and
-/// data stay; the salt is drawn anew.
+/// data stay; the salt is drawn again.
 ///
 /// - `keys`: must hold a key that the header names
-/// - `to`: the key that the file is to be under, and its secret
+/// - `to`: the new key of the file, and its secret
 /// - `header`: the first [`crate::HEADER_BYTES`] bytes of the file, or all of a shorter file
 ///
-/// Returns nothing if every copy of the header is whole and names that key already. What is
-/// returned was first opened again, since the header holds the only copies of the data key.
+/// Returns nothing if every copy of the header is whole and names that key already. A returned
+/// header was first opened again, since the header holds the only copies of the data key.
 ///
 /// # Errors
-/// Those of [`crate::SealedFile::open`]: also when `header` was read while another process
+/// Errors of [`crate::SealedFile::open`]: also when `header` was read while another process
 /// re-wrapped it, and is a mixture. [`SealError::Random`].
 pub fn rewrap(
     keys: &dyn KeySource,

@@ -1,8 +1,8 @@
-//! Segments: how one file stays within what its cipher allows under one key. Each stretch of a file
+//! Segments: they keep a file within the limits of its cipher for one key. Each stretch of a file
 //! (a segment) has its own subkey; the keyed ciphers are kept here, one per segment, so that a page
 //! costs no key setup.
 //!
-//! Not here: how long a segment is (`header`) and how subkeys are derived (`file`).
+//! Not here: the length of a segment (`header`) and the derivation of subkeys (`file`).
 
 use std::sync::OnceLock;
 
@@ -35,11 +35,11 @@ impl SegmentKeys {
         Self { made_in: Generation::current(), runs: [const { OnceLock::new() }; RUNS] }
     }
 
-    /// The keyed cipher of `segment` (below [`SEGMENTS_MAX`]); `make` sets the key on first use.
-    /// Two threads may both make it; they make the same, and one of the two is dropped.
+    /// Returns the keyed cipher of `segment` (below [`SEGMENTS_MAX`]); `make` sets the key on first
+    /// use. Two threads may both make it; they make the same, and one of the two is dropped.
     ///
     /// # Errors
-    /// [`Forked`] in a child that was forked since; those of `make`.
+    /// [`Forked`] in a child that was forked since; errors of `make`.
     pub(crate) fn get<E: From<Forked>>(
         &self,
         segment: u64,
@@ -58,16 +58,16 @@ impl SegmentKeys {
     }
 }
 
-/// The nonce that starts at block `counter` of a segment, right-aligned: its last
-/// `Aead::nonce_bytes()` bytes are the nonce, 8 bytes as they are or 12 bytes with four zeros
-/// before them, big-endian.
+/// Returns the nonce that starts at block `counter` of a segment, right-aligned: its last
+/// `Aead::nonce_bytes()` bytes are the nonce, 8 bytes unchanged or 12 bytes with four zeros before
+/// them, big-endian.
 pub(crate) fn nonce(counter: u64) -> [u8; 12] {
     let mut nonce = [0; 12];
     nonce[4..].copy_from_slice(&counter.to_be_bytes());
     nonce
 }
 
-/// The nonce of frame `index` with `random` bits in front, where a nonce has 12 bytes.
+/// Returns the nonce of frame `index` with `random` bits in front, where a nonce has 12 bytes.
 pub(crate) fn drawn_nonce(index: u64, random: u32) -> [u8; 12] {
     let mut nonce = nonce(index);
     nonce[..4].copy_from_slice(&random.to_be_bytes());

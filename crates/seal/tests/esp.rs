@@ -1,5 +1,5 @@
-//! Packets through every suite and back, and what an attacker on the wire may do to them. Not here:
-//! other programs' packets (`dev/e2e/tests/esp.rs`).
+//! Packets through every suite and back, and attacks on them on the wire. Not here: other programs'
+//! packets (`dev/e2e/tests/esp.rs`).
 
 use sealstone_cipher::Backend;
 use sealstone_cipher::testing::bytes;
@@ -20,7 +20,7 @@ fn ends(association: &Association) -> (Outbound, Inbound) {
     (outbound, Inbound::new(association, &key, &mac_key, 1024).unwrap())
 }
 
-/// An IPv4 packet, or an IPv6 one, with `length` bytes behind its header.
+/// Returns an IPv4 packet, or an IPv6 one, with `length` bytes behind its header.
 fn packet(version: u8, length: usize) -> Vec<u8> {
     let mut packet = match version {
         4 => vec![0x45; 20],
@@ -309,7 +309,7 @@ fn what_is_no_ip_packet_is_not_sealed() {
     assert_eq!(outbound.used().packets, 0);
 }
 
-/// Who has the keys may still send nonsense: packets put together by hand, under the suite that
+/// A holder of the keys may still send nonsense: packets put together by hand, under the suite that
 /// authenticates nothing.
 #[test]
 fn what_a_careless_sender_sealed_is_refused_or_thrown_away() {
@@ -334,7 +334,7 @@ fn what_a_careless_sender_sealed_is_refused_or_thrown_away() {
             "{padding:?} {length}"
         );
     }
-    // what follows the packet hides its length; a number of another protocol, a torn packet, no
+    // the bytes after the packet hide its length; a number of another protocol, a torn packet, no
     // packet
     assert_eq!(open(&inner, &[9; 8], 0, 4), (Ok(Some(8..30)), false));
     for (data, protocol) in [(&inner[..], 41), (&inner[..], 6), (&inner[..18], 4), (&[0x15; 22], 4)]

@@ -81,7 +81,7 @@ fn only_one_process_writes_a_file() {
     });
 }
 
-/// A child does not say for its parent how much of a log was synced.
+/// A child does not record for its parent how much of a log was synced.
 #[test]
 fn only_one_process_records_what_was_synced() {
     in_own_process(module_path!(), "only_one_process_records_what_was_synced", || {

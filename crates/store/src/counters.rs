@@ -11,9 +11,9 @@ pub struct Counters {
     pub io_cpu_s: f64,
     /// Wall seconds, summed over threads, spent inside file reads, writes and syncs.
     pub io_wall_s: f64,
-    /// Syncs of files and directories; 0 where the store does not say.
+    /// Syncs of files and directories; 0 where the store does not report them.
     pub syncs: u64,
-    /// Wall seconds inside those, summed over threads; `io_wall_s` contains them.
+    /// Wall seconds inside these syncs, summed over threads; `io_wall_s` contains them.
     pub sync_wall_s: f64,
     /// Bytes read from files.
     pub read_bytes: u64,
@@ -30,7 +30,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Returns what was counted since `before`, an earlier reading.
+    /// Returns the counts since `before`, an earlier reading.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         self.with(before, |after, before| (after - before).max(0.0), u64::saturating_sub)

@@ -1,5 +1,5 @@
 //! Block devices: a fixed number of bytes, read and written in whole sectors at any offset, many
-//! requests at once. Not here: records, which a store of its own keeps on top of one.
+//! requests at once.
 
 use crate::StoreError;
 
@@ -23,7 +23,7 @@ pub trait Device: Send + Sync {
     fn queue(&self, depth: usize) -> Result<Box<dyn DeviceQueue>, StoreError>;
 }
 
-/// A queue of requests to a device. One that is dropped waits for those that are under way.
+/// A queue of requests to a device. When dropped it waits for the requests under way.
 pub trait DeviceQueue: Send {
     /// Hands a request over, and returns without waiting for it.
     ///
@@ -32,17 +32,16 @@ pub trait DeviceQueue: Send {
     /// holds; a device that is gone. The request is lost then.
     fn submit(&mut self, request: DeviceRequest) -> Result<(), StoreError>;
 
-    /// Waits for a request to be done, whichever is first, and gives it back, with what was read in
-    /// its buffer.
+    /// Waits for the first request to be done, and returns it, with the data read in its buffer.
     ///
     /// # Errors
-    /// What the device said, with the offset. Without a request under way.
+    /// The device's error, with the offset. Also an error without a request under way.
     fn complete(&mut self) -> Result<DeviceRequest, StoreError>;
 
     /// Waits until everything that was written is on the medium. No request may be under way.
     ///
     /// # Errors
-    /// What the device said.
+    /// The device's error.
     fn flush(&mut self) -> Result<(), StoreError>;
 }
 
@@ -56,7 +55,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// The word for it: `read`, `write`.
+    /// Returns the word for it: `read`, `write`.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -73,13 +72,13 @@ pub struct DeviceRequest {
     pub access: Access,
     /// Start of the bytes on the device, in bytes.
     pub offset: u64,
-    /// Whatever the caller wants to recognise it by.
+    /// A number by which the caller recognises it.
     pub tag: usize,
     /// Bytes to write, or space to read into; its length is that of the request.
     pub buffer: DeviceBuffer,
 }
 
-/// Memory for a request, aligned as the strictest of devices wants it.
+/// Memory for a request, aligned for the strictest device.
 #[derive(Debug)]
 pub struct DeviceBuffer {
     bytes: Vec<u8>,
@@ -92,7 +91,7 @@ pub struct DeviceBuffer {
 const ALIGNMENT: usize = 4_096;
 
 impl DeviceBuffer {
-    /// `length` zeros.
+    /// Returns `length` zeros.
     #[must_use]
     pub fn zeroed(length: usize) -> Self {
         let bytes = vec![0; length + ALIGNMENT];

@@ -1,5 +1,5 @@
-//! Engines: what opens stores, and the facts that a report states about them. Not here: open stores
-//! (`open_store`).
+//! Engines: they open stores, and provide the facts that a report states about them. Not here: open
+//! stores (`open_store`).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::{OpenStore, StoreError, Table, Variant};
 pub struct EngineFacts {
     /// `rocksdb`.
     pub name: String,
-    /// Version, such as `7.8.3`; empty where there is none to ask for.
+    /// Version, such as `7.8.3`; empty where there is none.
     pub version: String,
     /// `system library` or `bundled source`.
     pub build: String,
@@ -25,7 +25,7 @@ pub struct EngineFacts {
 }
 
 impl EngineFacts {
-    /// Name and version, or the name alone where no version is known.
+    /// Returns the name and version, or the name alone where no version is known.
     #[must_use]
     pub fn name_and_version(&self) -> String {
         match self.version.as_str() {
@@ -50,7 +50,7 @@ pub struct StoreOptions {
 
 /// A data store engine: opens stores in directories, sealed or not.
 pub trait Engine: Send + Sync {
-    /// Name, version and build of the engine, with warnings for the reader of a report.
+    /// Returns the name, version and build of the engine, with warnings for the reader of a report.
     fn facts(&self) -> EngineFacts;
 
     /// Opens (or creates) the store of `variant` in `dir`.

@@ -1,7 +1,7 @@
 //! Reasons why an operation on a store failed.
 
-/// An engine's own error, worded for the person reading it: what was attempted, where, what was
-/// found, what to do next.
+/// An engine's own error, worded for the person reading it: the attempt, the place, the finding,
+/// the next step.
 pub type EngineError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Reason why an operation on a store failed. Each operation documents what a failure leaves
@@ -16,7 +16,7 @@ pub enum StoreError {
     /// The store has no such ability.
     #[error("{caller} needs {ability}, which this store lacks")]
     Lacks {
-        /// Who asked for it, such as the name of a workload.
+        /// The caller, such as the name of a workload.
         caller: &'static str,
         /// Ability that was requested, such as `bulk loading`.
         ability: &'static str,
@@ -34,7 +34,7 @@ pub enum StoreError {
     Stored {
         /// Name of the table.
         table: String,
-        /// Description of what is wrong with the record.
+        /// Description of the error in the record.
         found: String,
     },
     /// Rows for bulk loading that do not come in ascending order of their keys.
@@ -48,16 +48,16 @@ pub enum StoreError {
         /// Number of the row, from 1.
         row: u64,
     },
-    /// Data read that differs from what was written and acknowledged.
+    /// Data read that differs from the data written and acknowledged.
     #[error("{0}")]
     Differs(String),
-    /// The caller asked for the end.
+    /// The caller requested the end.
     #[error("stopped")]
     Stopped,
 }
 
 impl StoreError {
-    /// The error of an engine.
+    /// Returns the error of an engine.
     pub fn engine(error: impl Into<EngineError>) -> Self {
         Self::Engine(error.into())
     }

@@ -1,7 +1,7 @@
-//! Kinds of stores: what one can do, its own settings, and how a comparison gets its engine. Not
-//! here: the table of kinds (`adapters/stores`), what of them a study compares (`sealstone-bench`).
+//! Kinds of stores: the abilities and settings of each, and its engine. Not here: the table of
+//! kinds (`adapters/stores`), and the choice for a study (`sealstone-bench`).
 //!
-//! A kind is all that settings are resolved with: the command line makes flags and help from its
+//! A kind is all that is needed to resolve settings: the command line makes flags and help from its
 //! settings, and a plan has a table of them (`[stores.mongodb]`). Its `engine` turns a request
 //! (members, clients, key, settings) into an engine.
 
@@ -31,7 +31,7 @@ pub struct StoreKind {
     /// True if all records are in memory, so that there is no cache that could be too small for
     /// them.
     pub in_memory: bool,
-    /// The least cache that each of its members takes, whatever is asked for, in bytes.
+    /// The least cache that each of its members takes, whatever is requested, in bytes.
     pub cache_bytes_min: u64,
     /// The setting with which its cache is decided elsewhere, if there is one.
     pub cache_decided_by: Option<&'static str>,
@@ -107,7 +107,7 @@ pub struct Request {
     pub clients: usize,
     /// Bytes of a block device that is made for the comparison.
     pub device_bytes: u64,
-    /// The link that it is to be behind, by its name; absent: whatever is there.
+    /// The name of the link that it should be behind; absent: the existing network.
     pub link: Option<String>,
     /// True if any variant encrypts.
     pub sealed: bool,
@@ -119,8 +119,8 @@ pub struct Request {
     pub key: Option<UserKey>,
     /// The store's own settings.
     pub settings: Settings,
-    /// True if another client loads the store and removes what was loaded: records that are there
-    /// are no reason to refuse it.
+    /// True if another client loads the store and removes the data: existing records are no reason
+    /// to refuse it.
     pub joins: bool,
 }
 
@@ -139,24 +139,24 @@ pub struct UserKey {
 pub struct Opened {
     /// The engine.
     pub engine: Box<dyn Engine>,
-    /// Facts that the user must know, such as where a key is.
+    /// Facts that the user must know, such as the place of a key.
     pub notes: Vec<String>,
 }
 
 impl Request {
-    /// The value of the setting `name`; of several the last.
+    /// Returns the value of the setting `name`; of several the last.
     #[must_use]
     pub fn setting(&self, name: &str) -> Option<&str> {
         self.settings.get(name)?.last().map(String::as_str)
     }
 
-    /// The value of the setting `name`, a path.
+    /// Returns the value of the setting `name`, a path.
     #[must_use]
     pub fn file(&self, name: &str) -> Option<PathBuf> {
         self.setting(name).map(PathBuf::from)
     }
 
-    /// All values of the setting `name`.
+    /// Returns all values of the setting `name`.
     #[must_use]
     pub fn several(&self, name: &str) -> &[String] {
         self.settings.get(name).map_or(&[], Vec::as_slice)

@@ -1,5 +1,5 @@
 //! A store in memory with every ability of the store trait. Tests run workloads and the runner on
-//! it; it is not a store to keep anything in, nor a baseline to compare with.
+//! it; it is neither for keeping data nor a baseline to compare with.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{BulkLoad, Record, Row, Store, StoreError, Table, Transaction, Transactional, Upkeep};
 
-/// Records in a sorted map behind one lock. Transactions are optimistic: what they read for update
+/// Records in a sorted map behind one lock. Transactions are optimistic: records read for update
 /// must be unchanged when they commit, otherwise they run again.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
@@ -23,14 +23,14 @@ struct Entry {
     version: u64,
 }
 
-/// A version that no other write has, from 1.
+/// Returns a version that no other write has, from 1.
 fn next_version() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// Returns an empty store.
     pub fn new() -> Self {
         Self::default()
     }
@@ -59,7 +59,7 @@ fn put(rows: &mut BTreeMap<Vec<u8>, Entry>, key: &[u8], record: Record) {
     }
 }
 
-/// Copies the values of `record`, or those listed in `fields`, into `into`.
+/// Copies the values of `record`, or only the fields in `fields`, into `into`.
 fn copy(record: &Record, fields: Option<&[usize]>, into: &mut Record) {
     match fields {
         None => into.copy_from(record),
@@ -200,8 +200,8 @@ struct MemoryTransaction<'a> {
 }
 
 impl MemoryTransaction<'_> {
-    /// Applies what was written, unless a record read for update has changed since. Returns whether
-    /// it did.
+    /// Applies the writes, unless a record read for update has changed since. Returns whether it
+    /// did.
     fn commit(self) -> bool {
         self.store.write_tables(|tables| {
             let version = |table, key| {

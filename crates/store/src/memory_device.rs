@@ -1,5 +1,5 @@
-//! A block device in memory, for tests: it can be told to lie. Not here: records in memory
-//! (`memory`).
+//! A block device in memory, for tests: it can be made to return wrong data. Not here: records in
+//! memory (`memory`).
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use crate::device::{Access, Device, DeviceQueue, DeviceRequest, check_request};
 /// Bytes of a sector.
 const SECTOR_BYTES: u32 = 512;
 
-/// Contents of such a device, and the requests it has served.
+/// Contents of a device in memory, and the requests it has served.
 #[derive(Debug, Default)]
 pub struct Medium {
     /// Its bytes.
@@ -24,7 +24,7 @@ pub struct Medium {
     writes: usize,
 }
 
-/// A block device in memory. Clones share what is in it.
+/// A block device in memory. Clones share its contents.
 #[derive(Clone, Debug)]
 pub struct MemoryDevice {
     medium: Arc<Mutex<Medium>>,
@@ -32,7 +32,7 @@ pub struct MemoryDevice {
 }
 
 impl MemoryDevice {
-    /// A device of `capacity_bytes` zeros.
+    /// Returns a device of `capacity_bytes` zeros.
     #[must_use]
     pub fn new(capacity_bytes: usize) -> Self {
         let medium = Medium { bytes: vec![0; capacity_bytes], ..Medium::default() };

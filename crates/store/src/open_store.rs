@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::device::Device;
 use crate::{Counters, Store, Target, Upkeep};
 
-/// A layer around a store that counts work of its own.
+/// A layer around a store that counts its own work.
 pub trait Meter: Send + Sync {
     /// Returns the counts of the layer alone.
     fn counters(&self) -> Counters;
@@ -26,13 +26,13 @@ enum Content {
 }
 
 impl OpenStore {
-    /// A store of records that cares for itself.
+    /// Returns a store of records that cares for itself.
     #[must_use]
     pub fn records(store: impl Store + Upkeep + 'static) -> Self {
         Self::from(Arc::new(store))
     }
 
-    /// A block device, the sink at the other end of the link to it if there is one (see
+    /// Returns a block device, the sink at the other end of the link to it if there is one (see
     /// [`Target::Device`]), and its upkeep, which is dropped after the device.
     #[must_use]
     pub fn device(
@@ -47,8 +47,8 @@ impl OpenStore {
         }
     }
 
-    /// The store with a layer around its records, which `wrap` makes. A block device has none, and
-    /// stays as it is.
+    /// Returns the store with a layer around its records, which `wrap` makes. A block device has
+    /// none, and stays unchanged.
     #[must_use]
     pub fn within<S: Store + Meter + 'static>(
         mut self,

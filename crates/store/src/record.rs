@@ -8,12 +8,12 @@ pub struct Record {
 }
 
 impl Record {
-    /// An empty record.
+    /// Returns an empty record.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An empty record with room for `values` values of `bytes` bytes together.
+    /// Returns an empty record with room for `values` values of `bytes` bytes together.
     pub fn with_capacity(values: usize, bytes: usize) -> Self {
         Self { bytes: Vec::with_capacity(bytes), ends: Vec::with_capacity(values) }
     }
@@ -36,7 +36,7 @@ impl Record {
         self.ends.push(self.bytes.len() as u32);
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
@@ -53,12 +53,12 @@ impl Record {
         Some(&self.bytes[start..end])
     }
 
-    /// All values in order.
+    /// Returns all values in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         (0..self.len()).map(|field| self.get(field).expect("in range"))
     }
 
-    /// All values joined, without what separates them.
+    /// Returns all values joined, without what separates them.
     pub fn joined(&self) -> &[u8] {
         &self.bytes
     }

@@ -1,5 +1,5 @@
 //! Operations on the records of an open store. Encryption is a wrapper around it or below it; users
-//! of a store see neither. Not here: the care that a store needs between operations (`upkeep`).
+//! of a store see neither. Not here: the upkeep between operations (`upkeep`).
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::{Record, Row, StoreError, Table};
 /// whole, and two abilities. No method has a default, so that a store around another one cannot
 /// forget to pass one on.
 pub trait Store: Send + Sync {
-    /// Reads record `key`: all fields, or only those listed in `fields`, into `into` (cleared
-    /// first, values in the order asked). Returns whether the key was there.
+    /// Reads record `key`: all fields, or only the fields in `fields`, into `into` (cleared first,
+    /// values in the requested order). Returns whether the key was there.
     ///
     /// # Errors
     /// I/O, corruption, failed authentication; `into` then holds nothing.
@@ -145,7 +145,7 @@ pub trait Transactional {
     /// with another transaction rolls back and runs `body` again.
     ///
     /// # Errors
-    /// What `body` returned, or why the commit failed; the store is then as before.
+    /// The error of `body`, or the reason why the commit failed; the store is then unchanged.
     fn transaction(
         &self,
         body: &mut dyn FnMut(&mut dyn Transaction) -> Result<(), StoreError>,

@@ -1,5 +1,5 @@
-//! Tables of a build, with which the names in settings are resolved. Not here: the tables
-//! (`adapters/stores`), what is resolved (`sealstone-bench`).
+//! Tables of a build that resolve the names in settings. Not here: the tables (`adapters/stores`),
+//! and the settings (`sealstone-bench`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub trait Tables {
     /// A name that is in no row.
     fn check_link(&self, name: &str) -> Result<(), EngineError>;
 
-    /// Reads the policy in `file`, which says how the layer `field` seals columns.
+    /// Reads the policy in `file`, which sets how the layer `field` seals columns.
     ///
     /// # Errors
     /// A file that cannot be read or is none.

@@ -9,7 +9,7 @@ pub const TLS: &str = "tls";
 pub struct Tunnel {
     /// Name of the suite, such as `aes-256-gcm`.
     pub suite: &'static str,
-    /// Who carries the packets: `sealstone`, `strongswan`, `kernel`.
+    /// The program that carries the packets: `sealstone`, `strongswan`, `kernel`.
     pub path: &'static str,
     /// Remarks that a reader of its figures needs, such as that its cipher is a legacy one.
     pub caveats: Vec<&'static str>,

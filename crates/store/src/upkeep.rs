@@ -1,5 +1,5 @@
-//! Care of an open store between its operations: what it counts and occupies, its background work,
-//! its caches and its processes. Not here: its operations (`store`, `device`).
+//! Upkeep of an open store between its operations: its counters and size, its background work, its
+//! caches and its processes. Not here: its operations (`store`, `device`).
 
 use std::time::Duration;
 
@@ -37,8 +37,8 @@ pub trait Upkeep: Send + Sync {
         Ok(())
     }
 
-    /// Empties the store's own cache and asks the operating system to forget its files' pages.
-    /// Nothing to do for a store that caches nothing.
+    /// Empties the store's own cache and makes the operating system drop its files' pages. Does
+    /// nothing for a store that caches nothing.
     ///
     /// # Errors
     /// I/O.

@@ -1,5 +1,5 @@
 //! Protection of a store: a choice for each layer. Names are resolved once, where settings are
-//! checked; from there on ciphers and backends travel as values.
+//! checked; after that ciphers and backends are passed as values.
 
 use sealstone_cipher::{Backend, Cipher};
 
@@ -48,14 +48,14 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// `cipher` on the fastest backend of this CPU.
+    /// Returns `cipher` on the fastest backend of this CPU.
     #[must_use]
     pub fn auto(cipher: &'static Cipher) -> Self {
         Self { cipher, backend: Backend::auto(), forced: false }
     }
 }
 
-/// One way of protecting a store: what each layer does. Without any it is a baseline.
+/// One way of protecting a store: the choice of each layer. Without any layer it is a baseline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variant {
     /// Unique within a comparison, such as `aes-256`, `aes-256 portable`, `none`, `none (2)`.
@@ -71,7 +71,7 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// Nothing encrypted.
+    /// Returns the variant that encrypts nothing.
     #[must_use]
     pub fn plain(label: impl Into<String>) -> Self {
         Self { label: label.into(), ..Self::default() }

@@ -1,4 +1,4 @@
-//! Runs `db_bench` and reads its figures. Not here: what is done with them (`table`).
+//! Runs `db_bench` and reads its figures. Not here: their use (`table`).
 
 use std::fs;
 use std::path::Path;
@@ -60,7 +60,7 @@ impl Run<'_> {
     }
 }
 
-/// Name and version, in its own words.
+/// Returns the name and version, in its own words.
 pub(crate) fn version() -> Result<String> {
     let mut command = Command::new("db_bench");
     command.arg("--version");
@@ -88,8 +88,8 @@ fn output(mut command: Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The figures in lines such as `fillseq : 9.589 micros/op 104264 ops/sec 0.192 seconds 20000
-/// operations; …`
+/// Returns the figures in lines such as `fillseq : 9.589 micros/op 104264 ops/sec 0.192 seconds
+/// 20000 operations; …`
 fn figures(output: &str) -> Vec<(String, f64)> {
     let figure = |line: &str| {
         let (name, rest) = line.split_once(':')?;

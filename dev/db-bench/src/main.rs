@@ -1,7 +1,7 @@
 #![forbid(unsafe_code)]
-//! Prints what RocksDB's own `db_bench` measures with and without our plug-in: the plain store and
-//! each cipher by turns, round after round, and the ratios with their intervals. The figures are
-//! db_bench's; the statistics are those of `sealstone compare`.
+//! Prints the measurements of RocksDB's own `db_bench` with and without our plug-in: the plain
+//! store and each cipher alternately, round after round, and the ratios with their intervals. The
+//! figures are db_bench's; the statistics are those of `sealstone compare`.
 //!
 //! Not here: running db_bench and reading its figures (`db_bench`), and the table (`table`).
 
@@ -86,7 +86,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// One turn for each variant; another one begins in each round, so that none always comes first.
+/// Runs one turn for each variant; each round begins with another variant, so that none always
+/// comes first.
 fn measure(
     flags: &Flags,
     plugin: &Path,

@@ -1,4 +1,4 @@
-//! The figures of all rounds as a table. Not here: where they come from (`db_bench`).
+//! The figures of all rounds as a table. Not here: their source (`db_bench`).
 
 use std::fmt::Write;
 
@@ -31,7 +31,7 @@ impl Samples {
     }
 }
 
-/// The table in Markdown, with `facts` above it.
+/// Returns the table in Markdown, with `facts` above it.
 pub(crate) fn markdown(samples: &Samples, facts: &[String]) -> String {
     let mut text = "# db_bench with and without the seal\n\n".to_owned();
     for fact in facts {
@@ -69,14 +69,14 @@ pub(crate) fn markdown(samples: &Samples, facts: &[String]) -> String {
     text
 }
 
-/// The ratio of two variants, from the rounds in which both had a turn.
+/// Returns the ratio of two variants, from the rounds in which both had a turn.
 fn estimate(plain: &[f64], sealed: &[f64]) -> Option<Estimate> {
     let pairs: Vec<f64> =
         plain.iter().zip(sealed).map(|(plain, sealed)| (sealed / plain).ln()).collect();
     Estimate::from_pairs(&pairs)
 }
 
-/// Every figure, a line each.
+/// Returns every figure, a line each.
 pub(crate) fn csv(samples: &Samples) -> String {
     let mut text = "benchmark,variant,round,operations_per_s\n".to_owned();
     for (name, figures) in &samples.benchmarks {

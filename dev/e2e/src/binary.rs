@@ -1,5 +1,5 @@
-//! Finds the binary under test, the one named by `SEALSTONE_BIN`, and the libraries for WiredTiger,
-//! RocksDB and Python next to it, or otherwise has cargo build them now.
+//! Finds the binary under test, named by `SEALSTONE_BIN`, and the libraries for WiredTiger, RocksDB
+//! and Python next to it, or otherwise makes cargo build them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,10 +7,10 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-/// Path of the `sealstone` under test.
+/// Returns the path of the `sealstone` under test.
 ///
 /// # Panics
-/// When it can be neither found nor built; the reason is in the message.
+/// If it can be neither found nor built; the reason is in the message.
 pub fn sealstone() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| match std::env::var_os("SEALSTONE_BIN") {
@@ -31,7 +31,7 @@ pub fn sealstone() -> &'static Path {
     })
 }
 
-/// Path of the extension under test, `libsealstone_wiredtiger.so`.
+/// Returns the path of the extension under test, `libsealstone_wiredtiger.so`.
 ///
 /// # Panics
 /// As [`sealstone`].
@@ -40,7 +40,7 @@ pub fn wiredtiger_extension() -> &'static Path {
     FOUND.get_or_init(|| library("sealstone-wiredtiger", "libsealstone_wiredtiger.so"))
 }
 
-/// Path of the plug-in under test, `libsealstone_rocksdb_plugin.so`.
+/// Returns the path of the plug-in under test, `libsealstone_rocksdb_plugin.so`.
 ///
 /// # Panics
 /// As [`sealstone`].
@@ -49,7 +49,7 @@ pub fn rocksdb_plugin() -> &'static Path {
     FOUND.get_or_init(|| library("sealstone-rocksdb-plugin", "libsealstone_rocksdb_plugin.so"))
 }
 
-/// Path of the extension of Python under test, `libsealstone_python.so`.
+/// Returns the path of the extension of Python under test, `libsealstone_python.so`.
 ///
 /// # Panics
 /// As [`sealstone`].
@@ -58,7 +58,8 @@ pub fn python_extension() -> &'static Path {
     FOUND.get_or_init(|| library("sealstone-python", "libsealstone_python.so"))
 }
 
-/// The shared library `name` of `package`: next to the binary under test, or else built now.
+/// Returns the shared library `name` of `package`: next to the binary under test, or else built
+/// now.
 fn library(package: &str, name: &str) -> PathBuf {
     let beside = std::env::var_os("SEALSTONE_BIN")
         .map(|path| Path::new(&path).with_file_name(name))

@@ -1,6 +1,5 @@
-//! Record of what the crash tests have learned about a killed database: which writes were
-//! acknowledged, and whether any is missing. Not here: what the writes are (`crash_load`), starting
-//! and killing (`tests/`).
+//! The crash tests' record of a killed database: its acknowledged writes, and the check that none
+//! is missing. Not here: the writes (`crash_load`), starting and killing (`tests/`).
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -15,10 +14,10 @@ use crate::crash_load::{ACK_BYTES, PAIRS, Step, THREADS, keys};
 /// thread.
 pub type Acks = HashMap<u8, u64>;
 
-/// Starts `writer`, kills it `after` a while, and returns what it said on stdout.
+/// Starts `writer`, kills it `after` a while, and returns its acknowledgements on stdout.
 ///
 /// # Panics
-/// If it cannot be started, ended by itself, or did not count its steps in order.
+/// If it cannot be started, ended on its own, or did not count its steps in order.
 pub fn run_and_kill(writer: &mut Command, after: Duration) -> Acks {
     let mut writer =
         writer.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("the writer starts");
@@ -48,7 +47,7 @@ pub fn run_and_kill(writer: &mut Command, after: Duration) -> Acks {
 pub struct Ledger(HashMap<(u8, u64), Step>);
 
 impl Ledger {
-    /// Takes what was acknowledged in `round` for known.
+    /// Records the acknowledgements of `round`.
     pub fn note(&mut self, round: u64, acks: &Acks) {
         for (&thread, last) in acks.iter().filter(|(thread, _)| **thread < THREADS) {
             for number in (last + 1).saturating_sub(PAIRS)..=*last {
@@ -58,17 +57,17 @@ impl Ledger {
         }
     }
 
-    /// Compares `db` with what is known and with what was acknowledged in `round`, which is known
-    /// from then on.
+    /// Compares `db` with the record and with the acknowledgements of `round`, which are then
+    /// recorded.
     ///
     /// # Panics
-    /// If an acknowledged write is missing, or an atomic one is there by half; `about` says where
-    /// that was.
+    /// If an acknowledged write is missing, or an atomic write is there by half; `about` names the
+    /// place.
     pub fn check(&mut self, db: &Db, round: u64, acks: &Acks, about: &str) {
         self.note(round, acks);
         for thread in 0..THREADS {
             let done = acks.get(&thread).map_or(0, |last| last + 1);
-            // the one step that may have reached the database without its acknowledgement reaching
+            // the only step that may have reached the database without its acknowledgement reaching
             // us
             let in_flight = Step::new(thread, round, done);
             for pair in 0..PAIRS {

@@ -1,5 +1,5 @@
-//! The writes of the crash test: what step number n of a thread does, known to the process that
-//! writes and to the one that checks. Not here: starting, killing and checking (`tests/crash.rs`).
+//! The writes of the crash test: the effect of step number n of a thread, common to the writing and
+//! the checking process. Not here: starting, killing and checking (`tests/crash.rs`).
 
 use sealstone_rocksdb::DbOptions;
 
@@ -37,7 +37,7 @@ impl Step {
         (self.number * 211 + self.round * 17) % PAIRS
     }
 
-    /// The two keys, far apart in the key space.
+    /// Returns the two keys, far apart in the key space.
     pub fn keys(&self) -> [Vec<u8>; 2] {
         keys(self.thread, self.pair())
     }
@@ -52,12 +52,13 @@ impl Step {
     }
 }
 
-/// The keys of pair `pair` of `thread`.
+/// Returns the keys of pair `pair` of `thread`.
 pub fn keys(thread: u8, pair: u64) -> [Vec<u8>; 2] {
     ["left", "right"].map(|side| format!("{side}-{thread}-{pair:04}").into_bytes())
 }
 
-/// Small memory and files, so that logs roll, tables are written and compacted all the time.
+/// Returns options for small memory and files, so that logs roll, tables are written and compacted
+/// all the time.
 pub fn options() -> DbOptions {
     let defaults = DbOptions::default();
     let text = format!(

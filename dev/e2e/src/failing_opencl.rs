@@ -1,6 +1,5 @@
-//! A device that fails on command, for programs as users run them: a library in front of the OpenCL
-//! that is installed (`failing_opencl.c`), which they load instead. Not here: what a program then
-//! does.
+//! A device that fails on command, for programs as users run them: a library in front of the
+//! installed OpenCL (`failing_opencl.c`), which they load instead.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +11,7 @@ const SOURCE: &str = include_str!("failing_opencl.c");
 pub enum Failing {
     /// The device is lost after as many runs of kernels.
     LostAfterRuns(u64),
-    /// It hangs in the run after as many; a file `hangs` in the working directory says so.
+    /// It hangs in the run after as many; a file `hangs` in the working directory shows that.
     HangsAfterRuns(u64),
     /// It has as much memory, and no more, however much was given back.
     MemoryBytes(u64),
@@ -40,7 +39,7 @@ pub fn build(dir: &Path) -> PathBuf {
     library
 }
 
-/// Has `command` reach devices through `library`, and fail as `failing` says.
+/// Makes `command` reach devices through `library`, and fail according to `failing`.
 pub fn with<'a>(command: &'a mut Command, library: &Path, failing: Failing) -> &'a mut Command {
     let (name, number) = match failing {
         Failing::LostAfterRuns(runs) => ("FAILING_LOST_AFTER_RUNS", runs),

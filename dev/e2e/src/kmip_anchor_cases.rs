@@ -45,7 +45,7 @@ fn registration(name: &str, information: Vec<Information>) -> Register<'static> 
 /// Marks come and go, in each of `versions`.
 ///
 /// # Panics
-/// Where the server's answers are not what they must be.
+/// If an answer of the server is wrong.
 pub fn marks(place: &Place, versions: &[&str]) {
     let keyring = place.keyring();
     let mut connection = keyring.client().connection("look at the anchor");
@@ -62,7 +62,7 @@ pub fn marks(place: &Place, versions: &[&str]) {
         assert_eq!(others.read(), Ok(Some(mark(1, 2, 0))));
         assert_eq!(ours.describe(), format!("{name} on 127.0.0.1:{}", place.server.port));
 
-        // what it is: one object, no key, never Active
+        // its form: one object, no key, never Active
         let like = Attributes { names: vec![name.clone()], ..Attributes::default() };
         let ids = connection.call(&Locate { like, items_max: 10 }).unwrap();
         assert_eq!(ids.len(), 1);
@@ -95,7 +95,7 @@ pub fn marks(place: &Place, versions: &[&str]) {
 /// Objects that keep no mark, or more than one, and two objects of one name.
 ///
 /// # Panics
-/// Where something is not as it must be.
+/// If a requirement is not met.
 pub fn other_objects(place: &Place) {
     // PyKMIP takes several texts at registration only with their indices, which KMIP 2.x does not
     // have
@@ -147,11 +147,11 @@ pub fn other_objects(place: &Place) {
     );
 }
 
-/// Concurrent writers: no text is lost unseen, in each of `versions`, as far as the version has the
-/// means.
+/// Checks concurrent writers: no text is lost unnoticed, in each of `versions`, as far as the
+/// version has the means.
 ///
 /// # Panics
-/// Where something is not as it must be.
+/// If a requirement is not met.
 pub fn two_writers(place: &Place, versions: &[&str]) {
     for version in versions {
         let more = format!("&version={version}");
@@ -185,7 +185,7 @@ pub fn two_writers(place: &Place, versions: &[&str]) {
         assert!(matches!(made, Err(KmipError::Ambiguous { .. })), "{made:?}");
         assert_eq!(open(&format!("{name}-new")).read().unwrap().as_deref(), Some("second"));
 
-        // what the protocol itself does: a text that is not there any more cannot be replaced
+        // the protocol itself: a text that no longer exists cannot be replaced
         let keyring = Keyring::open(&place.url("", &more)).unwrap();
         let mut connection = keyring.client().connection("replace a text");
         let like = Attributes { names: vec![name], ..Attributes::default() };
@@ -213,7 +213,7 @@ fn open_store(dir: &Path, anchor: KmipAnchor) -> Result<Db, Error> {
 /// A server that is down, dies, or whose answers are lost.
 ///
 /// # Panics
-/// Where something is not as it must be.
+/// If a requirement is not met.
 pub fn anchor_faults(mut place: Place) {
     lost_answers(&place);
 
@@ -235,7 +235,7 @@ pub fn anchor_faults(mut place: Place) {
     };
     assert_eq!(sealed(&dir), Vec::<std::ffi::OsString>::new());
 
-    // dying midway: what changes the files of the store fails from then on
+    // dying midway: changes of the store's files fail from then on
     let dir = scratch.path().join("db");
     let db = open_store(&dir, anchor(&place, "orders", "&retries=0&timeout_ms=1000")).unwrap();
     db.put(b"key", b"value", true).unwrap();
@@ -249,8 +249,8 @@ pub fn anchor_faults(mut place: Place) {
 }
 
 /// The connection is cut once, after any number of bytes of the answers, and works again at once.
-/// Whatever was lost, the server did what it was asked: reading what is there decides, so each mark
-/// is written, once, and never an older one.
+/// Whatever was lost, the server carried out the request: reading the current text decides, so each
+/// mark is written once, and never an older mark.
 fn lost_answers(place: &Place) {
     let proxy = Proxy::start(place.server.port);
     let mut again = 0;
@@ -278,7 +278,7 @@ fn lost_answers(place: &Place) {
 /// one each time.
 ///
 /// # Panics
-/// Where a write fails.
+/// If a write fails.
 #[must_use]
 pub fn write_us(place: &Place, version: &str, writes: u64) -> [f64; 2] {
     let more = format!("&version={version}");

@@ -73,7 +73,7 @@ fn text_without_ports(error: &dyn std::fmt::Display, places: &[(u16, &str)]) -> 
     text
 }
 
-/// An error is two lines: what went wrong, and what to do next.
+/// Asserts that an error is two lines: the fault, and the next step.
 pub(crate) fn clear(error: &dyn std::fmt::Display, wanted: &str) {
     let text = error.to_string();
     assert_eq!(text.lines().count(), 2, "{text}");
@@ -83,7 +83,7 @@ pub(crate) fn clear(error: &dyn std::fmt::Display, wanted: &str) {
 /// Each operation, in each of `versions`.
 ///
 /// # Panics
-/// Where the server's answers are not what they must be.
+/// If an answer of the server is wrong.
 pub fn operations(place: &Place, versions: &[&str]) {
     for version in versions {
         let keyring = Keyring::open(&place.url("", &format!("&version={version}"))).unwrap();
@@ -120,7 +120,7 @@ pub fn operations(place: &Place, versions: &[&str]) {
             key_attributes(&format!("aria-{version}"), Some(CryptographicAlgorithm::ARIA), 256);
         let aria = connection.call(&Register { attributes, material: &bytes });
         match (place.kind, aria) {
-            // it knows the algorithms of KMIP 1.4 alone, by number too
+            // it supports only the algorithms of KMIP 1.4, by number too
             (_, Ok(aria)) => {
                 assert_eq!(
                     connection.call(&Get { id: aria.clone() }).unwrap().bytes[..],
@@ -165,7 +165,7 @@ pub fn operations(place: &Place, versions: &[&str]) {
 /// Keys by name: make, rotate, list, import, export; and a source over them.
 ///
 /// # Panics
-/// Where something is not as it must be.
+/// If a requirement is not met.
 pub fn names_and_versions(place: &Place) {
     let keyring = place.keyring();
     let first = keyring.create("orders", "aes-256").unwrap();
@@ -209,7 +209,7 @@ pub fn names_and_versions(place: &Place) {
     // old data: by the identifier in its header, though the name may have moved on
     assert_eq!(source.get(&key).unwrap().as_bytes(), secret.as_bytes());
 
-    // what still opens data: all of it, but what was taken out of use for good
+    // keys that still open data: all except keys taken out of use for good
     let all = source.all().unwrap();
     let usable = |state| matches!(state, Some(State::ACTIVE | State::DEACTIVATED));
     let wanted = source
@@ -250,7 +250,8 @@ pub fn names_and_versions(place: &Place) {
         (2, Some("lea-256"))
     );
 
-    // each algorithm that KMIP has a code for, and back; what the server cannot draw is drawn here
+    // each algorithm that KMIP has a code for, and back; keys that the server cannot draw are drawn
+    // here
     for cipher in ["aes-128", "aria-256", "aria-128", "seed-128", "3des", "blowfish"] {
         let made = keyring.create(&format!("for-{cipher}"), cipher).unwrap();
         let unknown_there = place.kind == Kind::PyKmip
@@ -294,7 +295,7 @@ pub fn names_and_versions(place: &Place) {
 /// Checks what a key in each state may be used for.
 ///
 /// # Panics
-/// Where something is not as it must be.
+/// If a requirement is not met.
 pub fn states(place: &Place) {
     let keyring = place.keyring();
     let missing = place.source("nobody").unwrap_err();
@@ -311,7 +312,7 @@ pub fn states(place: &Place) {
     clear(&source.current().unwrap_err(), "is Deactivated and cannot protect new data");
     assert_eq!(source.get(&key).unwrap().as_bytes(), secret.as_bytes());
     assert_eq!(source.cipher(), None);
-    // compromised: neither; what was opened before still has the key in memory
+    // compromised: neither; sources opened before still have the key in memory
     keyring.revoke(&made.id, RevocationReason::KEY_COMPROMISE).unwrap();
     let source = place.source("billing").unwrap();
     clear(&source.current().unwrap_err(), "is Compromised and cannot protect new data");
@@ -356,11 +357,10 @@ pub fn states(place: &Place) {
     clear(&place.source("twin").unwrap_err(), "is not one key");
 }
 
-/// A certificate that the server does not know, a server that we do not know, and files that are
-/// not what they must be.
+/// A certificate unknown to the server, an unknown server, and unsuitable files.
 ///
 /// # Panics
-/// Where something is not as it must be.
+/// If a requirement is not met.
 pub fn certificates(place: &Place) {
     let port = place.server.port;
     let open = |client: &str, ca: &str| {
@@ -411,13 +411,13 @@ pub fn certificates(place: &Place) {
 /// A server that is down, dies, is slow, or has a second one.
 ///
 /// # Panics
-/// Where something is not as it must be.
+/// If a requirement is not met.
 pub fn faults(mut place: Place) {
     let made = place.keyring().create("orders", "aes-256").unwrap();
     let port = place.server.port;
     let down = free_port();
 
-    // down at the start: tried again as often as asked for, then one error
+    // down at the start: retried as often as requested, then one error
     let start = Instant::now();
     let error =
         KmipSource::open(&place.certificates.url(down, "orders", "&retries=2")).unwrap_err();
@@ -473,7 +473,7 @@ pub fn faults(mut place: Place) {
 
     never_twice(&place, &proxy);
 
-    // dying midway: what was opened keeps its key, what was not has one clear error
+    // dying midway: an opened source keeps its key, any other has one clear error
     let other = place.keyring().create("other", "aes-256").unwrap();
     let source = KmipSource::open(&place.url("orders", "&retries=0&timeout_ms=1000")).unwrap();
     place.server.kill();
@@ -485,8 +485,8 @@ pub fn faults(mut place: Place) {
 }
 
 /// A request that changes something is never sent twice: the connection is cut once, after any
-/// number of bytes of the answers, and works again at once. What is asked for again makes no second
-/// key; what is not ends in an error that says that the server may have done it.
+/// number of bytes of the answers, and works again at once. A repeated request makes no second key;
+/// any other ends in an error that the server may have carried it out.
 fn never_twice(place: &Place, proxy: &Proxy) {
     let keyring =
         Keyring::open(&place.certificates.url(proxy.port, "", "&retries=3&timeout_ms=5000"))

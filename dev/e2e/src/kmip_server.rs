@@ -1,8 +1,8 @@
 //! Real KMIP servers with certificates that strangers lack; a proxy that delays or cuts; and a TLS
 //! server that answers junk, since no real one does.
 //!
-//! Not here: how a server starts and ends (`sealstone_servers`), what is asked of them
-//! (`kmip_cases`, `tests/`).
+//! Not here: starting and ending a server (`sealstone_servers`), the requests (`kmip_cases`,
+//! `tests/`).
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -50,13 +50,13 @@ impl Certificates {
         Self { dir }
     }
 
-    /// Path of the file `name`, such as `ca.pem`.
+    /// Returns the path of the file `name`, such as `ca.pem`.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    /// The query of an address with the client `client` and the authority `ca`.
+    /// Returns the query of an address with the client `client` and the authority `ca`.
     #[must_use]
     pub fn query(&self, client: &str, ca: &str) -> String {
         let path = |name: String| self.path(&name).display().to_string();
@@ -68,8 +68,8 @@ impl Certificates {
         )
     }
 
-    /// An address of the key `key` on the server at `port`, with `more` in its query, such as
-    /// `&retries=0`.
+    /// Returns an address of the key `key` on the server at `port`, with `more` in its query, such
+    /// as `&retries=0`.
     #[must_use]
     pub fn url(&self, port: u16, key: &str, more: &str) -> String {
         format!("kmip://127.0.0.1:{port}/{key}?{}{more}", self.query("client", "ca"))
@@ -107,11 +107,11 @@ impl Kind {
     }
 }
 
-/// A server of `kind` that was started for `test`, with certificates for its clients; where there
-/// is none, says SKIP.
+/// Returns a server of `kind` that was started for `test`, with certificates for its clients; where
+/// there is none, prints SKIP.
 ///
 /// # Panics
-/// If it does not come up, with what it said.
+/// If it does not come up, with its output.
 #[must_use]
 pub fn started(kind: Kind, test: &str) -> Option<(Certificates, Server)> {
     match kind.find() {
@@ -214,7 +214,7 @@ impl Server {
     /// Starts a server of `kind`, found at `program`, and waits until it listens.
     ///
     /// # Panics
-    /// If it does not come up, with what it said.
+    /// If it does not come up, with its output.
     #[must_use]
     pub fn start(kind: Kind, program: &Path, certificates: &Certificates) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
@@ -250,7 +250,7 @@ impl Server {
     }
 }
 
-/// A port on 127.0.0.1 on which nothing listens.
+/// Returns a port on 127.0.0.1 on which nothing listens.
 ///
 /// # Panics
 /// If there is none.
@@ -306,13 +306,13 @@ impl Proxy {
         proxy
     }
 
-    /// From now on each piece from the server is held back for this long.
+    /// Holds back each piece from the server for this long from now on.
     pub fn delay(&self, delay: Duration) {
         self.delay_ms.store(delay.as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// The connection is cut after this many more bytes from the server, once; later ones are left
-    /// alone.
+    /// Cuts the connection after this many more bytes from the server, once; later connections are
+    /// left alone.
     pub fn cut_after(&self, bytes: u64) {
         self.allowed_bytes.store(bytes, Ordering::Relaxed);
     }
@@ -351,7 +351,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, delay_ms: &AtomicU64, allowed_by
     let _ = from.shutdown(Shutdown::Both);
 }
 
-/// A TLS server that answers every request with the same bytes, whatever was asked.
+/// A TLS server that answers every request with the same bytes, whatever the request.
 pub struct Junk {
     /// Port on 127.0.0.1.
     pub port: u16,
@@ -360,7 +360,7 @@ pub struct Junk {
 }
 
 impl Junk {
-    /// Listens on its own port. `answers` are sent in turn, the last one repeatedly.
+    /// Listens on its own port. `answers` are sent in order, the last one repeatedly.
     ///
     /// # Panics
     /// If it cannot listen.

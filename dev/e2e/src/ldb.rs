@@ -1,5 +1,5 @@
-//! RocksDB's own program `ldb`, which makes plain stores and says what is in them: the judge of
-//! what went in and came out. Not here: what is asked of it (`tests/`).
+//! RocksDB's own program `ldb`, which makes plain stores and lists their records: the judge of
+//! input and output. Not here: its uses (`tests/`).
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,8 @@ pub type Records = Vec<(Vec<u8>, Vec<u8>)>;
 pub struct Ldb(PathBuf);
 
 impl Ldb {
-    /// The one on the search path; none, with a line that is counted as a skip of `test`, where
-    /// there is none.
+    /// Returns the program on the search path; none, with a line that is counted as a skip of
+    /// `test`, where there is none.
     #[must_use]
     pub fn find(test: &str) -> Option<Self> {
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -62,7 +62,7 @@ impl Ldb {
         assert!(said.code == Some(0) && !said.stderr.contains("Failed"), "{said:?}");
     }
 
-    /// Every record of column family `family`.
+    /// Returns every record of column family `family`.
     ///
     /// # Panics
     /// If it cannot read the store.
@@ -74,7 +74,7 @@ impl Ldb {
             .collect()
     }
 
-    /// The names of the column families.
+    /// Returns the names of the column families.
     ///
     /// # Panics
     /// If it cannot read the store.
@@ -90,7 +90,7 @@ impl Ldb {
     }
 }
 
-/// The record of a line in hexadecimal digits, key and value separated by `separator`.
+/// Returns the record of a line in hexadecimal digits, key and value separated by `separator`.
 #[must_use]
 pub fn pair(line: &str, separator: &str) -> Option<(Vec<u8>, Vec<u8>)> {
     let (key, value) = line.split_once(separator)?;
@@ -105,7 +105,7 @@ fn bytes(text: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// The line `key ==> value` of a record in hexadecimal digits, with its end.
+/// Returns the line `key ==> value` of a record in hexadecimal digits, with its end.
 #[must_use]
 pub fn line(key: &[u8], value: &[u8]) -> String {
     let digits = |bytes: &[u8]| {

@@ -1,7 +1,7 @@
 //! One real mongod, for tests that look below the server: commands to it, a document each way,
-//! kills, and what its log says when it refuses.
+//! kills, and its log after a refusal.
 //!
-//! Not here: how it is found, started and stopped (`sealstone_servers`), what its files contain
+//! Not here: finding, starting and stopping it (`sealstone_servers`), the content of its files
 //! (`wiredtiger_files`).
 
 use std::fs;
@@ -28,13 +28,13 @@ pub struct Dead {
 }
 
 impl Dead {
-    /// The messages of our extension, in order, without its name.
+    /// Returns the messages of our extension, in order, without its name.
     #[must_use]
     pub fn sealstone(&self) -> Vec<String> {
         said(&self.log)
     }
 
-    /// Asserts that our message comes before any of WiredTiger's own errors, and says `what`.
+    /// Asserts that our message comes before any of WiredTiger's own errors, and contains `what`.
     ///
     /// # Panics
     /// If not.
@@ -63,9 +63,9 @@ pub struct Mongod {
 }
 
 impl Mongod {
-    /// Starts a server in `dir`; what it had there before remains.
+    /// Starts a server in `dir`; its earlier data there remains.
     ///
-    /// - `engine`: what goes to `--wiredTigerEngineConfigString`; empty for none
+    /// - `engine`: the value of `--wiredTigerEngineConfigString`; empty for none
     ///
     /// # Errors
     /// [`Dead`] with what it logged, if it ends before it answers.
@@ -76,11 +76,11 @@ impl Mongod {
         // no core files: a server that refuses damaged data aborts
         let (_, most) = getrlimit(Resource::RLIMIT_CORE).expect("a limit");
         setrlimit(Resource::RLIMIT_CORE, 0, most).expect("a lower limit");
-        // what is read is of this start alone
+        // the log is of this start alone
         let _ = fs::remove_file(dir.join("mongod.log"));
         let options = MongodOptions {
             engine_config: Some(engine.to_owned()).filter(|engine| !engine.is_empty()),
-            // a checkpoint when a test asks for one, and none by the clock
+            // a checkpoint when a test requests one, and none by the clock
             arguments: ["--syncdelay", "0"].map(String::from).to_vec(),
             environment: vec![("SEALSTONE_PASSPHRASE_FILE".into(), String::new())],
             start_limit_s: PATIENCE.as_secs(),
@@ -103,7 +103,7 @@ impl Mongod {
         read(&self.server.log_path())
     }
 
-    /// The messages of our extension, in order, without its name.
+    /// Returns the messages of our extension, in order, without its name.
     #[must_use]
     pub fn sealstone(&self) -> Vec<String> {
         said(&self.log())
@@ -161,7 +161,7 @@ impl Mongod {
     /// Shuts it down in order.
     ///
     /// # Panics
-    /// If it does not end, or says that something failed.
+    /// If it does not end, or reports a failure.
     pub fn stop(mut self) {
         self.server.stop().unwrap_or_else(|error| panic!("{error}\n{}", end_of(&self.log())));
         assert!(
@@ -195,7 +195,7 @@ fn read(log: &Path) -> String {
     String::from_utf8_lossy(&fs::read(log).unwrap_or_default()).into_owned()
 }
 
-/// The messages of our extension in a log.
+/// Returns the messages of our extension in a log.
 fn said(log: &str) -> Vec<String> {
     let one = |line: &str| {
         let (_, rest) = line.split_once("sealstone: ")?;

@@ -37,7 +37,7 @@ impl MySqlServer {
     /// Starts one in `dir`; none, with a SKIP for the test `name`, if there is no MySQL.
     ///
     /// # Panics
-    /// When it does not start.
+    /// If it does not start.
     #[must_use]
     pub fn start(name: &str, dir: &Path) -> Option<Self> {
         let program = match PROGRAM.find(None) {
@@ -110,7 +110,7 @@ impl MySqlServer {
     /// Returns the output of MariaDB's client program for the statements `text`.
     ///
     /// # Panics
-    /// When one is refused.
+    /// If one is refused.
     #[must_use]
     pub fn ask(&self, text: &str) -> String {
         let (is_done, said) = self.try_ask(text);

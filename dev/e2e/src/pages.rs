@@ -1,9 +1,9 @@
-//! The commands on a page of documentation, as they stand there, and the remarks that say how a
-//! test runs them. Not here: running them (`tests/pages.rs`).
+//! The commands on a page of documentation, verbatim, and the remarks that control how a test runs
+//! them. Not here: running them (`tests/pages.rs`).
 //!
 //! A block of commands is indented by four spaces, or fenced as `sh`, and begins with one of
-//! [`PROGRAMS`]. HTML comments directly above it, which a reader does not see, say what a test must
-//! know:
+//! [`PROGRAMS`]. HTML comments directly above it, which a reader does not see, hold directions for
+//! a test:
 //!
 //! | comment | meaning |
 //! |---|---|
@@ -97,10 +97,10 @@ impl Block {
     }
 }
 
-/// The blocks of commands of the Markdown text `page`, in order.
+/// Returns the blocks of commands of the Markdown text `page`, in order.
 ///
 /// # Errors
-/// A comment that is none of those above, or one that no block of commands follows.
+/// A comment of another form, or a comment without a following block of commands.
 pub fn blocks(page: &str) -> Result<Vec<Block>, String> {
     let mut blocks = Vec::new();
     let mut next = Block::default();
@@ -178,7 +178,7 @@ pub fn sets_variables(command: &str) -> bool {
     command.starts_with("export ") || command.split_whitespace().all(is_assignment)
 }
 
-/// Takes what `comment` says into `block`; whether it is about a block at all.
+/// Applies `comment` to `block`; returns whether it is about a block.
 fn remark(comment: &str, block: &mut Block) -> Result<bool, String> {
     let text = comment.trim_start_matches("<!--").split("-->").next().unwrap_or_default().trim();
     let list = |rest: &str| rest.split(',').map(|part| part.trim().to_owned()).collect::<Vec<_>>();
@@ -212,8 +212,8 @@ fn remark(comment: &str, block: &mut Block) -> Result<bool, String> {
     Ok(true)
 }
 
-/// `text` with the system's directories that pages name (`/etc/sealstone`, `/data`, `/var/lib`)
-/// below `root`.
+/// Returns `text` with the system's directories that pages name (`/etc/sealstone`, `/data`,
+/// `/var/lib`) below `root`.
 #[must_use]
 pub fn rooted(text: &str, root: &str) -> String {
     let mut out = String::with_capacity(text.len());

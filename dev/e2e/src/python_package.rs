@@ -1,5 +1,5 @@
 //! The Python package laid out from its sources and the extension under test, and an environment to
-//! use it in. Not here: the tests.
+//! use it in.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use tempfile::TempDir;
 
 use crate::binary::{python_extension, sealstone};
 
-/// A file of the package's folder.
+/// Returns a file of the package's folder.
 #[must_use]
 pub fn of_package(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../adapters/python").join(name)
 }
 
-/// The Python of the environment; none, with a SKIP for `test`, where it was not set up.
+/// Returns the Python of the environment; none, with a SKIP for `test`, where it was not set up.
 #[must_use]
 pub fn python(test: &str) -> Option<PathBuf> {
     let python = cache_directory().join("python/bin/python");
@@ -31,10 +31,10 @@ pub fn python(test: &str) -> Option<PathBuf> {
     works.then_some(python)
 }
 
-/// A directory with the package as it is installed.
+/// Returns a directory with the package as it is installed.
 ///
 /// # Panics
-/// When it cannot be laid out.
+/// If it cannot be laid out.
 #[must_use]
 pub fn installed() -> TempDir {
     let dir = tempfile::tempdir().expect("a directory");

@@ -1,7 +1,7 @@
 //! Stores that RocksDB's own programs write and read through our plug-in: `ldb` and `db_bench` of
 //! Debian's `rocksdb-tools`, and programs in other languages with the same library.
 //!
-//! Not here: what is asked of them (`tests/rocksdb_plugin.rs`).
+//! Not here: their tests (`tests/rocksdb_plugin.rs`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,25 +50,25 @@ impl Store {
         self.dir.path()
     }
 
-    /// The store's directory.
+    /// Returns the store's directory.
     #[must_use]
     pub fn db(&self) -> PathBuf {
         self.dir().join("db")
     }
 
-    /// The key file.
+    /// Returns the key file.
     #[must_use]
     pub fn key(&self) -> PathBuf {
         self.dir().join("store.key")
     }
 
-    /// The settings of the store with `more`, such as `&cipher=aes-256`.
+    /// Returns the settings of the store with `more`, such as `&cipher=aes-256`.
     #[must_use]
     pub fn settings(&self, more: &str) -> String {
         format!("key={}{more}", self.key().display())
     }
 
-    /// `program` with our plug-in loaded, which is not started yet.
+    /// Returns `program` with our plug-in loaded, which is not started yet.
     #[must_use]
     pub fn with_plugin(&self, program: &str, arguments: &[&str]) -> Command {
         let mut command = plain(Path::new(program), self.dir(), arguments);
@@ -84,7 +84,7 @@ impl Store {
         run(&mut self.with_plugin("ldb", &[&[db.as_str(), &uri], arguments].concat()))
     }
 
-    /// `db_bench` on the store with `benchmarks`, which is not started yet.
+    /// Returns `db_bench` on the store with `benchmarks`, which is not started yet.
     #[must_use]
     pub fn db_bench(&self, settings: &str, benchmarks: &str, arguments: &[&str]) -> Command {
         let own = [
@@ -127,7 +127,7 @@ impl Store {
     }
 }
 
-/// Every file in `dir` and the directories below.
+/// Returns every file in `dir` and the directories below.
 #[must_use]
 fn files_below(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -1,6 +1,6 @@
 //! Seals the files of a plain store one by one, as a holder of the key may, without RocksDB: for
-//! stores that the RocksDB of these tests does not open. Not here: how a program seals its store
-//! (`sealstone-rocksdb`).
+//! stores that the RocksDB of these tests does not open. Not here: a program that seals its own
+//! store (`sealstone-rocksdb`).
 
 use std::fs;
 use std::path::Path;

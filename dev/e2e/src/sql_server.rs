@@ -1,5 +1,5 @@
-//! MariaDB and PostgreSQL as the tests of tables have them: one started here, and a session of its
-//! own client program, which judges what we did. Not here: the tests.
+//! MariaDB and PostgreSQL as the tests of tables have them: a server started here, and a session of
+//! its own client program, which judges our results.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -66,7 +66,7 @@ impl SqlServer {
     /// Starts one in `dir`.
     ///
     /// # Panics
-    /// When it does not start.
+    /// If it does not start.
     #[must_use]
     pub fn start(kind: SqlKind, dir: &Path) -> Self {
         match kind {
@@ -98,7 +98,7 @@ impl SqlServer {
         }
     }
 
-    /// Host and port.
+    /// Returns the host and port.
     #[must_use]
     pub fn address(&self) -> String {
         match self {
@@ -110,7 +110,7 @@ impl SqlServer {
     /// Kills it, as a power cut would.
     ///
     /// # Panics
-    /// When that fails.
+    /// If that fails.
     pub fn kill(&mut self) {
         match self {
             Self::MariaDb(server) => server.kill(),
@@ -122,7 +122,7 @@ impl SqlServer {
     /// Starts it again.
     ///
     /// # Panics
-    /// When it does not start.
+    /// If it does not start.
     pub fn start_again(&mut self) {
         match self {
             Self::MariaDb(server) => server.start_again(),
@@ -131,7 +131,7 @@ impl SqlServer {
         .expect("it starts again");
     }
 
-    /// A session of its own client program.
+    /// Returns a session of its own client program.
     #[must_use]
     pub fn session(&self) -> SqlSession {
         match self {
@@ -195,7 +195,7 @@ pub struct SqlSession {
 
 impl SqlSession {
     fn begin(command: Command) -> Self {
-        // errors stand among the answers
+        // errors are among the answers
         let mut shell = Command::new("sh");
         shell
             .args(["-c", "exec \"$0\" \"$@\" 2>&1"])
@@ -210,11 +210,11 @@ impl SqlSession {
         Self { child, say, hear: BufReader::new(hear) }
     }
 
-    /// Runs the statements `text`, and returns what the program prints: a list of values for each
-    /// row, and lines with `ERROR` for what was refused.
+    /// Runs the statements `text`, and returns the program's output: a list of values for each row,
+    /// and lines with `ERROR` for refused statements.
     ///
     /// # Panics
-    /// When the program has ended.
+    /// If the program has ended.
     pub fn ask(&mut self, text: &str) -> Vec<Vec<String>> {
         writeln!(self.say, "{text};\nSELECT '{END}';")
             .and_then(|()| self.say.flush())
@@ -232,10 +232,10 @@ impl SqlSession {
         }
     }
 
-    /// The same of what is not refused.
+    /// Runs statements likewise that must not be refused.
     ///
     /// # Panics
-    /// When something is.
+    /// If a statement is refused.
     pub fn done(&mut self, text: &str) -> Vec<Vec<String>> {
         let rows = self.ask(text);
         assert!(!rows.iter().flatten().any(|value| value.contains("ERROR")), "{text}\n{rows:?}");

@@ -1,5 +1,5 @@
-//! A program on a terminal of its own, where it asks and somebody types. Not here: programs without
-//! one (`transcript`).
+//! A program on its own terminal, with questions and typed answers. Not here: programs without one
+//! (`transcript`).
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -23,7 +23,7 @@ pub struct Typed {
     pub lines: usize,
 }
 
-/// The program that makes terminals (`script`, of util-linux), if there is one here.
+/// Returns the program that makes terminals (`script`, of util-linux), if there is one here.
 #[must_use]
 pub fn maker() -> Option<&'static Path> {
     ["/usr/bin/script", "/bin/script"].map(Path::new).into_iter().find(|path| path.is_file())
@@ -34,7 +34,7 @@ pub fn maker() -> Option<&'static Path> {
 /// with a colon and a blank.
 ///
 /// # Panics
-/// When it cannot be started, or takes longer than five minutes.
+/// If it cannot be started, or takes longer than five minutes.
 pub fn on_terminal(
     maker: &Path,
     dir: &Path,
@@ -63,7 +63,7 @@ pub fn on_terminal(
                 Err(RecvTimeoutError::Disconnected) => {
                     return (String::from_utf8_lossy(&shown).into_owned(), typed);
                 }
-                // it waits after a question; a colon alone may stand in any output
+                // it waits after a question; a colon alone may be in any output
                 Err(RecvTimeoutError::Timeout) if shown.ends_with(b": ") => {
                     match lines.get(typed) {
                         Some(line) => {

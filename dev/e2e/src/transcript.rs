@@ -1,4 +1,5 @@
-//! Runs a program to its end and keeps all it said, so that tests can compare texts word for word.
+//! Runs a program to its end and keeps all its output, so that tests can compare texts word for
+//! word.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -43,7 +44,8 @@ impl Transcript {
     }
 }
 
-/// A command that runs the `sealstone` under test in `dir`, without colour and with stdin closed.
+/// Returns a command that runs the `sealstone` under test in `dir`, without colour and with stdin
+/// closed.
 pub fn sealstone(dir: &Path, arguments: &[&str]) -> Command {
     plain(crate::binary::sealstone(), dir, arguments)
 }
@@ -63,14 +65,14 @@ pub fn plain(program: &Path, dir: &Path, arguments: &[&str]) -> Command {
 /// Runs `command` to its end.
 ///
 /// # Panics
-/// When it cannot be started, or takes longer than five minutes.
+/// If it cannot be started, or takes longer than five minutes.
 pub fn run(command: &mut Command) -> Transcript {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let begin = Instant::now();
     let child = loop {
         match command.spawn() {
             // a program that was just copied stays open for writing in a child that another test
-            // was forking meanwhile
+            // was forking at the same time
             Err(error)
                 if error.kind() == io::ErrorKind::ExecutableFileBusy
                     && begin.elapsed() < BUSY_LIMIT =>
@@ -88,7 +90,7 @@ pub fn run(command: &mut Command) -> Transcript {
 /// exits.
 ///
 /// # Panics
-/// When it takes longer than five minutes; it is killed in that case.
+/// If it takes longer than five minutes; it is killed in that case.
 pub fn finish(mut child: Child) -> Transcript {
     let stdout = child.stdout.take().map(|pipe| thread::spawn(move || text(pipe)));
     let stderr = child.stderr.take().map(|pipe| thread::spawn(move || text(pipe)));
@@ -110,11 +112,11 @@ pub fn finish(mut child: Child) -> Transcript {
 }
 
 /// Waits until the child's stderr has a line that contains `said`, calls `act` with its process id,
-/// and keeps all it said until its end. Stderr must be a pipe; stdout may be one, for a program
+/// and keeps all its output until its end. Stderr must be a pipe; stdout may be one, for a program
 /// that writes little to it before.
 ///
 /// # Panics
-/// Where the line does not come, and as [`finish`] does.
+/// If the line does not come, and as [`finish`] does.
 pub fn finish_after(mut child: Child, said: &str, act: impl FnOnce(u32)) -> Transcript {
     let mut stderr = BufReader::new(child.stderr.take().expect("stderr is a pipe"));
     let (sender, came) = mpsc::channel();

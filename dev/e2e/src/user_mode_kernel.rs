@@ -1,6 +1,6 @@
-//! Another kernel for a test: user-mode Linux as Debian has it, a whole kernel that is one process,
-//! with the files of this machine below it, which it cannot change. For what the kernel of this
-//! machine may lack. Not here: what is tested there.
+//! Another kernel for a test: Debian's user-mode Linux, a whole kernel in one process, with the
+//! files of this machine below it, which it cannot change. For features that this machine's kernel
+//! may lack.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -16,7 +16,7 @@ const PROGRAM: &str = "/usr/bin/linux.uml";
 const MODULES: &str = "/usr/lib/uml/modules";
 /// Loads modules, for us and for the kernel when it needs one.
 const MODPROBE: &str = "/sbin/modprobe";
-/// Says that a test runs within that kernel already.
+/// The variable that marks a test within that kernel.
 const INSIDE: &str = "SEALSTONE_IN_USER_MODE_KERNEL";
 /// Path, within that kernel, of the directory shared with the outside.
 const SHARED: &str = "/run/shared";
@@ -26,13 +26,14 @@ const PASSED_ON: [&str; 2] = ["SEALSTONE_TGTD", "PATH"];
 const PATIENCE: Duration = Duration::from_secs(700);
 
 /// Runs `test` here if `lacks` finds nothing missing, and otherwise within a user-mode kernel, by
-/// starting this program again there for the test called `name` alone. Says that it is skipped
-/// where there is no such kernel either.
+/// starting this program again there for the test called `name` alone. Prints that it is skipped
+/// where that kernel is missing, too.
 ///
-/// - `modules`: what the kernel has to load for it; ciphers and the like it finds by itself
+/// - `modules`: modules that the kernel must load for it; it finds ciphers and the like
+///   automatically
 ///
 /// # Panics
-/// When the test fails there, with what it said.
+/// If the test fails there, with its output.
 pub fn run_where_possible(
     name: &str,
     modules: &[&str],
@@ -95,7 +96,7 @@ fn run_inside(name: &str, modules: &[&str]) -> String {
         fs::read(path).map_or(String::new(), |text| String::from_utf8_lossy(&text).into_owned())
     };
     let said = read(dir.path().join("said"));
-    // what the kernel says matters where the test said nothing
+    // the kernel's output matters where the test printed nothing
     if said.contains("test result: ") { said } else { format!("{}\n{said}", read(log)) }
 }
 
@@ -112,7 +113,7 @@ impl Drop for Kernel {
     }
 }
 
-/// The script that is the first process: file systems, modules, the test, the end.
+/// Returns the script that is the first process: file systems, modules, the test, the end.
 fn first_process(dir: &Path, name: &str, modules: &[&str]) -> String {
     let program = std::env::current_exe().expect("a running program");
     let passed_on = PASSED_ON.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)));
@@ -147,7 +148,7 @@ fn first_process(dir: &Path, name: &str, modules: &[&str]) -> String {
     )
 }
 
-/// `text` as one word of a shell.
+/// Returns `text` as one word of a shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

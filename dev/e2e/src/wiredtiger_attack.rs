@@ -1,8 +1,8 @@
 //! Changes that an attacker who can write WiredTiger's files makes to them: fields of its own
-//! headers changed, checksums repaired so that they do not notice, units put in the place of
-//! others. And the outcome of each change, in one word.
+//! headers changed, checksums repaired to hide that, units put in the place of others. And the
+//! outcome of each change, in one word.
 //!
-//! Not here: how a database is made and read (`wiredtiger_program`), where blocks are
+//! Not here: making and reading a database (`wiredtiger_program`), the places of blocks
 //! (`wiredtiger_files`).
 
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ const fn field(name: &'static str, at: usize, bytes: usize) -> Field {
     Field { name, at, bytes }
 }
 
-/// Page header, block header, and the length of what is encrypted. Not the checksum, which is
+/// Page header, block header, and the length of the encrypted part. Not the checksum, which is
 /// repaired.
 pub const PAGE_FIELDS: [Field; 12] = [
     field("page.recno", 0, 8),
@@ -51,7 +51,7 @@ pub const PAGE_FIELDS: [Field; 12] = [
 /// Offset of the checksum in a page.
 const PAGE_CHECKSUM_AT: usize = 32;
 
-/// Header of a journal record, and the length of what is encrypted.
+/// Header of a journal record, and the length of the encrypted part.
 pub const RECORD_FIELDS: [Field; 5] = [
     field("record.len", 0, 4),
     field("record.flags", 8, 2),
@@ -72,7 +72,7 @@ pub enum Kind {
     Record,
 }
 
-/// A page or a record: what one checksum covers.
+/// A page or a record: the scope of one checksum.
 #[derive(Clone, Debug)]
 pub struct Unit {
     /// The file, below the data directory.
@@ -86,7 +86,7 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// The fields of its headers.
+    /// Returns the fields of its headers.
     #[must_use]
     pub fn fields(&self) -> &'static [Field] {
         match self.kind {
@@ -96,7 +96,7 @@ impl Unit {
     }
 }
 
-/// The encrypted units in the files of `db`.
+/// Returns the encrypted units in the files of `db`.
 ///
 /// # Panics
 /// If a file cannot be read.
@@ -142,7 +142,7 @@ pub fn units(db: &Path) -> Vec<Unit> {
     found
 }
 
-/// CRC-32C of `unit` as WiredTiger computes it: with zeros in its place.
+/// Returns CRC-32C of `unit` as WiredTiger computes it: with zeros in its place.
 fn checksum_of(unit: &[u8], at: usize) -> u32 {
     let mut unit = unit.to_vec();
     unit[at..at + 4].fill(0);
@@ -282,7 +282,7 @@ impl Attack {
                 place.copy_from_slice(&bytes);
             }
             Kind::Record => {
-                // as many bytes as the record says that it has, which may be more than there are
+                // as many bytes as the record claims, which may be more than there are
                 let said = u32::from_le_bytes(*bytes.first_chunk().expect("a header")) as usize;
                 place.copy_from_slice(&bytes);
                 if let Some(record) =
@@ -296,7 +296,7 @@ impl Attack {
     }
 }
 
-/// Returns the offset of four bytes of a page that may be anything: after what is encrypted; or
+/// Returns the offset of four bytes of a page that may have any value: after the encrypted part; or
 /// otherwise in a header, in a field that the attack leaves alone.
 fn free_bytes(before: &[u8], bytes: &[u8]) -> usize {
     let length = u32::from_le_bytes(before[40..44].try_into().expect("four bytes")) as usize;
@@ -317,7 +317,7 @@ fn force_checksum(unit: &mut [u8], checksum_at: usize, free: usize, wanted: u32)
     let sum = |unit: &[u8]| checksum_of(&unit[..covered], checksum_at);
     unit[free..free + 4].fill(0);
     let base = sum(unit);
-    // rows of the system: what a bit changes, and which bits that takes
+    // rows of the system: the effect of a bit, and the bits it takes
     let mut rows: Vec<(u32, u32)> = (0..32)
         .map(|bit| {
             unit[free + bit / 8] = 1 << (bit % 8);
@@ -428,7 +428,7 @@ pub fn outcome(
     }
 }
 
-/// The output of `child`, or `None` if it had to be ended.
+/// Returns the output of `child`, or `None` if it had to be ended.
 fn within_patience(mut child: Child) -> Option<Output> {
     let id = i32::try_from(child.id()).expect("a process id");
     let (done, wait) = std::sync::mpsc::channel::<()>();
@@ -466,7 +466,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts one. `what` and `said` are kept where it was bad.
+    /// Counts an outcome. `what` and `said` are kept where it was bad.
     pub fn add(&mut self, class: &str, outcome: Outcome, what: &str, said: &str) {
         *self.counts.entry(class.to_owned()).or_default().entry(outcome).or_default() += 1;
         if outcome > Outcome::Harmless {
@@ -489,7 +489,7 @@ impl Tally {
         self.examples.join("\n")
     }
 
-    /// The table, a line for each class.
+    /// Returns the table, a line for each class.
     #[must_use]
     pub fn table(&self) -> String {
         let mut text = format!("{:<34}", "");

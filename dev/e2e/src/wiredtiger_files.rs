@@ -31,7 +31,7 @@ pub struct Block {
     pub tag: [u8; 16],
 }
 
-/// Every file under `dir`, in a stable order.
+/// Returns every file under `dir`, in a stable order.
 ///
 /// # Panics
 /// If one cannot be read.
@@ -54,7 +54,7 @@ pub fn files(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Every sealed block in the files under `dir`, the stale ones in free space too.
+/// Returns every sealed block in the files under `dir`, the stale ones in free space too.
 ///
 /// # Panics
 /// If a file cannot be read.
@@ -63,7 +63,7 @@ pub fn blocks(dir: &Path) -> Vec<Block> {
     files(dir).iter().flat_map(|file| blocks_of(file)).collect()
 }
 
-/// Every sealed block in `file`.
+/// Returns every sealed block in `file`.
 ///
 /// # Panics
 /// If it cannot be read.
@@ -110,7 +110,7 @@ pub fn assert_no_nonce_twice(blocks: &[Block]) {
 }
 
 /// Changes 33 bits of `file` from byte `at` on such that the CRC-32C of anything around them stays
-/// what it was: what is XORed is the polynomial itself. Doing it again undoes it.
+/// the same: the polynomial itself is XORed. Doing it again undoes it.
 ///
 /// # Panics
 /// If the file cannot be read or written, or its CRC-32C changes.
@@ -127,7 +127,7 @@ pub fn change_under_checksum(file: &Path, at: usize) {
     fs::write(file, bytes).expect("written");
 }
 
-/// CRC-32C (RFC 3720, B.4), a byte at a time.
+/// Returns CRC-32C (RFC 3720, B.4), a byte at a time.
 pub(crate) fn crc32c(bytes: &[u8]) -> u32 {
     const TABLE: [u32; 256] = {
         let mut table = [0; 256];

@@ -38,7 +38,7 @@ impl FileAttack {
     }
 }
 
-/// The names of the journal files in `db`, in their order.
+/// Returns the names of the journal files in `db`, in their order.
 #[must_use]
 pub fn journal(db: &Path) -> Vec<String> {
     let name = |path: PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -59,9 +59,9 @@ fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
     fs::write(path, bytes).expect("written");
 }
 
-/// Every attack on the journal of `db`, whose files are synced and hold data that is nowhere else.
-/// `before` is the same database at an earlier time, `other` another one under the same key,
-/// `clear` one that is not encrypted.
+/// Returns every attack on the journal of `db`, whose files are synced and hold data that is
+/// nowhere else. `before` is the same database at an earlier time, `other` another database under
+/// the same key, `clear` an unencrypted database.
 ///
 /// # Panics
 /// If there are not as many files and records as that takes.
@@ -170,7 +170,7 @@ fn on_records(db: &Path, name: &str, found: &mut Vec<FileAttack>) {
         let again = bytes[place.clone()].to_vec();
         bytes.splice(place.end..place.end, again);
     });
-    // the two records that are never encrypted: what the file is, and where the one before it ends
+    // the two records that are never encrypted: the kind of file, and the end of the previous file
     for at in [20, 24, 128 + 17, 128 + 20, 128 + 24] {
         let what = format!("{name}, byte {at}");
         let file = name.to_owned();

@@ -1,8 +1,8 @@
-//! A database of WiredTiger by itself, in the release that MongoDB 8.0 has, used through its own
-//! program `wt` with our extension.
+//! A database of WiredTiger alone, in MongoDB 8.0's release, used through its own program `wt` with
+//! our extension.
 //!
-//! Not here: what its files contain (`wiredtiger_files`), attacks on them (`wiredtiger_attack`), a
-//! server (`mongod`).
+//! Not here: the content of its files (`wiredtiger_files`), attacks on them (`wiredtiger_attack`),
+//! a server (`mongod`).
 
 use std::fs;
 use std::io::Write;
@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const DUMP_HEAD: &str = "WiredTiger Dump (WiredTiger Version 11.3.1)\nFormat=print\nHeader\n\
                          table:t\nkey_format=S,value_format=S\nData\n";
 
-/// The folder with `wt` and its library, or why there is none.
+/// Returns the folder with `wt` and its library, or why there is none.
 fn find() -> Result<PathBuf, String> {
     let base =
         std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
@@ -47,7 +47,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// An empty one; `None`, with a SKIP for `test`, where there is no `wt`.
+    /// Returns an empty one; `None`, with a SKIP for `test`, where there is no `wt`.
     ///
     /// # Panics
     /// If no directory can be made.
@@ -72,31 +72,31 @@ impl Database {
         self.dir.path()
     }
 
-    /// The folder with `wt` and its library.
+    /// Returns the folder with `wt` and its library.
     #[must_use]
     pub fn program(&self) -> &Path {
         &self.program
     }
 
-    /// The data directory.
+    /// Returns the data directory.
     #[must_use]
     pub fn db(&self) -> PathBuf {
         self.dir.path().join("db")
     }
 
-    /// The key file, which the test makes.
+    /// Returns the key file, which the test makes.
     #[must_use]
     pub fn key(&self) -> PathBuf {
         self.dir.path().join("orders.key")
     }
 
-    /// The configuration passed to `wiredtiger_open`; `settings` follow the key.
+    /// Returns the configuration passed to `wiredtiger_open`; `settings` follow the key.
     #[must_use]
     pub fn config(&self, settings: &str) -> String {
         self.config_of(wiredtiger_extension(), settings)
     }
 
-    /// The same with the extension in the file `extension`.
+    /// Returns the same with the extension in the file `extension`.
     #[must_use]
     pub fn config_of(&self, extension: &Path, settings: &str) -> String {
         format!(
@@ -107,7 +107,8 @@ impl Database {
         )
     }
 
-    /// `wt` on the data directory `db`, with the library in the folder `library`, ready to start.
+    /// Returns `wt` on the data directory `db`, with the library in the folder `library`, ready to
+    /// start.
     #[must_use]
     pub fn command(&self, library: &Path, db: &Path, config: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.program.join("wt"));
@@ -159,8 +160,8 @@ impl Database {
         self.done(config, &["load", "-f", dump.to_str().expect("a path of text")]);
     }
 
-    /// The same, and kills `wt` before it can write a checkpoint: the rows are in the journal
-    /// alone, each synced.
+    /// Fills it likewise, and kills `wt` before it can write a checkpoint: the rows are in the
+    /// journal alone, each synced.
     ///
     /// # Panics
     /// If it fails, or the journal does not grow.
@@ -204,7 +205,7 @@ impl Database {
         }
     }
 
-    /// All that is in the table.
+    /// Returns all that is in the table.
     ///
     /// # Panics
     /// If it cannot be read.

@@ -1,7 +1,7 @@
 //! An anchor on a real key server: `sealstone rest verify --anchor kmip:…`, and a store that is
 //! opened with it.
 //!
-//! Not here: anchors in files (`cli.rs`), and what the server is asked (`kmip_pykmip.rs`,
+//! Not here: anchors in files (`cli.rs`), and the requests to the server (`kmip_pykmip.rs`,
 //! `kmip_go.rs`).
 
 use std::fs;
@@ -76,7 +76,7 @@ fn walk_through(kind: Kind, name: &str) {
     write(dir, None, b"new");
     let newer = verify(&url).done();
     assert!(newer.contains(&format!("\nnewer than the anchor {place} remembered: ")), "{newer}");
-    // opened with the anchor, the store keeps it up by itself
+    // opened with the anchor, the store updates it automatically
     write(dir, Some(&url), b"now");
     let kept = verify(&url).done();
     assert!(kept.contains(&format!("\nas new as the anchor {place} remembers: ")), "{kept}");
@@ -95,7 +95,7 @@ fn walk_through(kind: Kind, name: &str) {
     copy(&dir.join("newest"), &dir.join("db"));
     assert_eq!(open(dir, Some(&url)).unwrap().get(b"17").unwrap().unwrap(), b"now");
 
-    // what cannot be an anchor
+    // impossible anchors
     let said = |anchor: &str, wanted: &str| {
         let refused = verify(anchor);
         assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{}", refused.stderr);

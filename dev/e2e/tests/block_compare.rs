@@ -1,5 +1,5 @@
-//! `sealstone compare` on block devices: a file, a target started here, a target of the user's,
-//! damage that is found, and what cannot be. Not here: the devices themselves (`adapters/stores`,
+//! `sealstone compare` on block devices: a file, a target started here, the user's own target,
+//! detected damage, and impossible settings. Not here: the devices themselves (`adapters/stores`,
 //! `adapters/wire`).
 
 use std::fs;

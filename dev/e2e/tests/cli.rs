@@ -1,7 +1,7 @@
-//! The command line when nothing is wrong: what the commands print and leave behind, as text and as
-//! JSON, and how they behave in pipes and under Ctrl-C.
+//! The command line in normal operation: output and files of the commands, as text and as JSON, and
+//! their behaviour in pipes and under Ctrl-C.
 //!
-//! Not here: errors (`cli_errors.rs`), and what the figures mean.
+//! Not here: errors (`cli_errors.rs`).
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -161,7 +161,7 @@ fn a_run_is_compared_with_an_earlier_one() {
     let dir = empty();
     let few = ["--ciphers", "none,aes-256", "--workloads", "a"];
     run(&mut compare(dir.path(), &[&few[..], &["--out", "old"]].concat())).done();
-    // without --fail-if it only says so
+    // without --fail-if it only reports that
     let transcript =
         run(&mut compare(dir.path(), &[&few[..], &["--baseline", "old/results.json"]].concat()));
     assert_eq!(transcript.code, Some(0), "{}", transcript.stderr);
@@ -281,7 +281,7 @@ fn presets_choose_cache_and_durability_and_every_output_says_so() {
         screen.contains("c-cold, e-cold: a cache of ") && screen.contains("1/16 of the records"),
         "{screen}"
     );
-    // so short a run may find nothing, and then has nothing to say of settings
+    // so short a run may find nothing, and then reports no settings
     let by_setting = screen.contains("- by setting: reads that miss it (c-cold, e-cold): ");
     assert!(by_setting || screen.starts_with("nothing to take yet"), "{screen}");
     for cell in &cold {
@@ -358,7 +358,7 @@ fn clients_are_looked_for_where_their_number_is_open() {
             "{found}"
         );
     }
-    // the same again, as the report says
+    // the same again, from the report
     let page = fs::read_to_string(dir.path().join("sealstone-results/report.html")).unwrap();
     let again = format!("threads-of=a={},b={}", cells[0]["clients"], cells[2]["clients"]);
     assert!(page.contains(&again), "{again} is not in the report");
@@ -436,7 +436,7 @@ fn kept_stores_can_be_inspected_and_checked() {
     );
     transcript.done();
 
-    // one of them is plain, and a monitor that asks for the exit code must see that
+    // one of them is plain, and a monitor that reads the exit code must see that
     let status = run(&mut sealstone(dir.path(), &["rest", "status", "kept", "--json"]));
     assert_eq!(status.code, Some(1), "{}", status.stderr);
     let status = json(&status.stdout);
@@ -900,7 +900,7 @@ fn results_of_an_earlier_run_stay() {
          --resume sealstone-results\n",
     );
     assert_eq!(text("sealstone-results/results.json"), first);
-    // what a configuration names is named, too
+    // a name in a configuration counts, too
     fs::write(dir.path().join("plan.toml"), "out = \"sealstone-results-2\"\n").unwrap();
     let configured =
         run(&mut compare(dir.path(), &[&short[..], &["--config", "plan.toml"]].concat()));

@@ -1,7 +1,7 @@
-//! The exact text of every error of the command line: what was attempted, on what, what was found,
-//! what to do next.
+//! The exact text of every error of the command line: the attempt, its object, the finding, the
+//! next step.
 //!
-//! Not here: what the commands do when nothing is wrong (`cli.rs`).
+//! Not here: the commands in normal operation (`cli.rs`).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,8 +13,8 @@ use sealstone_e2e::transcript::{plain, run, sealstone};
 use sealstone_keys::KeyFile;
 use tempfile::TempDir;
 
-/// Runs `arguments` in `dir`; they must fail with exit code 2, nothing on stdout, and the text
-/// `want` on stderr.
+/// Asserts that `arguments` in `dir` fail with exit code 2, nothing on stdout, and the text `want`
+/// on stderr.
 fn fails(dir: &Path, arguments: &[&str], want: &str) {
     println!("sealstone {}", arguments.join(" "));
     run(&mut sealstone(dir, arguments)).fails_with(want);
@@ -464,7 +464,7 @@ fn directories_that_are_not_ours_are_left_alone() {
     assert_eq!(transcript.code, Some(2));
 }
 
-/// A command that was given the directory of something else names the one for it.
+/// A command that gets a directory of another kind names the right command.
 #[test]
 fn directories_of_another_kind_are_named_with_their_command() {
     let dir = empty();
@@ -574,7 +574,7 @@ fn files_that_are_not_results_are_refused() {
     );
 }
 
-/// Nobody ever writes into this FIFO, so whoever opened it as a file would wait for ever.
+/// Nobody ever writes into this FIFO, so a program that opened it as a file would wait for ever.
 #[test]
 fn no_input_is_waited_for() {
     let dir = empty();

@@ -1,6 +1,6 @@
 //! Several clients on the same servers at once, `sealstone compare --client`, and their results as
-//! one. Here all of them are on this machine. Not here: how records and histograms are divided and
-//! added up (`crates/bench`).
+//! one. Here all of them are on this machine. Not here: dividing and adding up records and
+//! histograms (`crates/bench`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,7 +35,7 @@ const SMALL: [&str; 17] = [
     "none,aes-256",
 ];
 
-/// The time in so many seconds.
+/// Returns the time in so many seconds.
 fn in_seconds(seconds: u32) -> String {
     let text = Command::new("date")
         .args(["-u", "-d", &format!("{seconds} seconds"), "+%FT%TZ"])
@@ -84,7 +84,7 @@ fn add(cell: &Value, operation: &str, to: &mut BTreeMap<u64, u64>) {
     }
 }
 
-/// The 99th percentile of what was counted, in microseconds.
+/// Returns the 99th percentile of the counts, in microseconds.
 fn p99_us(counts: &BTreeMap<u64, u64>) -> f64 {
     let wanted = (counts.values().sum::<u64>() as f64 * 0.99).ceil() as u64;
     let mut seen = 0;
@@ -228,7 +228,7 @@ fn two_clients_measure_what_one_report_adds_up() {
          results.json of every client\n"
     ));
 
-    // client 1 never comes, so nothing is loaded; and one that loads too late says so
+    // client 1 never comes, so nothing is loaded; and a client that loads too late reports it
     let elsewhere = tempfile::tempdir().unwrap();
     let start = in_seconds(4);
     let late =

@@ -61,7 +61,7 @@ fn writer(dir: &Path, key: &Path, cipher: &str, sync: bool, round: u64) -> Comma
     writer
 }
 
-/// Reopens the database and compares it with what was acknowledged.
+/// Reopens the database and compares it with the acknowledged writes.
 fn check(dir: &Path, key: &Path, cipher: &str, round: u64, acks: &Acks, known: &mut Ledger) {
     let keys_source = Arc::new(KeyFile::open(key).expect("the key file"));
     let env = SealedEnv::new(
@@ -73,7 +73,7 @@ fn check(dir: &Path, key: &Path, cipher: &str, round: u64, acks: &Acks, known: &
         env.open(dir, &options()).unwrap_or_else(|error| panic!("{cipher} round {round}: {error}"));
     known.check(&db, round, acks, &format!("{cipher} round {round}"));
     db.close().expect("a clean end");
-    // tables that the kill left unfinished have been removed: what remains must be whole
+    // tables that the kill left unfinished have been removed: the remaining files must be whole
     let report = rest::verify(dir, &*keys_source, Backend::auto(), None, &mut |_| ())
         .expect("a readable directory");
     assert!(report.is_whole(), "{cipher} round {round}: a kill looks like damage: {report:?}");

@@ -1,5 +1,5 @@
 //! `sealstone ciphers --devices`, and `--speed --device` on a device that PoCL makes of the CPU.
-//! Not here: what devices compute (`adapters/gpu/tests`), and columns on a device
+//! Not here: the results of devices (`adapters/gpu/tests`), and columns on a device
 //! (`field_device.rs`).
 
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::Path;
 use sealstone_e2e::transcript::{run, sealstone};
 use serde_json::Value;
 
-/// The devices of this machine by OpenCL.
+/// Returns the devices of this machine by OpenCL.
 fn opencl(dir: &Path) -> Vec<String> {
     let listed = run(&mut sealstone(dir, &["ciphers", "--devices", "--json"])).done();
     let listed: Value = serde_json::from_str(&listed).unwrap();

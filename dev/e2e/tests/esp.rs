@@ -1,6 +1,6 @@
 //! Packets that another program opens, and packets of another program that we open: scapy's ESP,
-//! every suite that it has, with its integrity checked. Not here: packets among ourselves
-//! (`crates/seal/tests/esp.rs`), those of a running path (`adapters/wire/tests/path/others.rs`).
+//! every suite that it has, with its integrity checked. Not here: our own packets on both sides
+//! (`crates/seal/tests/esp.rs`), packets of a running path (`adapters/wire/tests/path/others.rs`).
 
 use sealstone_cipher::Backend;
 use sealstone_cipher::testing::bytes;
@@ -11,8 +11,8 @@ use crate::scapy::{Case, Scapy, hex, theirs};
 #[path = "../../../adapters/wire/tests/scapy/mod.rs"]
 mod scapy;
 
-/// A UDP datagram with `length` bytes in an IPv4 packet. The header's checksum is right, the
-/// datagram has none.
+/// Returns a UDP datagram with `length` bytes in an IPv4 packet. The header's checksum is right,
+/// the datagram has none.
 fn packet(length: u16) -> Vec<u8> {
     let mut packet = vec![0x45, 0, 0, 0, 0, 7, 0, 0, 64, 17, 0, 0, 192, 168, 1, 1, 192, 168, 1, 2];
     packet[2..4].copy_from_slice(&(28 + length).to_be_bytes());

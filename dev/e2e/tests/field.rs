@@ -1,4 +1,4 @@
-//! Columns of files, as a user has them: real records sealed and opened, files and keys mixed up,
+//! Columns of files, from a user's view: real records sealed and opened, files and keys mixed up,
 //! values changed and swapped, runs killed. Not here: formats and CSV in memory (`crates/fields`).
 
 use std::fs;
@@ -32,7 +32,7 @@ const COLUMNS: [&str; 8] = [
     "memo=aead",
 ];
 
-/// A directory with `people.csv` and a key file `people.key`.
+/// Returns a directory with `people.csv` and a key file `people.key`.
 fn scene() -> TempDir {
     let dir = tempfile::tempdir().expect("a temporary directory");
     fs::write(dir.path().join("people.csv"), PEOPLE).unwrap();
@@ -57,7 +57,7 @@ fn seal(dir: &Path) -> String {
 
 const OPEN: [&str; 6] = ["open", "sealed.csv", "--key", "people.key", "--out", "opened.csv"];
 
-/// That opening fails with `want`, and leaves nothing.
+/// Asserts that opening fails with `want`, and leaves nothing.
 fn refused(dir: &Path, more: &[&str], want: &str) {
     command(dir, &[&OPEN[..], more].concat()).fails_with(want);
     let left: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -142,7 +142,7 @@ fn other_keys_and_other_files_are_each_one_clear_error() {
     let flags = ["seal", "orders.csv", "--key", "people.key", "--out", "other.csv"];
     command(dir.path(), &[&flags[..], &COLUMNS[..]].concat()).done();
     fs::copy(path("other.csv"), path("sealed.csv")).unwrap();
-    // an authenticated value says so before the whole file is read
+    // an authenticated value reveals it before the whole file is read
     refused(
         dir.path(),
         &["--manifest", "sealed.csv.sealed.toml"],
@@ -159,7 +159,7 @@ fn other_keys_and_other_files_are_each_one_clear_error() {
     );
     fs::remove_file(path("opened.csv")).unwrap();
 
-    // a manifest that says something else
+    // a manifest with another content
     fs::write(path("sealed.csv"), &sealed).unwrap();
     let manifest = fs::read_to_string(path("sealed.csv.sealed.toml")).unwrap();
     for (from, to) in [
@@ -170,7 +170,7 @@ fn other_keys_and_other_files_are_each_one_clear_error() {
         let changed = manifest.replacen(from, to, 1);
         assert_ne!(changed, manifest, "{from}");
         fs::write(path("sealed.csv.sealed.toml"), changed).unwrap();
-        // what TOML ignores is no change
+        // text that TOML ignores is no change
         let is_same = to.ends_with(' ');
         assert_eq!(command(dir.path(), &OPEN).code, Some(if is_same { 0 } else { 2 }), "{to}");
     }
@@ -210,7 +210,7 @@ fn what_was_changed_swapped_or_cut_is_not_opened() {
     }
     write(&sealed[..sealed.len() - 20]);
     assert_eq!(command(dir.path(), &OPEN).code, Some(2));
-    // on purpose: what is authenticated is still checked, value by value
+    // on purpose: authenticated values are still checked, one by one
     write(&joined(&[lines[0], lines[3], lines[1]]));
     let said = command(dir.path(), &[&OPEN[..], &["--changed"]].concat());
     assert_eq!(
@@ -374,7 +374,7 @@ fn clear_values_are_written_into_nothing_that_was_prepared() {
         assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""));
     }
     assert_eq!(fs::read(path("victim")).unwrap(), b"precious");
-    // what a killed run of an earlier version left, open to all, and a link by its name
+    // leftovers of a killed run of an earlier version, open to all, and a link by its name
     let [left, prepared] =
         [".opened.csv.sealstone-partial", ".opened.csv.0123456789abcdef.sealstone-partial"];
     fs::write(path(left), "").unwrap();
@@ -487,7 +487,7 @@ fn a_policy_says_it_once() {
     );
 }
 
-/// A killed run leaves no half file under the target's name, and the next one needs no cleaning up.
+/// A killed run leaves no half file under the target's name, and the next run needs no cleaning up.
 #[test]
 fn a_killed_run_leaves_no_half_file() {
     let dir = scene();
@@ -586,7 +586,7 @@ fn a_version_that_files_need_is_not_retired() {
          2\n  use the sealstone that wrote it, or a newer one",
     );
 
-    // what links lead to: a directory, a file whose manifest is beside the file itself, a manifest
+    // targets of links: a directory, a file whose manifest is beside the file itself, a manifest
     std::os::unix::fs::symlink("archive", dir.join("linked")).unwrap();
     let first = "linked/2026/sealed.csv";
     kept(
@@ -613,7 +613,7 @@ fn a_version_that_files_need_is_not_retired() {
     }
     let said = retire(&["files/people"]);
     assert_eq!(said.code, Some(1), "{}", said.stderr);
-    // what cannot be looked at
+    // a file that cannot be read
     fs::create_dir(dir.join("unknown")).unwrap();
     std::os::unix::fs::symlink("nowhere", dir.join("unknown/gone.csv")).unwrap();
     kept(
@@ -654,7 +654,7 @@ fn a_version_that_files_need_is_not_retired() {
     assert_eq!(fs::read_to_string(dir.join("opened.csv")).unwrap(), PEOPLE);
 }
 
-/// ARIA is on the Korean list, and FF1 is not, whatever the cipher: said of each column, and
+/// ARIA is on the Korean list, and FF1 is not, whatever the cipher: reported for each column, and
 /// refused where it matters.
 #[test]
 fn the_lists_of_a_column_are_those_of_its_cipher_in_its_mode() {

@@ -1,6 +1,6 @@
 //! `sealstone field … --device` on a device that PoCL makes of the CPU: the same values as from the
-//! CPU, in every format, and what is left of a run whose device fails, hangs, is wrong, or is not
-//! there. Not here: what devices compute (`adapters/gpu/tests`), and how they are measured
+//! CPU, in every format, and the state after a run whose device fails, hangs, is wrong, or is
+//! missing. Not here: the results of devices (`adapters/gpu/tests`), and their measurement
 //! (`devices.rs`).
 
 use std::fs;
@@ -24,7 +24,7 @@ use tempfile::TempDir;
 const DEVICE: [&str; 2] = ["--device", "opencl:0"];
 const KEY: [&str; 2] = ["--key", "people.key"];
 
-/// A directory with a key, where there is a device; else a SKIP for `test`.
+/// Returns a directory with a key, where there is a device; else a SKIP for `test`.
 fn scene(test: &str) -> Option<TempDir> {
     let dir = tempfile::tempdir().unwrap();
     let listed = run(&mut sealstone(dir.path(), &["ciphers", "--devices", "--json"])).done();
@@ -40,7 +40,7 @@ fn field(dir: &Path, arguments: &[&[&str]]) -> Transcript {
     run(&mut sealstone(dir, &[&["field"], &arguments.concat()[..]].concat()))
 }
 
-/// That both files are the same.
+/// Asserts that both files are the same.
 fn same(dir: &Path, one: &str, other: &str) {
     assert!(
         fs::read(dir.join(one)).unwrap() == fs::read(dir.join(other)).unwrap(),
@@ -114,7 +114,7 @@ fn every_format() -> Columns {
     columns
 }
 
-/// `count` letters that spell `n`.
+/// Returns `count` letters that spell `n`.
 fn letters(n: u64, count: u32) -> String {
     (0..count).map(|place| char::from(b'a' + (n / 26_u64.pow(place) % 26) as u8)).collect()
 }
@@ -123,7 +123,7 @@ fn syllable(number: u64) -> char {
     char::from_u32(0xac00 + number as u32).unwrap()
 }
 
-/// The card number of 15 digits and their check digit (Luhn).
+/// Returns the card number of 15 digits and their check digit (Luhn).
 fn card(number: u64) -> String {
     let digits = format!("{number:015}");
     let sum: u32 = digits
@@ -138,7 +138,7 @@ fn card(number: u64) -> String {
     format!("{digits}{}", (10 - sum % 10) % 10)
 }
 
-/// The flags that seal all of `columns`.
+/// Returns the flags that seal all of `columns`.
 fn sealing(columns: &Columns) -> Vec<String> {
     let mut flags = vec!["--small-domain".to_owned(), "date".to_owned()];
     for (name, format, _) in columns {
@@ -147,7 +147,7 @@ fn sealing(columns: &Columns) -> Vec<String> {
     flags
 }
 
-/// The value of row `n`; every thousandth telephone number is none.
+/// Returns the value of row `n`; every thousandth telephone number is none.
 fn value(name: &str, make: fn(u64) -> String, n: u64) -> String {
     if name == "phone" && n % 1000 == 7 { "ask for it".into() } else { make(n) }
 }
@@ -274,8 +274,8 @@ fn what_ran_where_is_said() {
     field(dir, &[&SEAL, &bound, &KEY, &["--out", "cpu.csv"]]).done();
     let text = field(dir, &[&SEAL, &bound, &KEY, &DEVICE, &["--out", "device.csv"]]).done();
     same(dir, "cpu.csv", "device.csv");
-    // numbers of rows have one to five digits, and so the tweaks many lengths: only common ones are
-    // worth a run
+    // numbers of rows have one to five digits, and so the tweaks many lengths: only common lengths
+    // are worth a run
     for said in [
         "  account: 30000 computed on opencl:0, 10000 on the CPU\n",
         "  phone: 40000 computed on opencl:0, 0 on the CPU\n",
@@ -298,7 +298,7 @@ fn what_ran_where_is_said() {
         "{json}"
     );
 
-    // under a cipher that devices know as well, and back again
+    // under a cipher that devices also support, and back again
     field(
         dir,
         &[&["reseal", "device.csv", "--cipher", "aria-128", "--out", "aria.csv"], &KEY, &DEVICE],
@@ -410,7 +410,7 @@ fn a_device_that_fails_midway_leaves_nothing_and_is_one_error() {
             "{failing:?}: {}",
             refused.stderr
         );
-        // what --yes answers is said, too
+        // the question that --yes answers is printed, too
         let error =
             refused.stderr.strip_prefix("there.csv is there already\n").unwrap_or(&refused.stderr);
         assert!(

@@ -1,7 +1,7 @@
-//! The field layer in front of real stores, and what servers have themselves: what lies on a
-//! MariaDB, a PostgreSQL and a MongoDB is sealed, as another connection sees it, and comes back
-//! through the layer; comparisons with each, and what cannot be. Not here: the layer in front of a
-//! store in memory (`crates/fields`), the figures.
+//! The field layer in front of real stores, and servers' own functions: values on a MariaDB, a
+//! PostgreSQL and a MongoDB are sealed, as another connection sees them, and come back through the
+//! layer; comparisons with each, and impossible settings. Not here: the layer in front of a store
+//! in memory (`crates/fields`), the figures.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ const POLICY: &str = r#"
 const PEOPLE: &str =
     "id,rrn,memo\n1,870605-1234567,geheim one\n2,000101-3000002,geheim two\n3,991231-2345678,\n";
 
-/// A server of SQL that a test starts, and another client asks.
+/// A server of SQL that a test starts, and that another client queries.
 struct Sql {
     store: &'static str,
     kind: SqlKind,
@@ -95,7 +95,7 @@ fn person(number: u64) -> Row {
     (format!("user{number:06}").into_bytes(), record)
 }
 
-/// Every record of `table` in `store`.
+/// Returns every record of `table` in `store`.
 fn all(store: &dyn Store, table: &Table) -> Vec<Row> {
     let mut rows = Vec::new();
     store
@@ -217,7 +217,7 @@ fn values_lie_sealed_on_mongodb_and_come_back() {
     values_lie_sealed_and_come_back(&|options| Arc::new(server.open_store(options).unwrap()));
 }
 
-/// Every function that the server has: what lies there is not what was written.
+/// Checks every function of the server: stored values differ from the written values.
 fn functions_of_the_server_hide_values(sql: &Sql, name: &str) {
     if !sql.kind.is_available(name) {
         return;
@@ -253,7 +253,7 @@ fn functions_of_the_server_hide_values(sql: &Sql, name: &str) {
         let store = store.target().records("a test").unwrap();
         let rows = fill(store, &table);
         let returned = all(store, &table);
-        // on a server that is there already each variant has tables of its own
+        // on an existing server each variant has its own tables
         let ending: String = function
             .name
             .chars()
@@ -354,7 +354,7 @@ fn is_compared(sql: &Sql, name: &str, wanted: &[&str]) {
         let samples = cell["samples"].as_array().unwrap();
         let encrypted: u64 =
             samples.iter().map(|one| one["encrypted_bytes"].as_u64().unwrap()).sum();
-        // a field layer counts what it seals; a server does not say
+        // a field layer counts its sealing; a server does not report it
         let seals = wanted[cell["variant"].as_u64().unwrap() as usize] == "pipo-128";
         assert_eq!(seals, encrypted > 0, "{cell}");
         assert!(cell["disk_bytes"].as_u64().unwrap() > 10_000);
@@ -395,7 +395,7 @@ fn a_store_within_the_process_takes_the_layer_and_checks_what_comes_back() {
     let dir = reachable();
     with_people(dir.path());
     let kept: PathBuf = dir.path().join("kept");
-    // batch-scan compares every value that it reads with what was written
+    // batch-scan compares every value that it reads with the written value
     let done = compare(
         dir.path(),
         &[
@@ -469,7 +469,7 @@ fn replica_sets_take_the_layer() {
         "--records-from=people.csv",
         "--ciphers=none,pipo-128",
     ];
-    // batch-scan compares every value that it reads with what was written
+    // batch-scan compares every value that it reads with the written value
     compare(dir.path(), &[&flags[..], &["--workloads=a,batch-scan"]].concat()).done();
     let of_people = results(dir.path());
     assert_eq!(labels(&of_people), ["none", "pipo-128"]);

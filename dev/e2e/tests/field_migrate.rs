@@ -1,7 +1,8 @@
-//! Tables of real servers sealed in place, as a user has them: there and back with every kind of
-//! column, judged by the server's own client program and by the library; applications that know of
-//! it and such that do not; a second migration, other keys, tables that cannot be sealed, values
-//! that do not fit, a server that dies. Not here: kills of the migration (`field_migrate_kill.rs`).
+//! Tables of real servers sealed in place, from a user's view: there and back with every kind of
+//! column, judged by the server's own client program and by the library; applications that are
+//! aware of it and applications that are not; a second migration, other keys, tables that cannot be
+//! sealed, values that do not fit, a server that dies. Not here: kills of the migration
+//! (`field_migrate_kill.rs`).
 
 mod mysql_table;
 mod triggers;
@@ -108,7 +109,7 @@ impl Scene {
         self.session.done(&format!("CREATE TABLE {definition}{}", self.kind.table_ending()));
     }
 
-    /// The rows of `people`, with the sealed columns in the order of `COLUMNS`.
+    /// Returns the rows of `people`, with the sealed columns in the order of `COLUMNS`.
     fn people(&mut self) -> Vec<Person> {
         let columns = COLUMNS.map(|(name, _)| name).join(", ");
         let rows =
@@ -148,7 +149,7 @@ impl Scene {
         self.session.done(text)
     }
 
-    /// The library's cipher of a column, under a version of the key.
+    /// Returns the library's cipher of a column, under a version of the key.
     fn cipher(&self, name: &str, version: u32) -> ColumnCipher {
         let column = |(name, method): &(&str, &str)| {
             let options = ColumnOptions {
@@ -167,7 +168,7 @@ impl Scene {
         ColumnCipher::new(&table, column, &keyed, Backend::auto()).unwrap()
     }
 
-    /// That the table holds `plain`, every value sealed once under this version of the key.
+    /// Asserts that the table holds `plain`, every value sealed once under this version of the key.
     fn is_sealed(&mut self, plain: &[Person], version: u32) {
         let sealed = self.people();
         assert_eq!(sealed.len(), plain.len());
@@ -271,7 +272,7 @@ fn insert(kind: SqlKind, people: &[Person]) -> String {
     format!("INSERT INTO people (id, note, {columns}) VALUES {}", rows.join(", "))
 }
 
-/// A scene with the table `people` full of people.
+/// Returns a scene with the table `people` full of people.
 fn peopled(kind: SqlKind) -> (Scene, Vec<Person>) {
     let mut scene = Scene::new(kind);
     scene.create(
@@ -359,7 +360,7 @@ fn is_sealed_and_comes_back(kind: SqlKind, name: &str) {
 const RETIRE: [&str; 7] =
     ["keys", "retire", "people.key", "--version", "1", "--table", "@address#people"];
 
-/// That version 1 is not retired, with its reason.
+/// Asserts that version 1 is not retired, with its reason.
 fn a_version_is_kept(scene: &Scene, found: &str) {
     let said = run(&mut sealstone(scene.path(), &RETIRE));
     let (server, address) = (scene.kind.name(), scene.server.address());
@@ -389,11 +390,11 @@ fn a_version_is_retired(scene: &Scene) {
          (--store), files with sealed columns (--field), backups\n"
     );
     said.done();
-    // what follows needs it again
+    // the following steps need it again
     fs::write(scene.path().join("people.key"), key).unwrap();
 }
 
-/// One that does not know of sealed columns, and one that does.
+/// Runs an application unaware of sealed columns, and an aware application.
 fn applications_write(scene: &mut Scene, plain: &mut Vec<Person>) {
     let sealed = scene.people();
     // it changes one value of a row, and the others stay sealed
@@ -426,7 +427,7 @@ fn applications_write(scene: &mut Scene, plain: &mut Vec<Person>) {
     // it moves a row, to which a sealed value is bound
     let refused = scene.session.ask("UPDATE people SET id = 9999 WHERE id = 5");
     assert!(format!("{refused:?}").contains("memo is sealed and bound to id"), "{refused:?}");
-    // one that knows writes sealed values, and claims them
+    // an aware application writes sealed values, and claims them
     let (mut text, mut misfits) = (Texts::new(), Vec::new());
     let values: Texts = ["010-7777-0006", "010-7777-0302"].into_iter().collect();
     scene.cipher("phone", 1).seal(&values, None, &mut text, &mut misfits).unwrap();
@@ -449,7 +450,7 @@ fn applications_write(scene: &mut Scene, plain: &mut Vec<Person>) {
     assert_eq!(scene.marks(ROWS + 2), ["NULL", "NULL", "1", "NULL", "NULL", "NULL", "NULL"]);
 }
 
-/// Other keys and other policies.
+/// Checks other keys and other policies.
 fn others_are_refused(scene: &Scene) {
     let place = format!("{} at {}", scene.kind.name(), scene.server.address());
     let fails = |scene: &Scene, arguments: &[&str], want: &str| {
@@ -583,7 +584,7 @@ fn what_cannot_be_sealed_is_left_alone(kind: SqlKind, name: &str) {
         assert!(said.stdout.contains(want), "{}\nwant: {want}", said.stdout);
     }
     assert_eq!(scene.session.done("SELECT phone FROM t WHERE id = 2"), [["zilch"]]);
-    // what is written while it is sealed, and does not fit
+    // a value written while it is sealed that does not fit
     scene.session.done("UPDATE t SET phone = '010-5555-6666' WHERE id = 2");
     scene.migrate(&["--table", "t", "--column", "phone=ff1:phone"]).done();
     // without its trigger nothing would show which values are sealed

@@ -2,7 +2,7 @@
 //! is sealed twice, and none is in the clear. Both ways, sealing and opening; on real servers,
 //! judged by their own client programs and by the library. `SEALSTONE_MIGRATION_KILLS=100` kills
 //! that often on each server, `SEALSTONE_MIGRATION_SEED` repeats an order. Not here: migrations
-//! that live (`field_migrate.rs`).
+//! without kills (`field_migrate.rs`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ use sealstone_fields::policy::{Column, ColumnOptions, Table, Tweak};
 use sealstone_fields::{ColumnCipher, Keyed, Texts};
 use sealstone_keys::KeyFile;
 
-/// Kills on each server where nothing else is said.
+/// The default number of kills on each server.
 const KILLS: u32 = 15;
 /// Rows that the table begins with.
 const ROWS: u64 = 400;
@@ -46,8 +46,8 @@ fn literal(text: Option<&String>) -> String {
     text.map_or("NULL".into(), |text| format!("'{text}'"))
 }
 
-/// An application that knows nothing of sealed columns. It writes until it is told to stop, and
-/// returns what the rows should have then.
+/// Runs an application unaware of sealed columns. It writes until it is stopped, and returns the
+/// expected values of the rows.
 fn writes(
     kind: SqlKind,
     mut session: SqlSession,
@@ -159,7 +159,7 @@ impl Scene {
     }
 }
 
-/// That every value of `rows` is sealed, once, and is there.
+/// Asserts that every value of `rows` is sealed, once, and is there.
 fn is_sealed(scene: &Scene, rows: &Rows) {
     let found = scene.rows(", phone_sealed, memo_sealed, phone_index");
     let ids: Vec<u64> = found.iter().map(|row| row[0].parse().unwrap()).collect();
@@ -242,7 +242,7 @@ fn kills(kind: SqlKind, name: &str) {
         (rows, counts.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
     assert!(counts.killed == kills && counts.ended[0] > 0, "{counts:?}");
-    // what was being opened is opened to its end
+    // an opening under way is finished
     if counts.is_opening {
         let said = scene.runs(true);
         assert!(said.code == Some(0) || said.stderr.contains("is not sealed"), "{}", said.stderr);
@@ -266,13 +266,13 @@ fn kills(kind: SqlKind, name: &str) {
 #[derive(Debug, Default)]
 struct Counts {
     killed: u32,
-    /// Those that ended before they were killed: sealing, opening.
+    /// Runs that ended before they were killed: sealing, opening.
     ended: [u32; 2],
     is_opening: bool,
 }
 
-/// Seals and opens in turn, and kills each run after a random time, until that happened often
-/// enough. A run that ends first turns the direction.
+/// Seals and opens alternately, and kills each run after a random time, until that happened often
+/// enough. A run that ends first reverses the direction.
 fn kill_often(scene: &Scene, kills: u32, random: &mut StdRng) -> Counts {
     let mut counts = Counts::default();
     // how long a run takes, so that kills meet all of it

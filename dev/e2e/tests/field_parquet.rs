@@ -1,5 +1,5 @@
-//! Parquet files, as a user has them: sealed and opened by the command, files and keys mixed up,
-//! values changed, runs killed and measured. Not here: what is kept of a file, byte by byte
+//! Parquet files, from a user's view: sealed and opened by the command, files and keys mixed up,
+//! values changed, runs killed and measured. Not here: the unchanged bytes of a file
 //! (`adapters/parquet`), CSV files (`field.rs`).
 
 use std::fs;
@@ -54,7 +54,7 @@ fn people(count: i64) -> Vec<Row> {
         .collect()
 }
 
-/// A file of `groups`, compressed by zstd.
+/// Writes a file of `groups`, compressed by zstd.
 fn write(path: &Path, groups: impl Iterator<Item = Vec<Row>>) {
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -94,7 +94,7 @@ fn rows(path: &Path) -> Vec<String> {
     reader.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect()
 }
 
-/// A directory with `people.parquet` and a key file `people.key`.
+/// Returns a directory with `people.parquet` and a key file `people.key`.
 fn scene() -> TempDir {
     let dir = tempfile::tempdir().expect("a temporary directory");
     write(
@@ -113,7 +113,7 @@ fn seal(dir: &Path) {
     command(dir, &[&SEAL[..], &COLUMNS[..]].concat()).done();
 }
 
-/// That opening fails with `want`, and leaves nothing.
+/// Asserts that opening fails with `want`, and leaves nothing.
 fn refused(dir: &Path, more: &[&str], want: &str) {
     command(dir, &[&OPEN[..], more].concat()).fails_with(want);
     let left =
@@ -146,7 +146,7 @@ fn a_file_is_sealed_checked_opened_and_sealed_again() {
     assert!(after[1].contains("memo: null") && after[0].contains("phone_index: "), "{}", after[0]);
     let sealed = fs::read(path("sealed.parquet")).unwrap();
     assert!(memchr::memmem::find(&sealed, "홍길동".as_bytes()).is_none());
-    // the name of a file says nothing
+    // the name of a file has no meaning
     fs::rename(path("sealed.parquet"), path("sealed.csv")).unwrap();
     fs::rename(path("sealed.parquet.sealed.toml"), path("sealed.csv.sealed.toml")).unwrap();
     let open = ["open", "sealed.csv", "--key", "people.key", "--out", "opened.data"];
@@ -205,7 +205,7 @@ fn other_keys_and_other_files_are_each_one_clear_error() {
     refused(dir.path(), &[], OTHER_FILE);
     fs::copy(path("people.parquet"), path("sealed.parquet")).unwrap();
     refused(dir.path(), &[], OTHER_FILE);
-    // on purpose: what is authenticated is still checked
+    // on purpose: authenticated values are still checked
     let said = command(dir.path(), &[&OPEN[..], &["--changed"]].concat());
     assert_eq!(said.code, Some(2));
     assert!(
@@ -267,7 +267,7 @@ fn what_is_no_whole_file_is_not_sealed() {
         "sealstone: people.parquet is a Parquet file, which has neither a delimiter nor an \
          encoding\n  leave out",
     );
-    // what is in the pages of a sealed column
+    // the content of the pages of a sealed column
     let mut broken = whole.clone();
     fs::write(path("people.parquet"), &whole).unwrap();
     let reader =
@@ -360,7 +360,7 @@ fn a_long_file_takes_bounded_memory_and_a_killed_run_leaves_no_half_file() {
     assert!((1..200).contains(&most_mb), "{most_mb} MB were in use");
 }
 
-/// The most memory that `child` has in use until it ends, in megabytes.
+/// Returns the most memory that `child` has in use until it ends, in megabytes.
 fn most_memory_mb(child: &mut Child) -> u64 {
     let status = format!("/proc/{}/status", child.id());
     let mut most = 0;

@@ -1,5 +1,5 @@
-//! `sealstone keys` and `sealstone rest rotate` as a DBA meets them: what they print, what they
-//! leave behind, and the exact text of every error.
+//! `sealstone keys` and `sealstone rest rotate` as a DBA meets them: their output, their files, and
+//! the exact text of every error.
 //!
 //! Not here: kills (`rotate.rs`), key servers.
 
@@ -24,8 +24,8 @@ fn keys(dir: &Path, arguments: &[&str]) -> Transcript {
     run(&mut sealstone(dir, arguments))
 }
 
-/// Runs `arguments` in `dir`; they must fail with exit code 2, nothing on stdout, and the text
-/// `want` on stderr.
+/// Asserts that `arguments` in `dir` fail with exit code 2, nothing on stdout, and the text `want`
+/// on stderr.
 fn fails(dir: &Path, arguments: &[&str], want: &str) {
     println!("sealstone {}", arguments.join(" "));
     keys(dir, arguments).fails_with(want);
@@ -53,7 +53,7 @@ fn versions_of(value: &Value) -> Vec<u64> {
         .collect()
 }
 
-/// A small sealed store in `dir/db` under the key in `dir/a.key`, which has no passphrase.
+/// Makes a small sealed store in `dir/db` under the key in `dir/a.key`, which has no passphrase.
 fn store(dir: &Path) {
     let key = KeyFile::open(dir.join("a.key")).unwrap();
     let env = SealedEnv::new(Arc::new(key), cipher("aria-256").unwrap(), Backend::auto());

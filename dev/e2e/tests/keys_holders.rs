@@ -1,7 +1,6 @@
-//! Passphrases that change, and several holders of one key file, as a DBA meets them: what is
-//! printed, the text of errors, and that no kill, full disk or read-only directory loses the key.
-//! Not here: what cannot be forged (the tests of `sealstone-keys`), passphrases typed on a terminal
-//! (`keys.rs`).
+//! Passphrases that change, and several holders of one key file, as a DBA meets them: the output,
+//! the text of errors, and that no kill, full disk or read-only directory loses the key. Not here:
+//! forgeries (the tests of `sealstone-keys`), passphrases typed on a terminal (`keys.rs`).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,7 +21,7 @@ use tempfile::TempDir;
 /// Number of times that a change is killed.
 const KILLS: u64 = 24;
 
-/// A directory with the passphrases `old`, `new` and `bobs` in files of these names.
+/// Returns a directory with the passphrases `old`, `new` and `bobs` in files of these names.
 fn scratch() -> TempDir {
     let dir = tempfile::tempdir().expect("a temporary directory");
     for name in ["old", "new", "bobs"] {
@@ -107,7 +106,7 @@ fn a_passphrase_is_changed_and_what_remains_is_said() {
     assert_eq!(changed["holders"][0]["memory_kib"], 65536);
     fails(dir, &["rotate", "a.key", "--passphrase-file", "old"], wrong);
     keys(dir, &["rotate", "a.key", "--passphrase-file", "new"]).done();
-    // as was said
+    // as reported
     keys(dir, &["check", "copy.key", "--passphrase-file", "old"]).done();
 
     // the variable names the old one, never the new one
@@ -162,7 +161,7 @@ fn holders_come_and_go() {
         (&"alice".into(), &"bob".into())
     );
 
-    // whoever it is
+    // for every holder
     keys(dir, &["rotate", "a.key", "--passphrase-file", "bobs"]).done();
     keys(dir, &["check", "a.key", "--passphrase-file", "old"]).done();
     keys(dir, &["check", "a.key", "--passphrase-file", "bobs", "--holder", "bob"]).done();
@@ -253,7 +252,7 @@ fn a_missing_directory_is_reported_before_any_work() {
              mkdir -p {parent}\n"
         )
     };
-    // no passphrase is asked for
+    // no passphrase is requested
     fails(dir, &["new", "a/b/c.key", "--protect"], &hint("a/b/c.key"));
     fails(dir, &["export", "a.key", "--out", "archive/1.key"], &hint("archive/1.key"));
     fs::create_dir(dir.join("db")).unwrap();

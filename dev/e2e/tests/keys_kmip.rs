@@ -23,7 +23,7 @@ fn json(text: &str) -> Value {
     value
 }
 
-/// A small sealed store in `dir/db` under the key at `url`.
+/// Makes a small sealed store in `dir/db` under the key at `url`.
 fn store(dir: &Path, url: &str) {
     let key = KmipSource::open(url).unwrap();
     let env = SealedEnv::new(Arc::new(key), cipher("aria-256").unwrap(), Backend::auto());

@@ -11,7 +11,7 @@ use sealstone_keys::kmip::message::Version;
 use sealstone_keys::kmip::tag::Tag;
 use sealstone_keys::kmip::ttlv::{Item, Value};
 
-/// An answer to `operation` with the payload `parts`.
+/// Returns an answer to `operation` with the payload `parts`.
 fn answer(operation: Operation, parts: Vec<Item>) -> Vec<u8> {
     let header = vec![version(Version::V1_2), Item::integer(Tag::BATCH_COUNT, 1)];
     let batch_item = vec![
@@ -38,7 +38,8 @@ fn versions() -> Vec<u8> {
     answer(Operation::DISCOVER_VERSIONS, vec![version(Version::V1_2)])
 }
 
-/// The error of opening a key on a server that sends `answers`, and how many requests it saw.
+/// Returns the error of opening a key on a server that sends `answers`, and how many requests it
+/// saw.
 fn refusal(answers: Vec<Vec<u8>>) -> (String, u64) {
     let certificates = Certificates::make();
     let junk = Junk::start(&certificates, answers);

@@ -19,7 +19,7 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in:\n{text}"))
 }
 
-/// A lab that runs is one that is up: what `again` prints is what it printed when it was started.
+/// Asserts that a running lab counts as up: `again` prints the same as at its start.
 fn runs_already(again: Transcript, started: &str) {
     assert!(again.stderr.contains("runs already in "), "{}", again.stderr);
     assert_eq!(again.done(), started);
@@ -51,7 +51,7 @@ fn a_key_server_runs_alone_and_is_listed() {
     );
     let address = server["members"][0]["address"].clone();
 
-    // as the help says
+    // as in the help
     let spec = "kmip:kms/lab.kms/key.toml";
     run(&mut sealstone(dir, &["keys", "new", spec, "--cipher", "aria-256"])).done();
     let keys = run(&mut sealstone(dir, &["keys", "show", spec])).done();

@@ -1,4 +1,5 @@
-//! The MongoDB store against what networks and servers do: TLS, passwords, a primary that dies.
+//! The MongoDB store against behaviour of networks and servers: TLS, passwords, a primary that
+//! dies.
 //!
 //! Not here: records and their values (`adapters/stores/tests/mongodb.rs`), labs and sealing
 //! (`mongo_lab.rs`).

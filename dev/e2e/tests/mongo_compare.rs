@@ -1,6 +1,7 @@
 //! `sealstone compare --store mongodb`: replica sets that the comparison starts and ends, sealed
-//! and not, in one report for several numbers of members; clusters of the user's own; what cannot
-//! be. Not here: the figures (a measurement is no test), the store itself (`adapters/stores`).
+//! and not, in one report for several numbers of members; the user's own clusters; impossible
+//! settings. Not here: the figures (a measurement is no test), the store itself
+//! (`adapters/stores`).
 
 use std::fs;
 use std::path::Path;
@@ -64,7 +65,7 @@ fn is_used(dir: &Path) -> bool {
     })
 }
 
-/// The processes that `parent` has started.
+/// Returns the processes that `parent` has started.
 fn servers(parent: u32) -> Vec<i32> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -113,8 +114,8 @@ fn sets_of_several_sizes_are_measured_and_removed() {
                 samples.iter().map(|sample| sample[field].as_f64().unwrap()).sum::<f64>()
             };
             assert!(sum("operations") > 0.0 && cell["disk_bytes"].as_u64().unwrap() > 0, "{cell}");
-            // the servers' work counts: this process alone knows its CPU time to the microsecond,
-            // they to 10 ms
+            // the servers' work counts: only this process reports CPU time to the microsecond,
+            // servers to 10 ms
             assert!(sum("cpu_user_s") + sum("cpu_system_s") > 0.0);
         }
     }
@@ -255,7 +256,7 @@ fn clusters_of_the_user_are_used_and_left_as_they_were() {
         "mongodb"
     );
 
-    // what is to differ in TLS alone does
+    // stores that should differ only in TLS do
     let tls = format!("--cluster=tls={}", place("second"));
     let refused = run(&mut compare(dir.path(), &[&clusters[0], &tls, "--layer=wire", "--out=out"]));
     let want = format!(
@@ -271,7 +272,7 @@ fn clusters_of_the_user_are_used_and_left_as_they_were() {
         refused.stderr
     );
 
-    // what contains records of others is refused, and not touched
+    // a place with other records is refused, and not touched
     let client = |database: &str| {
         MongoDb::connect(&MongoDbOptions {
             uri: place(database),

@@ -67,7 +67,7 @@ fn check(dir: &Path) -> (Option<i32>, Value) {
     (transcript.code, report)
 }
 
-/// The files below `dir` that hold the marker.
+/// Returns the files below `dir` that hold the marker.
 fn with_marker(dir: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).unwrap().flatten() {
@@ -111,7 +111,7 @@ fn a_rolling_conversion_loses_no_acknowledged_write() {
     let store = open(set.uri(), &table);
     store.bulk().unwrap().bulk_load(&table, &mut (0..BEFORE).map(|n| (key(n), record(n)))).unwrap();
     store.quiesce().unwrap();
-    // a sealed member seals what was asked to be left in the clear, too
+    // a sealed member also seals collections requested in the clear
     let shop = mongodb::sync::Client::with_uri_str(set.uri()).unwrap().database("shop");
     let clear = bson::doc! { "wiredTiger": { "configString": "encryption=(name=none)" } };
     shop.run_command(bson::doc! { "create": "clear", "storageEngine": &clear }).run().unwrap();
@@ -196,7 +196,7 @@ fn a_rolling_conversion_loses_no_acknowledged_write() {
     let data_dirs = set.data_dirs();
     // nobody else opens the lab before
     drop(set);
-    // by what is in the files, whatever the lab was made with
+    // by the content of the files, whatever the lab was made with
     let status = run(&mut sealstone(dir.path(), &["lab", "status", "lab", "--json"]));
     let status: Value = serde_json::from_str(&status.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", status.stderr));

@@ -1,7 +1,7 @@
-//! Labs of MongoDB that outlive their command, options with which a real mongod starts, what
-//! `sealstone mongo check` says, and the exact text of errors.
+//! Labs of MongoDB that outlive their command, options with which a real mongod starts, the output
+//! of `sealstone mongo check`, and the exact text of errors.
 //!
-//! Not here: what sealing must withstand (`mongod.rs`), conversion under load (`mongo_convert.rs`).
+//! Not here: attacks on sealed files (`mongod.rs`), conversion under load (`mongo_convert.rs`).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -420,12 +420,12 @@ fn a_version_that_still_seals_a_server_is_not_retired() {
         retired.stderr
     );
     retired.done();
-    // what is under the newest one still opens
+    // data under the newest version still opens
     start("new", "orders");
 }
 
-/// A server's directories are often links to other devices: what they lead to is data of the
-/// server, too.
+/// A server's directories are often links to other devices: the targets are data of the server,
+/// too.
 #[test]
 fn a_version_that_seals_what_links_lead_to_is_not_retired() {
     let test = "a_version_that_seals_what_links_lead_to_is_not_retired";
@@ -464,7 +464,7 @@ fn a_version_that_seals_what_links_lead_to_is_not_retired() {
     }
     std::os::unix::fs::symlink("server/data", at("linked")).unwrap();
     refused("linked", &["still under it in linked"]);
-    // where it is not known
+    // where it is unknown
     let shell = at("unknown");
     fs::create_dir(&shell).unwrap();
     fs::write(shell.join("WiredTiger"), "WiredTiger").unwrap();
@@ -497,7 +497,7 @@ fn sealed_options(key: &Path, id: &str, arguments: &[&str]) -> MongodOptions {
     }
 }
 
-/// Settings say nothing about a collection that was created in the clear; files do.
+/// Settings do not show a collection that was created in the clear; files do.
 #[test]
 fn a_lab_says_of_its_files_what_is_sealed() {
     let test = "a_lab_says_of_its_files_what_is_sealed";
@@ -554,7 +554,7 @@ impl Drop for Server {
     }
 }
 
-/// Starts mongod in `dir` with `arguments` and waits until it says that it seals.
+/// Starts mongod in `dir` with `arguments` and waits until it reports that it seals.
 fn starts_sealed(dir: &Path, arguments: &str, log: &str) {
     let program = MONGOD_PROGRAM.find(None).unwrap();
     let begin = Instant::now();

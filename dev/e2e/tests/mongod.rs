@@ -1,8 +1,6 @@
-//! A real, unmodified mongod with our extension: what it does with sealed data, and what it
-//! refuses.
+//! A real, unmodified mongod with our extension: its work on sealed data, and its refusals.
 //!
-//! Not here: replica sets and `sealstone mongo` (`mongo_*.rs`), WiredTiger by itself
-//! (`wiredtiger.rs`).
+//! Not here: replica sets and `sealstone mongo` (`mongo_*.rs`), WiredTiger alone (`wiredtiger.rs`).
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -36,7 +34,7 @@ struct DataDirectory {
 }
 
 impl DataDirectory {
-    /// `None`, with a SKIP for `test`, if there is no mongod.
+    /// Returns `None`, with a SKIP for `test`, if there is no mongod.
     fn new(test: &str) -> Option<Self> {
         if !is_installed(&MONGOD_PROGRAM, test) {
             return None;
@@ -60,7 +58,7 @@ impl DataDirectory {
         Mongod::start(self.dir(), engine)
     }
 
-    /// With the key file and `cipher`.
+    /// Starts the server with the key file and `cipher`.
     fn sealed(&self, cipher: &str) -> Mongod {
         match self.start(&engine(&self.key().display().to_string(), cipher, "orders", "")) {
             Ok(server) => server,
@@ -111,7 +109,7 @@ fn load(server: &Mongod, first: i32, count: i32) {
     }
 }
 
-/// The files in `dir` that hold the marker.
+/// Returns the files in `dir` that hold the marker.
 fn with_marker(dir: &Path) -> Vec<PathBuf> {
     let holds = |file: &PathBuf| memchr::memmem::find(&fs::read(file).unwrap(), MARKER).is_some();
     files(dir).into_iter().filter(holds).collect()
@@ -150,7 +148,7 @@ fn sealed_data_lives_through_restart_and_kill() {
     load(&server, 5000, 1000);
     server.kill();
 
-    // what was acknowledged is in the journal
+    // acknowledged writes are in the journal
     let server = place.sealed("aria-256");
     assert_eq!(server.count("orders"), 6000);
     let name = format!("{}-5999", std::str::from_utf8(MARKER).unwrap());
@@ -342,8 +340,8 @@ fn engine_options(options: &str) -> Document {
     doc! { "wiredTiger": { "configString": options } }
 }
 
-/// Whoever may create a collection or an index may ask for it in the clear. The creation fails, and
-/// nothing else does.
+/// Anyone who may create a collection or an index may request it in the clear. The creation fails,
+/// and nothing else does.
 #[test]
 fn nothing_is_created_in_the_clear() {
     let Some(place) = DataDirectory::new("nothing_is_created_in_the_clear") else { return };
@@ -439,7 +437,7 @@ fn what_was_created_in_the_clear_is_named() {
     "name": "by_name" }] });
     server.checkpoint();
     server.stop();
-    // mongod removes the file of what was dropped when it starts again at the latest
+    // mongod removes the file of a dropped collection at its next start at the latest
     let server = place.sealed("aria-256");
     assert_eq!(server.count("sealed"), 1000);
     server.stop();
@@ -458,7 +456,7 @@ fn without_the_extension_the_marker_is_there() {
     server.stop();
     assert_ne!(with_marker(&place.db()), Vec::<PathBuf>::new());
     assert!(blocks(&place.db()).is_empty());
-    // and what is there is not taken for sealed data
+    // and the existing data is not taken for sealed data
     KeyFile::create(place.key(), "orders").unwrap();
     let engine = engine(&place.key().display().to_string(), "aria-256", "orders", "");
     assert!(place.start(&engine).is_err(), "plain data was opened as sealed data");
@@ -493,7 +491,7 @@ fn a_rotated_key_seals_new_blocks_and_opens_old_ones() {
     key.export(Some(2), &newest, None).unwrap();
     let only_new = engine(&newest.display().to_string(), "aes-256", "orders", "");
     match place.start(&only_new) {
-        // where what is read at the start is all new, the first read of old data is refused
+        // where only new data is read at the start, the first read of old data is refused
         Ok(server) => {
             let count = doc! { "aggregate": "orders", "pipeline": [{ "$match": { "noise": 1 } }],
             "cursor": {} };
@@ -617,8 +615,7 @@ fn a_changed_page_is_refused() {
             block.file.file_name().unwrap().to_str().unwrap().starts_with("collection-")
         })
         .collect();
-    // the file with the most of them is that of the orders; what is read of it meets a changed
-    // block
+    // the file with the most of them is that of the orders; reading it meets a changed block
     let largest = found.iter().map(|block| block.page_bytes).max().unwrap();
     let file = found.iter().find(|block| block.page_bytes == largest).unwrap().file.clone();
     found.retain(|block| block.file == file && block.page_bytes > 200);
@@ -681,7 +678,7 @@ fn a_changed_journal_is_refused() {
     assert_eq!(server.count("orders"), 2000);
 }
 
-/// A 64-bit cipher: asked for by name, with a warning; documents longer than it allows under one
+/// A 64-bit cipher: requested by name, with a warning; documents longer than it allows under one
 /// key.
 #[test]
 fn a_cipher_of_64_bit_blocks_changes_its_key_in_time() {
@@ -735,7 +732,7 @@ fn a_key_server_is_asked_at_the_start() {
     let ring = Keyring::open(&url("")).unwrap();
     ring.create("orders", "aria-256").unwrap();
     let engine_of = |cipher: &str| engine(&url("orders"), cipher, "orders", "");
-    // the key says what cipher it is for
+    // the key names its cipher
     let sealed = engine_of("");
     let start = || place.start(&sealed).unwrap_or_else(|dead| panic!("{}", dead.log));
     let server = start();

@@ -4,9 +4,9 @@
 //!
 //! One outcome is in between: a write-ahead log cut short after a crash reads as a shorter log,
 //! since that is what a crash leaves behind. It is accepted only where the log was not synced, and
-//! only if what remains is exactly the state after some earlier write. One change is left out
-//! because no seal of a single file can notice it: putting back an older whole log or manifest
-//! (SECURITY.md, "Going back in time"). All outcomes are counted and printed.
+//! only if the result is exactly the state after some earlier write. One change is left out because
+//! no seal of a single file can notice it: restoring an older whole log or manifest (SECURITY.md,
+//! "Going back in time"). All outcomes are counted and printed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,7 +27,7 @@ use sealstone_seal::{HEADER_BYTES, Layout, TAG_BYTES, frame, inspect};
 const MUTATIONS: usize = 7_000;
 /// Ciphers whose files are changed: both modes, and segments shorter than a file (3des).
 const CIPHERS: [&str; 3] = ["aes-256", "aria-256", "3des"];
-/// Every how many changes `rest verify` is asked for its opinion too.
+/// The number of changes after which `rest verify` is run, too.
 const VERIFY_EVERY: usize = 4;
 
 type State = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -44,7 +44,7 @@ struct Master {
     older: BTreeMap<String, Vec<u8>>,
     /// Contents of the tables.
     flushed: State,
-    /// Contents of the log, in order; all keys differ from each other and from those flushed.
+    /// Contents of the log, in order; all keys differ from each other and from flushed keys.
     logged: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -76,7 +76,7 @@ fn env(cipher: &str, keys: &Arc<dyn KeySource>) -> SealedEnv {
     )
 }
 
-/// A directory in memory where there is one: the test is about bytes, not about disks.
+/// Returns a directory in memory where there is one: the test is about bytes, not about disks.
 fn scratch() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
@@ -135,7 +135,7 @@ impl Master {
             db.sync_wal().expect("a sync");
             db.close().expect("a clean end");
         } else {
-            // what a killed process leaves: the log as it was written, without a clean close
+            // the state after a kill: the log as written, without a clean close
             std::mem::forget(db);
         }
         let files = load(&dir);
@@ -225,7 +225,7 @@ fn read_all(db: &Db) -> Result<State, sealstone_rocksdb::Error> {
     Ok(state)
 }
 
-/// Returns the ranges of the pages or frames of a stored file, read from what is in the clear.
+/// Returns the ranges of the pages or frames of a stored file, read from the parts in the clear.
 fn pieces(stored: &[u8]) -> Vec<std::ops::Range<usize>> {
     let info = inspect(stored).expect("a sealed file");
     let mut pieces = Vec::new();
@@ -351,7 +351,7 @@ fn other(rng: &mut SmallRng, name: &str, files: &BTreeMap<String, Vec<u8>>) -> S
     names[rng.random_range(0..names.len())].clone()
 }
 
-/// A file of the same kind from the earlier copy, of the same name if there is one.
+/// Returns a file of the same kind from the earlier copy, of the same name if there is one.
 fn older<'a>(master: &'a Master, rng: &mut SmallRng, name: &str) -> Option<&'a Vec<u8>> {
     if let Some(same) = master.older.get(name) {
         return Some(same);

@@ -1,5 +1,5 @@
 //! Open loops with the real program and a real store: a rate that is reached, one that no machine
-//! reaches, and the search for the highest one under a limit on latency.
+//! reaches, and the search for the highest rate under a limit on latency.
 
 use std::fs;
 use std::path::Path;
@@ -45,7 +45,7 @@ fn report(dir: &Path, more: &[&str]) -> String {
     run(&mut sealstone(dir, &[&["report", "sealstone-results/results.json"], more].concat())).done()
 }
 
-/// The answer of a screen: what comes before its list.
+/// Returns the answer of a screen: the text before its list.
 fn answer(screen: &str) -> String {
     screen
         .lines()

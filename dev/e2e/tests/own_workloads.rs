@@ -1,5 +1,5 @@
-//! Workloads of the user's own with the real program and a real store: a TOML file, the one in the
-//! guide, YCSB's property files, and what is refused before anything is measured.
+//! The user's own workloads with the real program and a real store: a TOML file, the guide's file,
+//! YCSB's property files, and refusals before any measurement.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -42,7 +42,7 @@ fn results(dir: &Path) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// The operations whose latency the cells of `workload` have, the same in every cell.
+/// Returns the operations whose latency the cells of `workload` have, the same in every cell.
 fn operations(results: &Value, workload: &str) -> BTreeSet<String> {
     let cells = results["groups"][0]["cells"].as_array().unwrap();
     let mut found: Vec<BTreeSet<String>> = cells
@@ -55,7 +55,7 @@ fn operations(results: &Value, workload: &str) -> BTreeSet<String> {
     found.swap_remove(0)
 }
 
-/// The file in the guide.
+/// Returns the file in the guide.
 fn guide() -> String {
     let page = include_str!("../../../docs/guide/workloads.md");
     page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap().to_owned()
@@ -117,7 +117,7 @@ fn a_property_file_of_ycsb_runs_as_it_is() {
         (&results["plan"]["records"], &results["plan"]["operations"]),
         (&1000.into(), &1000.into())
     );
-    // what was run is a plan that runs the same again, without the file
+    // the recorded plan runs the same again, without the file
     let flags =
         ["compare", "--workloads", "workloads/workloada", "--records", "7", "--print-config"];
     let printed = run(&mut sealstone(dir.path(), &flags)).done();

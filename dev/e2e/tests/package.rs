@@ -11,7 +11,7 @@ use sealstone_e2e::binary;
 use sealstone_e2e::transcript::{plain, run};
 use tempfile::TempDir;
 
-/// A directory as cargo leaves it, with the program and the libraries under test.
+/// Returns a directory as cargo leaves it, with the program and the libraries under test.
 fn build() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::copy(binary::sealstone(), dir.path().join("sealstone")).unwrap();
@@ -25,7 +25,7 @@ fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name)
 }
 
-/// That the installation below `root` is whole.
+/// Asserts that the installation below `root` is whole.
 fn works(root: &Path) {
     for file in [
         "bin/sealstone",

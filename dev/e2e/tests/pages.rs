@@ -1,8 +1,7 @@
-//! Every command of README.md and of every page below docs/, as it stands there: in order, page by
-//! page, each page in a directory and a home of its own, into which was installed what
-//! `make install` installs. What `/etc/sealstone`, `/data` and `/var/lib` hold is kept there, too,
-//! and a comparison does less work where the page leaves that open. Not here: how a page is read
-//! (`sealstone_e2e::pages`).
+//! Every command of README.md and of every page below docs/, verbatim: in order, page by page, each
+//! page in its own directory and home, with the files of `make install`. The content of
+//! `/etc/sealstone`, `/data` and `/var/lib` is kept there, too, and a comparison does less work
+//! where the page leaves that open. Not here: reading a page (`sealstone_e2e::pages`).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -85,7 +84,7 @@ impl Scratch {
         self.dir.path().join("work")
     }
 
-    /// `text` with the system's directories in here.
+    /// Returns `text` with the system's directories in here.
     fn rooted(&self, text: &str) -> String {
         rooted(text, &self.dir.path().join("system").display().to_string())
     }
@@ -98,7 +97,7 @@ impl Scratch {
             .env("NO_COLOR", "1")
             .env_remove("SEALSTONE_PASSPHRASE_FILE");
         command.env("SEALSTONE_WT_EXTENSION", binary::wiredtiger_extension());
-        // what was downloaded and built before stays where it is
+        // files downloaded and built before stay in place
         let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
         for (name, folder) in [("XDG_CACHE_HOME", ".cache"), ("GOPATH", "go")] {
             command.env(name, std::env::var_os(name).unwrap_or_else(|| home.join(folder).into()));
@@ -126,13 +125,13 @@ impl Drop for Scratch {
     }
 }
 
-/// The repository.
+/// Returns the repository.
 fn root() -> PathBuf {
     fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .expect("the repository is there")
 }
 
-/// README.md, and what is below docs/.
+/// Returns README.md, and the pages below docs/.
 fn pages() -> Vec<PathBuf> {
     let root = root();
     let mut pages = vec![root.join("README.md")];
@@ -185,7 +184,7 @@ fn attempt(page: &Path) -> Outcome {
         }
     };
     let scratch = Scratch::new();
-    // what the page's commands have set so far, for those that follow
+    // variables set by the page's commands so far, for later commands
     let mut variables = String::new();
     for block in blocks {
         let place = format!("{name}:{}", block.line);
@@ -198,7 +197,7 @@ fn attempt(page: &Path) -> Outcome {
             continue;
         }
         if !attempt_block(&scratch, &block, &place, &mut variables, &mut outcome) {
-            // what follows needs what went wrong
+            // later commands depend on the failed command
             break;
         }
     }

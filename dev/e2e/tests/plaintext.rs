@@ -1,6 +1,6 @@
-//! Runs a comparison on records that carry planted markers, keeps the stores, and looks for the
-//! markers in every file: as they are, in UTF-16, in hexadecimal and in base64. The unsealed store
-//! must show them, the sealed ones must not.
+//! Runs a comparison on records that carry planted markers, keeps the stores, and searches every
+//! file for the markers: verbatim, in UTF-16, in hexadecimal and in base64. The unsealed store must
+//! show them, the sealed ones must not.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ const MARKER: &str = "PLANTED-MARKER-q7Zx2";
 /// A column name, stored with every record.
 const COLUMN: &str = "planted_column_name";
 
-/// The ways in which a text may show in a file.
+/// Returns the ways in which a text may show in a file.
 fn disguises(text: &str) -> Vec<(&'static str, Vec<u8>)> {
     let bytes = text.as_bytes();
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -29,8 +29,8 @@ fn disguises(text: &str) -> Vec<(&'static str, Vec<u8>)> {
     all
 }
 
-/// The base64 characters that depend on `bytes` alone when `skip` other bytes come before them in a
-/// group of three.
+/// Returns the base64 characters that depend on `bytes` alone when `skip` other bytes come before
+/// them in a group of three.
 fn base64_inside(bytes: &[u8], skip: usize) -> Vec<u8> {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     // only whole groups, so that neighbours and padding do not matter

@@ -1,5 +1,5 @@
-//! `rest get`, `scan` and `dump`: they show what `ldb` showed before the store was sealed, and
-//! write nothing. And stores that need what the RocksDB here does not have: a newer version, a
+//! `rest get`, `scan` and `dump`: they show the same as `ldb` before the store was sealed, and
+//! write nothing. Also stores with requirements that this RocksDB lacks: a newer version, a
 //! comparator, a merge operator.
 //!
 //! Not here: whole stores that come out (`unseal.rs`).
@@ -78,7 +78,7 @@ int main(int count, char** arguments) {
 }
 "#;
 
-/// A directory with a key file `orders.key`.
+/// Returns a directory with a key file `orders.key`.
 fn scene() -> (TempDir, Arc<KeyFile>) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let key = KeyFile::create(dir.path().join("orders.key"), "orders").expect("a key file");
@@ -89,7 +89,7 @@ fn rest(dir: &Path, command: &str, more: &[&str]) -> Transcript {
     run(&mut sealstone(dir, &[&["rest", command, "db"], more, &["--key", "orders.key"]].concat()))
 }
 
-/// Every file in `dir`, and when it was written.
+/// Returns every file in `dir`, and when it was written.
 fn files(dir: &Path) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
     let paths =
         fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").path());
@@ -134,7 +134,7 @@ fn records_are_those_that_ldb_shows_and_nothing_is_written() {
         dumped.lines().map(|line| pair(line, " ==> ").expect("a record")).collect();
     assert_eq!(records[..before.len()], before);
     assert_eq!(records[before.len()..], [(b"zz in the log".to_vec(), b"new".to_vec())]);
-    // what is dumped, ldb loads
+    // ldb loads the dump
     ldb.load(&dir.path().join("loaded"), "default", &["--create_if_missing"], &dumped);
     assert_eq!(ldb.records(&dir.path().join("loaded"), "default"), records);
 
@@ -181,7 +181,7 @@ fn records_are_those_that_ldb_shows_and_nothing_is_written() {
     );
     opened.put(b"again", b"18", true).expect("room");
     opened.close().expect("a clean end");
-    // a log that is gone would not be missed by RocksDB, which reads what is left
+    // a log that is gone would not be missed by RocksDB, which reads the rest
     let log =
         files(&db).into_keys().find(|path| path.extension().is_some_and(|ending| ending == "log"));
     fs::remove_file(log.expect("the store has a log")).expect("ours");
@@ -214,7 +214,7 @@ fn a_plain_store_is_sealed_only_with_leave() {
     ] {
         assert!(refused.stderr.contains(part), "{part:?} is not in:\n{}", refused.stderr);
     }
-    // on a terminal it asks
+    // on a terminal it requests confirmation
     let binary = sealstone_e2e::binary::sealstone().display().to_string();
     let on_terminal = |answer: &str| {
         let command = format!("'{binary}' rest reseal db --key orders.key --from-plain");
@@ -244,7 +244,7 @@ fn a_plain_store_is_sealed_only_with_leave() {
         said.stdout
     );
     run(&mut sealstone(dir.path(), &["rest", "status", "db"])).done();
-    // what is sealed already needs no leave
+    // a sealed store needs no confirmation
     rest(dir.path(), "reseal", &["--from-plain"]).done();
 }
 
@@ -316,7 +316,7 @@ fn a_comparator_of_another_program_is_named() {
     ));
 }
 
-/// The program of [`PROGRAM`].
+/// Returns the program of [`PROGRAM`].
 fn parts_program(dir: &Path, arguments: &[&str]) -> Command {
     plain(&dir.join("parts"), dir, arguments)
 }
@@ -327,7 +327,7 @@ fn a_merge_operator_of_another_program_is_named() {
         return;
     }
     let (dir, key) = scene();
-    // what is to be merged is in a table, where RocksDB meets it without an operator and, with
+    // the operand to merge is in a table, where RocksDB meets it without an operator and, with
     // assertions, aborts
     store_with(dir.path(), &key, "mf");
     let reading = "sealstone: cannot open the store in db: column family default needs the merge \
@@ -350,7 +350,7 @@ fn a_newer_rocksdb_is_named() {
         return;
     }
     let have = library::version();
-    // a table in a format that this version does not know, and settings that a newer one wrote
+    // a table in a format unknown to this version, and settings of a newer version
     let (dir, key) = scene();
     store_with(dir.path(), &key, "f");
     fs::remove_dir_all(dir.path().join("db")).expect("ours");
@@ -385,7 +385,7 @@ fn a_newer_rocksdb_is_named() {
     assert!(reseal.stderr.starts_with(&words), "{}", reseal.stderr);
     works_without_parts(dir.path(), &key);
 
-    // a record in the MANIFEST that this version does not know
+    // a record in the MANIFEST unknown to this version
     let (dir, key) = scene();
     store_with(dir.path(), &key, "");
     fs::remove_dir_all(dir.path().join("db")).expect("ours");
@@ -422,7 +422,7 @@ fn a_newer_rocksdb_is_named() {
     assert!(reseal.stderr.contains(&want), "{}", reseal.stderr);
     run(&mut sealstone(dir.path(), &["rest", "status", "db"])).done();
     rest(dir.path(), "rotate", &[]).done();
-    // the pages are whole, but which files must be there is not known
+    // the pages are whole, but the list of required files is unknown
     let verified = rest(dir.path(), "verify", &[]);
     assert_eq!(verified.code, Some(1));
     assert!(verified.stdout.contains(words), "{}", verified.stdout);

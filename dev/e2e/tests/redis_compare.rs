@@ -1,5 +1,5 @@
-//! `sealstone compare --store redis`: servers and clusters that the comparison starts and ends,
-//! servers of the user's own, and what cannot be. Not here: the figures (a measurement is no test),
+//! `sealstone compare --store redis`: servers and clusters that the comparison starts and ends, the
+//! user's own servers, and impossible settings. Not here: the figures (a measurement is no test),
 //! the store itself (`adapters/stores`).
 
 use std::fs;
@@ -43,8 +43,8 @@ fn results(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// The servers that work below `dir`. Their command lines are no help: Redis writes its address
-/// over them.
+/// Returns the servers that work below `dir`. Their command lines are no help: Redis writes its
+/// address over them.
 fn servers(dir: &Path) -> Vec<i32> {
     let dir = dir.canonicalize().unwrap();
     let pids = fs::read_dir("/proc")
@@ -127,7 +127,7 @@ fn a_store_that_takes_no_cipher_stands_beside_one_that_does() {
         csv.lines().any(|line| line.starts_with("a,aes-256,") && line.contains(",rocksdb,")),
         "{csv}"
     );
-    // drawn again from what was written, with the same figures
+    // drawn again from the written results, with the same figures
     let again =
         run(&mut sealstone(dir.path(), &["report", "out/results.json", "--out", "again.html"]));
     assert!(again.done().contains("again.html"));

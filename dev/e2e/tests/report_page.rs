@@ -39,7 +39,7 @@ frame.addEventListener("load", () => {
 frame.srcdoc = document.querySelector("template").content.textContent;
 "#;
 
-/// The program, or why there is none.
+/// Returns the program, or why there is none.
 fn chromium() -> Result<&'static str, String> {
     let runs = |name: &&str| {
         Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())

@@ -1,4 +1,4 @@
-//! `sealstone rest reseal`: what it prints and leaves behind, and the exact text of its errors.
+//! `sealstone rest reseal`: its output and files, and the exact text of its errors.
 //!
 //! Not here: resealing a database in use (`adapters/rocksdb/tests/reseal.rs`), kills
 //! (`reseal_crash.rs`).
@@ -20,7 +20,7 @@ use tempfile::TempDir;
 const MARKER: &str = "PLANTED-MARKER-q7Zx2";
 const ENTRIES: u32 = 20_000;
 
-/// A directory with a key file `orders.key`.
+/// Returns a directory with a key file `orders.key`.
 fn scene() -> (TempDir, Arc<KeyFile>) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let key = KeyFile::create(dir.path().join("orders.key"), "orders").expect("a key file");
@@ -49,8 +49,8 @@ fn check(db: &Db) {
     }
 }
 
-/// A store of about 6 MB under AES in several tables, or with `table_bytes` as large as that in
-/// one, closed.
+/// Makes a store of about 6 MB under AES in several tables, or with `table_bytes` as large as that
+/// in one, closed.
 fn sealed_store(dir: &Path, key: &Arc<KeyFile>, table_bytes: u64) {
     let defaults = DbOptions::default();
     let text =
@@ -61,7 +61,7 @@ fn sealed_store(dir: &Path, key: &Arc<KeyFile>, table_bytes: u64) {
     db.close().expect("a clean end");
 }
 
-/// A store of the same content in the clear.
+/// Makes a store of the same content in the clear.
 fn plain_store(dir: &Path) {
     let options = DbOptions {
         text: "create_if_missing=true;compression=kNoCompression".into(),
@@ -118,7 +118,7 @@ fn a_sealed_store_changes_its_cipher() {
     );
     run(&mut sealstone(dir.path(), &["rest", "verify", "db", "--key", "orders.key"])).done();
 
-    // once more, with nothing to do and no cipher named: it stays the one it has
+    // once more, with nothing to do and no cipher named: the cipher stays
     let again = json(&reseal(dir.path(), &["--json"]).done());
     assert_eq!(
         (&again["cipher"], &again["files"], &again["stopped"]),

@@ -1,5 +1,5 @@
-//! Comparisons that end before they are whole, by a kill, a dead server or errors: what they leave,
-//! and how `sealstone compare --resume` continues them. Not here: what is counted and judged
+//! Comparisons that end before they are whole, by a kill, a dead server or errors: their files, and
+//! their continuation by `sealstone compare --resume`. Not here: counting and judging
 //! (`crates/bench`).
 
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use sealstone_servers::testing::is_installed;
 use sealstone_servers::{MONGOD_PROGRAM, Mongod, MongodOptions};
 use serde_json::Value;
 
-/// Longest wait for a comparison to get to where a test wants it.
+/// The longest wait for a comparison to reach the point that a test needs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A grid of four points, each of which takes a second or two.
@@ -42,7 +42,7 @@ const GRID: [&str; 19] = [
     "out",
 ];
 
-/// The results in `dir`, if there are any.
+/// Returns the results in `dir`, if there are any.
 fn results(dir: &Path) -> Option<Value> {
     // the file is replaced whole, so whatever is read can be understood
     fs::read(dir.join("out/results.json")).ok().map(|text| serde_json::from_slice(&text).unwrap())

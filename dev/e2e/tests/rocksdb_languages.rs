@@ -11,7 +11,7 @@ use sealstone_e2e::rocksdb_tools::{MARKER, Store};
 use sealstone_e2e::transcript::{Transcript, plain, run};
 use sealstone_rocksdb::library;
 
-/// A file of the plug-in's folder.
+/// Returns a file of the plug-in's folder.
 fn of_plugin(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../adapters/rocksdb-plugin").join(name)
 }
@@ -21,7 +21,7 @@ fn library_folder() -> &'static Path {
     rocksdb_plugin().parent().expect("a folder")
 }
 
-/// `program` on the store of `store` with the key file `key` and `cipher`.
+/// Returns `program` on the store of `store` with the key file `key` and `cipher`.
 fn on_store(store: &Store, program: &Path, first: &[&str], key: &Path, cipher: &str) -> Transcript {
     let (db, key) = (store.db().display().to_string(), key.display().to_string());
     let mut command = plain(program, store.dir(), &[first, &[&db, &key, cipher]].concat());
@@ -99,8 +99,8 @@ fn a_program_in_go() {
     writes_and_reads(&store, &program, &[]);
 }
 
-/// A file with nothing but another answer to the question which version is loaded, before RocksDB's
-/// own.
+/// Returns a file with nothing but another answer to the question which version is loaded, before
+/// RocksDB's own.
 fn another_version(store: &Store) -> PathBuf {
     let (source, library) = (store.dir().join("version.cc"), store.dir().join("version.so"));
     let text = "#include <rocksdb/version.h>\n\
@@ -129,7 +129,7 @@ fn another_rocksdb_is_refused() {
         assert!(refused.stderr.contains(&what) && refused.code == Some(127), "{refused:?}");
     }
     assert!(!store.db().exists());
-    // a program that asks for the environment itself hears of it there
+    // a program that requests the environment itself gets the error there
     let script = of_plugin("examples/sealed_store.py").display().to_string();
     let (db, key) = (store.db().display().to_string(), store.key().display().to_string());
     let mut python = plain(Path::new("python3"), store.dir(), &[&script, &db, &key, "aes-256"]);

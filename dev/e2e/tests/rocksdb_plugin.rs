@@ -1,5 +1,5 @@
-//! RocksDB's own programs with our plug-in: what they write is sealed, what our library wrote they
-//! read, and whatever is wrong stops them with a message and writes nothing.
+//! RocksDB's own programs with our plug-in: their writes are sealed, they read our library's files,
+//! and every fault stops them with a message and without a write.
 //!
 //! Not here: programs in other languages (`rocksdb_languages.rs`).
 
@@ -28,7 +28,7 @@ fn opened(store: &Store, cipher: &str) -> Db {
     env.open(&store.db(), &DbOptions::default()).unwrap()
 }
 
-/// Asserts that a program failed and said `what`.
+/// Asserts that a program failed and printed `what`.
 fn refused(transcript: &Transcript, what: &str) {
     let said = format!("{}{}", transcript.stdout, transcript.stderr);
     assert!(said.contains(what), "wanted {what:?}, found:\n{said}");
@@ -161,12 +161,12 @@ fn what_is_wrong_is_said_and_nothing_is_written() {
         refused(&run(&mut store.db_bench(&settings, "fillseq", &["--num=10"])), what);
         assert!(!store.db().exists(), "{settings}");
     }
-    // the settings are in the message, so that it is clear which ones are meant
+    // the settings are in the message, so that they can be identified
     let said = store.ldb("key=/nonexistent/a.key&cipher=aes-256", &["get", "one"]);
     refused(&said, "\nin: sealstone://?key=/nonexistent/a.key&cipher=aes-256");
     store.ldb(&protected("right"), &["--create_if_missing", "put", "one", MARKER]).done();
     assert_eq!(store.ldb(&protected("right"), &["get", "one"]).done(), format!("{MARKER}\n"));
-    // a cipher for old data says so each time
+    // a cipher for old data is reported each time
     let old = store.ldb(&protected("right").replace("aes-256", "3des"), &["get", "one"]);
     assert!(old.stderr.contains("sealstone: warning: 3des is legacy: "), "{}", old.stderr);
     store.assert_nothing_in_the_clear();

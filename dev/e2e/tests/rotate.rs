@@ -51,7 +51,7 @@ fn a_rotation_killed_anywhere_leaves_every_file_openable() {
                 rotate_and_kill(place, Duration::from_micros(rng.random_range(0..60_000)));
                 partly += u64::from(every_header_opens(place, &key) > 1);
             }
-            // the next run finishes what the killed ones began, while the writer continues
+            // the next run finishes the work of the killed runs, while the writer continues
             let newest = key.current().expect("a key").0;
             let done = run(&mut sealstone(place, &["rest", "rotate", "db", "--key", "key"])).done();
             assert!(done.contains(&format!("under key {newest}")), "{done}");

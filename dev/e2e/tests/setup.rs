@@ -1,8 +1,8 @@
 //! Setting up on a fresh machine. `dev/apt.sh`, through which everything is installed, waits for an
 //! apt that is at work: with the real apt-get, in a root directory of its own, with a package of
-//! its own. `make compare` says how to install.
+//! its own. `make compare` explains the installation.
 //!
-//! Not here: what is installed (`dev/setup.sh`).
+//! Not here: the packages (`dev/setup.sh`).
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -18,7 +18,8 @@ use tempfile::TempDir;
 const CONTROL: &str = "Package: sealstone-probe\nVersion: 1\nArchitecture: all\n\
                        Maintainer: nobody <nobody@localhost>\nDescription: probe\n";
 
-/// A root directory for apt, and a repository with one package; `None` where there is no apt.
+/// Returns a root directory for apt, and a repository with one package; `None` where there is no
+/// apt.
 fn apt_root() -> Option<TempDir> {
     let has = |program: &str| {
         Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
@@ -101,7 +102,7 @@ fn another_apt_is_waited_for() {
         let held = lock(root.path(), lock_name);
         thread::scope(|scope| {
             let waiting = scope.spawn(|| apt(root.path(), 300, arguments));
-            // longer than apt waits by itself
+            // longer than apt itself waits
             thread::sleep(Duration::from_secs(8));
             assert!(!waiting.is_finished(), "{arguments:?} did not wait for {lock_name}");
             drop(held);
@@ -124,7 +125,7 @@ fn the_wait_ends() {
     assert_eq!(transcript.code, Some(100));
     assert!(transcript.stderr.contains("E: Could not get lock "), "{}", transcript.stderr);
     drop(held);
-    // what is no lock is not waited for
+    // errors other than a lock are not waited for
     let transcript = apt(root.path(), 300, &["install", "-y", "-qq", "no-such-package"]);
     assert_eq!(transcript.code, Some(100));
     assert!(
@@ -142,7 +143,7 @@ fn a_comparison_says_how_to_install() {
         run(Command::new("make").args(arguments).current_dir(&root).env("PATH", path))
     };
     let system = "/usr/bin:/bin";
-    // not run, only shown; what calls make again runs nevertheless
+    // not run, only shown; recipes that call make again run nevertheless
     let shown = make(&["-n", "compare"], system);
     assert_eq!(shown.code, Some(0), "{}", shown.stderr);
     // the last line of a comparison is the path of its report

@@ -10,7 +10,7 @@ use sealstone_e2e::binary;
 use sealstone_e2e::transcript::{Transcript, finish, plain, run, sealstone};
 use tempfile::TempDir;
 
-/// A completion after a comma: what is typed before the tab, and the list that results.
+/// A completion after a comma: the text typed before the tab, and the resulting list.
 const TYPED: &str = "sealstone compare --print-config --ciphers none,seed";
 const MEANT: &str = "ciphers = [\"none\", \"seed-128\"]";
 
@@ -27,7 +27,7 @@ fn has(program: &str) -> bool {
     found
 }
 
-/// Types `keys` into an interactive `shell` on a terminal of its own; returns what was on that
+/// Types `keys` into an interactive `shell` on a separate terminal; returns the content of that
 /// terminal.
 fn on_a_terminal(dir: &Path, shell: &str, keys: &str) -> Transcript {
     let path = format!(
@@ -99,7 +99,7 @@ fn every_shell_has_a_script() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         assert!(script(dir.path(), shell).contains("SEALSTONE_COMPLETE"), "{shell}");
     }
-    // a shell that is not there asks nothing that could be mistaken for a command
+    // an unknown shell sends nothing that could be mistaken for a command
     let asked =
         run(sealstone(dir.path(), &["--", "sealstone", ""]).env("SEALSTONE_COMPLETE", "csh"));
     assert_eq!((asked.code, asked.stdout.as_str()), (Some(2), ""));

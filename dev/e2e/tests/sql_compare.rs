@@ -1,6 +1,6 @@
-//! `sealstone compare` with servers of SQL: one that the comparison starts and ends, one of the
-//! user's own, and what cannot be. Not here: the figures (a measurement is no test), the store
-//! itself (`adapters/stores`).
+//! `sealstone compare` with servers of SQL: a server that the comparison starts and ends, the
+//! user's own server, and impossible settings. Not here: the figures (a measurement is no test),
+//! the store itself (`adapters/stores`).
 
 use std::fs;
 use std::path::Path;
@@ -39,7 +39,7 @@ struct Sql {
     /// Text that only the command line of a server contains.
     mark: &'static [u8],
     database: &'static str,
-    /// Settings that cannot be, and what is said of them.
+    /// Impossible settings, and their errors.
     impossible: &'static [(&'static [&'static str], &'static str)],
 }
 
@@ -49,7 +49,7 @@ static POSTGRES: Sql = Sql {
     protocol: "PostgreSQL",
     product: "PostgreSQL",
     kind: SqlKind::Postgres,
-    // the processes that it started say what they do instead of their arguments
+    // its child processes show their task instead of their arguments
     mark: b"\0-D\0",
     database: "postgres",
     impossible: &[
@@ -88,7 +88,7 @@ static MYSQL: Sql = Sql {
     protocol: "MySQL",
     product: "MariaDB",
     kind: SqlKind::MariaDb,
-    // what makes its data directory has no such file
+    // the program that makes its data directory does not have this file
     mark: b"\0--init-file=",
     database: "sealstone",
     impossible: &[
@@ -118,14 +118,14 @@ static MYSQL: Sql = Sql {
 };
 
 impl Sql {
-    /// A comparison with results in `out`, where there are none any more.
+    /// Returns a comparison with results in `out`, where there are none any more.
     fn compare(&self, dir: &Path, more: &[&str]) -> Command {
         let _ = fs::remove_dir_all(dir.join("out"));
         let store = format!("--store={}", self.store);
         sealstone(dir, &[SMALL, &[&store], more].concat())
     }
 
-    /// The servers that work below `dir`, without the processes that they started.
+    /// Returns the servers that work below `dir`, without the processes that they started.
     fn servers(&self, dir: &Path) -> Vec<i32> {
         let dir = dir.canonicalize().unwrap();
         let pids = fs::read_dir("/proc")
@@ -244,7 +244,7 @@ fn of_the_user_is_used_and_left_as_it_was(sql: &Sql, name: &str) {
     );
 }
 
-/// A comparison that is long enough to be met at work.
+/// Returns a comparison that is long enough to be met at work.
 fn long(sql: &Sql, dir: &Path) -> Child {
     let long = SMALL.iter().map(|flag| match flag.rsplit_once('=') {
         Some(("--operations", _)) => "--operations=1M",

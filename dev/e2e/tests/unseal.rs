@@ -1,8 +1,8 @@
 //! A store that went in comes out: `ldb` makes a plain store, `rest reseal --from-plain` seals it,
-//! `rest unseal` makes a plain one of it, and `ldb` reads that record by record. In between
-//! processes are killed, disks are full, the store is changed, and its files are attacked.
+//! `rest unseal` makes a plain one of it, and `ldb` reads that record by record. In between,
+//! processes are killed, disks fill up, the store is changed, and its files are attacked.
 //!
-//! Not here: looking at single records (`records.rs`).
+//! Not here: reading single records (`records.rs`).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -37,7 +37,7 @@ fn kills() -> u64 {
     std::env::var("SEALSTONE_KILLS").ok().map_or(KILLS, |text| text.parse().expect("a number"))
 }
 
-/// A directory with a key file `orders.key`.
+/// Returns a directory with a key file `orders.key`.
 fn scene() -> (TempDir, Arc<KeyFile>) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let key = KeyFile::create(dir.path().join("orders.key"), "orders").expect("a key file");
@@ -57,7 +57,7 @@ fn drawn(seed: u64, count: u64) -> BTreeMap<Vec<u8>, Vec<u8>> {
     (0..count).map(|_| (bytes(40), bytes(900))).collect()
 }
 
-/// A plain store that `ldb` made: two column families, large values in blob files in one of them,
+/// Makes a plain store by `ldb`: two column families, large values in blob files in one of them,
 /// several tables, and records that are only in the log.
 fn plain_store(ldb: &Ldb, dir: &Path, count: u64) {
     // each load ends in a table of its own
@@ -136,8 +136,8 @@ fn unseal_on_full_disk(dir: &Path) -> Transcript {
     run(&mut plain(Path::new("bash"), dir, &["-c", &script]))
 }
 
-/// Runs a command over and over and kills it after random times, until it ends by itself. Returns
-/// how often it was killed. `after_kill` looks at what was left.
+/// Runs a command repeatedly and kills it after random times, until it ends on its own. Returns how
+/// often it was killed. `after_kill` checks the leftovers.
 fn killed_until_done(
     dir: &Path,
     arguments: &[&str],
@@ -190,8 +190,8 @@ fn what_went_in_comes_out_with_kills_in_between() {
     let arguments = ["rest", "unseal", "db", "--key", "orders.key", "--out", "copy"];
     let (mut unfinished, mut whole) = (0, 0);
     let (out_kills, done) = killed_until_done(dir.path(), &arguments, 37, || {
-        // it is all of the store, or none that RocksDB opens, and never one that it would begin
-        // anew
+        // it is all of the store, or none that RocksDB opens, and never a store that it would begin
+        // again
         if !copy.join("CURRENT").exists() {
             return;
         }
@@ -372,7 +372,7 @@ fn a_full_disk_and_a_changed_store_leave_no_mixture() {
     assert!(kept[0] > 0, "{kept:?}");
     let last: Value = serde_json::from_str(&unseal(dir.path(), &["--json"]).done()).expect("JSON");
     assert!(last["unopened"].is_null(), "{last}");
-    // what RocksDB finds under the seal is what ldb finds in the clear
+    // RocksDB finds the same under the seal as ldb in the clear
     let db = env(&key).open_stored(&dir.path().join("db")).expect("it opens");
     let found = ldb.records(&dir.path().join("copy"), "default");
     let mut want = db.iterator(sealstone_rocksdb::Range::default());
@@ -456,7 +456,7 @@ fn logs_in_another_directory_come_into_the_copy() {
     assert!(gone.stderr.contains(&format!("logs/{log}: missing: ")), "{}", gone.stderr);
 }
 
-/// The files of a store by what they are, one of each.
+/// Returns the files of a store by what they are, one of each.
 fn one_of_each(db: &Path) -> Vec<PathBuf> {
     let names: Vec<String> = files(db)
         .into_iter()

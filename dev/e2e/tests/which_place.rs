@@ -1,6 +1,6 @@
 //! The advice across places on real RocksDB stores: files at rest, fields, and both at once in one
-//! run; whom each protects from, in the answer, the results and the report; and what is said where
-//! nothing covers what was asked. Not here: the choice on made-up costs
+//! run; the protection of each, in the answer, the results and the report; and the message where
+//! nothing covers the request. Not here: the choice on made-up costs
 //! (`crates/bench/src/advise/place_choice`).
 
 use std::fs;
@@ -103,7 +103,7 @@ fn places_are_measured_in_one_run_and_one_is_advised() {
         page.contains("Place, person and cost") && page.contains("Who is kept out, at what cost")
     );
 
-    // the report is drawn anew from the results, and says the same
+    // the report is drawn again from the results, with the same content
     let again =
         run(&mut sealstone(dir.path(), &["report", "out/results.json", "--out=again.html"]));
     again.done();

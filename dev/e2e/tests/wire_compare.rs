@@ -1,6 +1,6 @@
-//! TLS as a place beside others, measured on real servers: each that was started for a variant with
-//! it says itself that nothing else gets to it, the advice takes it where somebody on the network
-//! is asked about, and what makes no sense is refused. Not here: tunnels of packets
+//! TLS as a place beside others, measured on real servers: each server that was started for a
+//! variant with TLS itself reports that it accepts nothing else, the advice takes TLS where a
+//! threat on the network is named, and senseless settings are refused. Not here: tunnels of packets
 //! (`block_compare`), the choice on made-up costs (`crates/bench/src/advise/place_choice`).
 
 use std::fs;
@@ -34,11 +34,11 @@ fn compare(dir: &Path, more: &[&str]) -> Transcript {
     run(&mut sealstone(dir, &[SMALL, more].concat()))
 }
 
-/// TLS version and cipher suite that servers accept as configured, not those of a connection, for
-/// which they have no command.
+/// TLS version and cipher suite that servers accept as configured; they have no command for a
+/// connection's.
 const ALONE: &str = "TLSv1.3, TLS_AES_256_GCM_SHA384; ";
 
-/// Fields, TLS and both on `store`, whose server says of the connection what contains `told`.
+/// Fields, TLS and both on `store`, whose server's report of the connection contains `told`.
 fn fields_with_tls(store: &str, told: &[&str]) {
     let store = format!("--store={store}");
     let flags = [&store, "--layer=field,wire,field+wire", "--protect-from=network,dba"];
@@ -51,7 +51,8 @@ fn fields_with_tls(store: &str, told: &[&str]) {
     );
 }
 
-/// A place, TLS and both, as `flags` say: what is advised, and what servers say of the connection.
+/// A place, TLS and both, according to `flags`: the advice, and the servers' reports of the
+/// connection.
 fn places_with_tls(flags: &[&str], wanted: &str, labels: [&str; 4], told: &[&str]) {
     let dir = reachable();
     let done = compare(dir.path(), flags);
@@ -86,7 +87,7 @@ fn results(dir: &Path) -> Value {
     serde_json::from_slice(&fs::read(dir.join("out/results.json")).unwrap()).unwrap()
 }
 
-/// Checks that what the servers of `results` report of their connections contains all of `told`.
+/// Checks that the reports of the servers of `results` on their connections contain all of `told`.
 fn assert_says(results: &Value, told: &[&str]) {
     let engine = &results["groups"][0]["engine"];
     let words = engine["settings"]["tls"].as_str().unwrap_or_default();
@@ -133,13 +134,13 @@ fn redis_is_measured_with_tls() {
     }
     fields_with_tls("redis", &[ALONE, "port 0: it takes nothing else; "]);
 
-    // suites of the wire alone: what it costs, and nothing to choose
+    // suites of the wire alone: the cost, and nothing to choose
     let dir = reachable();
     let done = compare(dir.path(), &["--store=redis", "--layer=wire", "--suites=none,tls"]);
     let said = done.stdout.clone();
     done.done();
     assert!(said.contains("tls"), "{said}");
-    // a cluster with replicas, which say so too
+    // a cluster with replicas, which report it too
     compare(dir.path(), &["--store=redis", "--layer=wire", "--nodes=6"]).done();
     assert_says(
         &results(dir.path()),

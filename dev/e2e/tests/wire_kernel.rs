@@ -1,7 +1,6 @@
 //! The kernel's own ESP, here or, where this machine's kernel has none, within a user-mode kernel
 //! that has it: it carries packets of every suite that it has, opens those of our path, and ours
-//! its own, and `compare` measures it. Not here: what a kernel without ESP is told
-//! (`block_compare`).
+//! its own, and `compare` measures it. Not here: a kernel without ESP (`block_compare`).
 
 use std::fmt::Write as _;
 use std::fs;
@@ -23,8 +22,8 @@ use sealstone_wire::path::{Carried, Carrier, Tun, xfrm};
 use serde_json::Value;
 
 const DATA_BYTES: usize = 200_000;
-/// Features that the kernel has in modules. The first ones are all that it takes: links do without
-/// IPv6 where there is none.
+/// Features that the kernel has in modules. Only the first are required: links do without IPv6
+/// where it is missing.
 const MODULES: [&str; 6] = ["veth", "tun", "esp4", "xfrm_user", "ipv6", "esp6"];
 const WITHOUT_IPV6: &[&str] = MODULES.split_at(4).0;
 /// Addresses within the tunnel, of the kernel's end and of ours.
@@ -63,8 +62,8 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Sends data from end 0 to `to` at end 1 and back; `seen` says what both ends know if they cannot
-/// be connected.
+/// Sends data from end 0 to `to` at end 1 and back; `seen` returns the state of both ends if they
+/// cannot be connected.
 fn echo(links: &Links, to: IpAddr, seen: impl Fn() -> String) {
     let listener = links.ends[1].run(|| Ok(TcpListener::bind((to, 0)).unwrap())).unwrap();
     let address = listener.local_addr().unwrap();
@@ -143,7 +142,7 @@ fn compare_measures_the_kernel_beside_our_path() {
     });
 }
 
-/// The kernel at end 0 of a link, which takes ESP out of UDP and sends what is for the other end's
+/// The kernel at end 0 of a link, which takes ESP out of UDP and sends packets for the other end's
 /// inner addresses through associations that `Both` gives it; end 1 is for our path. One for all
 /// suites: each start of a program is slow within a user-mode kernel.
 struct Ends {
@@ -152,7 +151,7 @@ struct Ends {
     _socket: KillOnDrop,
 }
 
-/// Both ends with the same associations, those of ours from a file.
+/// Both ends with the same associations, our end's from a file.
 struct Both<'a> {
     links: &'a Links,
     dir: tempfile::TempDir,
@@ -223,7 +222,7 @@ impl Ends {
     }
 }
 
-/// Has end 0 do what the lines of `batch` say, each without its `ip`.
+/// Runs the lines of `batch` on end 0, each without its `ip`.
 fn ip_batch(links: &Links, batch: &str) {
     at(links, 0, "sh", &["-c", &format!("ip -batch - <<'EOF'\n{batch}EOF\n")]);
 }
@@ -296,8 +295,8 @@ impl<'a> Both<'a> {
     }
 }
 
-/// A socket at the port of ESP in UDP that says so to the kernel, which then looks at what comes
-/// there.
+/// Returns a socket at the port of ESP in UDP, marked as such for the kernel, which then examines
+/// its packets.
 fn takes_esp_out_of_udp(address: &str) -> KillOnDrop {
     // SOL_UDP, UDP_ENCAP, UDP_ENCAP_ESPINUDP
     let program = format!(
@@ -313,7 +312,7 @@ fn takes_esp_out_of_udp(address: &str) -> KillOnDrop {
     let mut child = KillOnDrop(python.spawn().unwrap());
     let mut ready = [0; 6];
     std::io::Read::read_exact(child.0.stdout.as_mut().unwrap(), &mut ready).unwrap();
-    // so that it ends with whoever has the other end of the pipe
+    // so that it ends with the process at the other end of the pipe
     child.0.stdin.as_mut().unwrap().flush().unwrap();
     child
 }

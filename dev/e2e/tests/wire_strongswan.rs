@@ -1,4 +1,4 @@
-//! `sealstone wire up --associations` as docs/guide/wire.md has it: charon at both ends of a link
+//! `sealstone wire up --associations` as in docs/guide/wire.md: charon at both ends of a link
 //! agrees on keys, ours takes its place at one of them, and is ended, killed and started again with
 //! the same file. It takes root and strongSwan's packages (`make setup-strongswan`). Not here:
 //! every suite (`adapters/wire/tests/strongswan.rs`).
@@ -77,7 +77,7 @@ impl Ours<'_> {
         self.links.ends[1].run(run).unwrap()
     }
 
-    /// The command of the page, with the file that charon wrote here.
+    /// Returns the command of the page, with the file that charon wrote here.
     fn up(&self, more: &[&str]) -> Output {
         let line = PAGE
             .lines()
@@ -107,7 +107,7 @@ impl Ours<'_> {
         self.status()["given"]["sealed_packets"].as_u64().unwrap()
     }
 
-    /// The same data to this end and back.
+    /// Sends the same data to this end and back.
     fn echo(&self, what: &str) {
         let to: IpAddr = INNER[1].parse().unwrap();
         let listener = self.links.ends[1].run(|| Ok(TcpListener::bind((to, 0)).unwrap())).unwrap();
@@ -177,7 +177,7 @@ fn the_page_s_tunnel_with_strongswan_continues_where_its_keys_were() {
         "{text}"
     );
 
-    // nobody else seals under the key meanwhile
+    // nobody else seals under the key at the same time
     let second = ours.up(&[
         "--name",
         "other",

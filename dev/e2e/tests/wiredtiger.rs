@@ -1,5 +1,4 @@
-//! WiredTiger by itself, in the release that MongoDB 8.0 has, with our extension, through its own
-//! program `wt`.
+//! WiredTiger alone, in MongoDB 8.0's release, with our extension, through its own program `wt`.
 //!
 //! Not here: a server (`mongod.rs`).
 

@@ -4,8 +4,8 @@
 //! fresh copy, which is then opened and read whole, and the outcome is counted: an error, or the
 //! data that was there.
 //!
-//! `SEALSTONE_ATTACKS` says how many changes of headers are tried (120), `SEALSTONE_ATTACK_SEED`
-//! which of them; a failure prints what was changed.
+//! `SEALSTONE_ATTACKS` sets how many changes of headers are tried (120), `SEALSTONE_ATTACK_SEED`
+//! selects them; a failure prints the change.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -112,7 +112,7 @@ impl Victim {
         tally.into_inner().unwrap()
     }
 
-    /// Every unit with its bytes.
+    /// Returns every unit with its bytes.
     fn units(&self) -> Vec<(Unit, Vec<u8>)> {
         with_bytes(&self.database.db(), units(&self.database.db()))
     }
@@ -137,8 +137,8 @@ fn number(variable: &str, default: u64) -> u64 {
     })
 }
 
-/// Every field with every hostile value on some unit, in an order that the seed says; after these,
-/// pairs of fields.
+/// Returns every field with every hostile value on some unit, in an order set by the seed; after
+/// these, pairs of fields.
 fn attacks_on_headers(victim: &Victim, count: usize, rng: &mut StdRng) -> Vec<Attack> {
     let units = victim.units();
     let of = |kind: Kind| units.iter().filter(|(unit, _)| unit.kind == kind).collect::<Vec<_>>();

@@ -9,8 +9,8 @@ use sealstone_cipher::hmac::{Mac, Message, hmac, macs};
 use sealstone_cipher::{Backend, Cipher, Error, aead, blocks, ciphers, cmac, ctr};
 
 /// Longest message, in bytes: more than twice the widest batch of any kernel. Short inputs are
-/// repeated up to it, since a fuzzer finds long ones slowly and the wide loops are where backends
-/// part.
+/// repeated up to it, since a fuzzer finds long inputs slowly, and backends differ in the wide
+/// loops.
 const TEXT_BYTES_MAX: usize = 9000;
 
 /// One call of everything a cipher can do.
@@ -61,7 +61,7 @@ impl Input {
         (result, memory[start..end].to_vec())
     }
 
-    /// Everything that `backend` makes of the input, in a fixed order.
+    /// Returns everything that `backend` makes of the input, in a fixed order.
     fn results(&self, backend: Backend) -> Vec<Vec<u8>> {
         let Self { cipher, key, iv, associated, text, .. } = self;
         let done = |result: (std::result::Result<(), Error>, Vec<u8>)| {
@@ -107,7 +107,7 @@ impl Input {
         results.into_iter().chain([mac]).chain(self.tags(backend)).collect()
     }
 
-    /// The tags of pieces of the text, whose lengths its bytes decide, under every HMAC.
+    /// Returns the tags of pieces of the text, whose lengths its bytes decide, under every HMAC.
     fn tags(&self, backend: Backend) -> Vec<Vec<u8>> {
         let (mut rest, mut pieces) = (&self.text[..], vec![&self.associated[..]]);
         while let Some(length) = rest.first() {
@@ -143,7 +143,7 @@ impl Input {
 /// Checks one input, whatever it is; one that is too short checks nothing.
 ///
 /// # Panics
-/// Where two backends differ, a message does not come back, or a forgery passes: with the input.
+/// If two backends differ, a message does not come back, or a forgery passes: with the input.
 pub fn check(input: &[u8]) {
     let Ok(input) = Input::take(Unstructured::new(input)) else { return };
     let plain = input.results(Backend::portable());

@@ -11,7 +11,7 @@ use sealstone_keys::{Cost, KeyFile, KeySource, Passphrase};
 use tempfile::TempDir;
 
 const LOW: Cost = Cost { memory_kib: 8, passes: 1, lanes: 1 };
-/// Most memory that a changed file may ask for before it is not tried, in KiB; the limits of the
+/// The most memory that a changed file may require and still be tried, in KiB; the limits of the
 /// format are higher.
 const MEMORY_KIB_MAX: u64 = 1 << 12;
 
@@ -51,7 +51,7 @@ fn samples() -> &'static Samples {
 /// Checks one input: as a key file, and as the plan of damage to one of each format.
 ///
 /// # Panics
-/// Where a changed file opens to a key that it did not have.
+/// If a changed file opens to a key that it did not have.
 pub fn check(input: &[u8]) {
     let samples = samples();
     let path = samples.dir.path().join(format!("{:?}.key", std::thread::current().id()));
@@ -83,12 +83,12 @@ fn run(input: &mut Unstructured, path: &Path) -> Result<()> {
             }
         }
     }
-    // without a passphrase the file is whatever it says: its versions can be changed like any text
+    // without a passphrase the file has no protection: its versions can be changed like any text
     try_open(path, &bytes, if at == 0 { &[] } else { secrets });
     Ok(())
 }
 
-/// Opens `bytes` as a key file with either passphrase. What comes out is among `secrets`, unless
+/// Opens `bytes` as a key file with either passphrase. The result must be among `secrets`, unless
 /// there are none.
 fn try_open(path: &Path, bytes: &[u8], secrets: &[[u8; 32]]) {
     fs::write(path, bytes).expect("a file");
@@ -102,7 +102,7 @@ fn try_open(path: &Path, bytes: &[u8], secrets: &[[u8; 32]]) {
     }
     for text in ["alice's", "bob's"] {
         let Ok(key) = KeyFile::open_with(path, &|_| Ok(passphrase(text))) else { continue };
-        // a whole plain file can be pasted together from pieces, and says so itself
+        // a whole plain file can be pasted together from pieces, and is marked as plain
         if !secrets.is_empty() && key.summary().is_protected() {
             let found: Vec<[u8; 32]> =
                 key.all().expect("opened").iter().map(|(_, s)| *s.as_bytes()).collect();

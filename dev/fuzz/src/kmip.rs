@@ -1,5 +1,5 @@
-//! A message of any content decodes to what encodes back to the same bytes, or is refused: no
-//! panic, bounded memory.
+//! A message of any content decodes, and encodes back to the same bytes, or is refused: no panic,
+//! bounded memory.
 
 use arbitrary::{Result, Unstructured};
 use sealstone_keys::kmip::enumeration::Operation;
@@ -63,8 +63,8 @@ fn answer<R: Request>(input: &[u8]) {
     }
 }
 
-/// An item as the input says: known tags more often than others, and at most `depth` structures
-/// deep.
+/// Returns an item derived from the input: known tags more often than others, and at most `depth`
+/// structures deep.
 fn grow(input: &mut Unstructured, depth: usize) -> Result<Item> {
     let tag = if input.ratio(9, 10)? {
         *input.choose(Tag::KNOWN)?
@@ -95,8 +95,8 @@ fn grow(input: &mut Unstructured, depth: usize) -> Result<Item> {
     Ok(Item { tag, value })
 }
 
-/// A message as the input says must come back as it was; then with some of its bytes changed, as
-/// any other input.
+/// Checks that a message derived from the input comes back unchanged; then with some of its bytes
+/// changed, like any other input.
 fn run(input: &mut Unstructured) -> Result<()> {
     let item = grow(input, 8)?;
     let mut bytes = item.encode().to_vec();
@@ -120,7 +120,7 @@ fn run(input: &mut Unstructured) -> Result<()> {
 /// of one, and as the plan of a message and of damage to it.
 ///
 /// # Panics
-/// Where a decoded item encodes to other bytes, exceeds a limit, or takes much more memory than its
+/// If a decoded item encodes to other bytes, exceeds a limit, or takes much more memory than its
 /// length.
 pub fn check(input: &[u8]) {
     check_bytes(input);
@@ -152,8 +152,8 @@ fn check_bytes(input: &[u8]) {
     }
 }
 
-/// A response that succeeded, with `input` as its payload where that decodes as items, so that a
-/// fuzzer soon gets past the outer layers.
+/// Returns a response that succeeded, with `input` as its payload where that decodes as items, so
+/// that a fuzzer soon gets past the outer layers.
 fn inside_a_response(input: &[u8]) -> Vec<u8> {
     let mut payload = Tag::RESPONSE_PAYLOAD.0.to_be_bytes()[1..].to_vec();
     payload.push(0x01);

@@ -1,5 +1,5 @@
-//! A sealed file, or a block for an engine, of any content, damaged in any way, returns what was
-//! sealed or an error: never other data, never a panic.
+//! A sealed file, or a block for an engine, of any content, damaged in any way, returns the sealed
+//! data or an error: never other data, never a panic.
 
 use arbitrary::{Result, Unstructured};
 use sealstone_cipher::{Backend, Cipher, ciphers};
@@ -12,7 +12,7 @@ use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile, inspect};
 /// Most bytes of data in a file: some pages of the shortest kind.
 const DATA_BYTES_MAX: usize = 5 * PAGE_BYTES_MIN as usize;
 
-/// One key for all inputs: what is fuzzed is the files.
+/// One key for all inputs: only the files are fuzzed.
 struct OneKey;
 
 impl KeySource for OneKey {
@@ -51,11 +51,11 @@ fn seal(
     Ok(stored)
 }
 
-/// All that opens of `stored`, from its beginning up to the first thing that does not: what a
-/// reader was given before it met an error.
+/// Returns everything that opens of `stored`, from its beginning up to the first failure: the data
+/// that a reader gets before an error.
 fn open(stored: &[u8]) -> Vec<u8> {
     let mut data = Vec::new();
-    // without a key: must not panic, whatever it says
+    // without a key: must not panic, whatever the content
     let _ = inspect(stored);
     let Ok(file) = SealedFile::open(&OneKey, Backend::auto(), stored) else { return data };
     match file.info().layout {
@@ -85,7 +85,7 @@ fn open(stored: &[u8]) -> Vec<u8> {
     data
 }
 
-/// Changes `stored` as the input says: bytes, lengths, stretches put elsewhere.
+/// Changes `stored` according to the input: bytes, lengths, stretches put elsewhere.
 fn damage(input: &mut Unstructured, stored: &mut Vec<u8>) -> Result<()> {
     for _ in 0..input.int_in_range(0..=3)? {
         if stored.is_empty() {
@@ -139,7 +139,7 @@ fn run(input: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-/// A block for an engine: as it was sealed it opens, changed in any way it does not.
+/// Checks a block for an engine: unchanged it opens, changed in any way it does not.
 fn run_engine_page(input: &mut Unstructured) -> Result<()> {
     let cipher = input.choose(ciphers())?;
     let key = KeyRef { id: "fuzz".into(), version: 1 };
@@ -174,7 +174,7 @@ fn run_engine_page(input: &mut Unstructured) -> Result<()> {
 /// Checks one input, whatever it is: as a sealed file or block itself, and as damage to one.
 ///
 /// # Panics
-/// If a reader returns anything but a beginning of what was sealed.
+/// If a reader returns anything but a beginning of the sealed data.
 pub fn check(input: &[u8]) {
     open(input);
     let _ = engine_page::inspect(input);

@@ -1,4 +1,4 @@
-//! Botan, built from the source that its crate brings.
+//! Botan, built from the source in its crate.
 
 use botan::{BlockCipher, Cipher, CipherDirection, Version};
 
@@ -27,8 +27,8 @@ fn named(cipher: &str) -> Option<(&'static str, usize)> {
     })
 }
 
-/// From its block ciphers, which take many blocks in one call: its counter mode is a Botan
-/// `StreamCipher`, which has no interface in C and so none in Rust.
+/// Makes counter mode from its block ciphers, which take many blocks in one call: its counter mode
+/// is a Botan `StreamCipher`, which has no interface in C and so none in Rust.
 fn ctr(cipher: &str, key: &[u8]) -> Option<Box<dyn Rival>> {
     let (name, block_bytes) = named(cipher)?;
     let mut keyed = BlockCipher::new(name).ok()?;

@@ -1,5 +1,5 @@
-//! Contestants in turn, so that whatever else the machine does affects all of them. Knows nothing
-//! about ciphers.
+//! Contestants that alternate, so that other work of the machine affects all of them. It is
+//! independent of ciphers.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ pub type Call = dyn FnMut(&mut [u8]);
 
 /// Something to be timed.
 pub struct Contestant {
-    /// Whose it is.
+    /// The contestant's name.
     pub name: String,
     /// One message.
     pub call: Box<Call>,
@@ -27,7 +27,7 @@ pub struct Ratio {
 }
 
 impl Speeds {
-    /// The median, in GB/s.
+    /// Returns the median, in GB/s.
     pub fn median(&self) -> f64 {
         let mut sorted = self.rounds.clone();
         sorted.sort_by(f64::total_cmp);
@@ -44,7 +44,7 @@ impl Speeds {
 }
 
 impl Ratio {
-    /// The ratio that the share `quantile` (0 to 1) of the rounds is below.
+    /// Returns the ratio that the share `quantile` (0 to 1) of the rounds is below.
     pub fn at(&self, quantile: f64) -> f64 {
         self.sorted[((self.sorted.len() - 1) as f64 * quantile).round() as usize]
     }
@@ -129,7 +129,7 @@ impl Contest {
     }
 }
 
-/// The fastest of ours against the fastest of the others.
+/// Returns the fastest of ours against the fastest of the others.
 fn against(speeds: &[Speeds], ours: usize) -> String {
     let fastest = |of: &[Speeds]| {
         let median = |at: &usize| of[*at].median();

@@ -1,7 +1,7 @@
-//! Our FF1 and that of the crate `fpe`, in turn, on values of several shapes: many values in one
+//! Our FF1 and the crate `fpe`'s, alternately, on values of several shapes: many values in one
 //! call, and one at a time.
 //!
-//! Not here: how turns are timed (`contest`), and whether both give the same
+//! Not here: the timing of turns (`contest`), and the equality of results
 //! (`tests/differential.rs`).
 
 use anyhow::Result;
@@ -101,7 +101,7 @@ pub fn print(backend: Backend, contest: Contest) -> Result<()> {
             contestants(shape, backend)?.into_iter().unzip();
         let mut speeds = contest.time(&mut contestants, 1);
         for (speeds, values) in speeds.iter_mut().zip(values) {
-            // what is timed are calls a nanosecond
+            // the measured speed is calls a nanosecond
             speeds.rounds.iter_mut().for_each(|speed| *speed *= 1000.0 * values as f64);
         }
         println!("\n{}, {}", shape.what, shape.cipher);

@@ -2,7 +2,7 @@
 //! and none of it is linked), and OpenSSL's HMAC that keeps its key, which the crate `openssl` does
 //! not have: the one file here with `unsafe`.
 //!
-//! Not here: which of their ciphers are ours (`gcrypt`, `openssl`).
+//! Not here: the mapping of their ciphers to ours (`gcrypt`, `openssl`).
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -116,7 +116,7 @@ fn load() -> Option<Functions> {
     })
 }
 
-/// The library's version, where it is installed.
+/// Returns the library's version, where it is installed.
 pub(crate) fn version() -> Option<&'static str> {
     FUNCTIONS.as_ref().map(|functions| functions.version.as_str())
 }
@@ -243,7 +243,7 @@ pub(crate) struct OpensslHmac {
 impl OpensslHmac {
     /// Sets `key`; nothing where OpenSSL does not take it.
     pub(crate) fn new(digest: MessageDigest, key: &[u8]) -> Option<Self> {
-        // SAFETY: takes nothing; what it returns is owned by the result from here on.
+        // SAFETY: takes nothing; its result is owned by the returned value from here on.
         let context = unsafe { openssl_sys::HMAC_CTX_new() };
         if context.is_null() {
             return None;
@@ -264,7 +264,7 @@ impl OpensslHmac {
         (done == 1).then_some(keyed)
     }
 
-    /// The whole tag over `message`, and zeros.
+    /// Returns the whole tag over `message`, and zeros.
     pub(crate) fn whole(&mut self, message: &[u8]) -> [u8; 64] {
         let (mut tag, mut bytes) = ([0; 64], 0);
         // SAFETY: without a key and a digest it begins again with those it has; the library reads

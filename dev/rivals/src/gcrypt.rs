@@ -1,5 +1,5 @@
-//! The system's libgcrypt, where there is one. A handle is opened once; keys are set on it again
-//! and again, which is the cheapest way it has.
+//! The system's libgcrypt, where there is one. A handle is opened once; keys are set on it
+//! repeatedly, which is its cheapest way.
 
 use std::ffi::c_int;
 

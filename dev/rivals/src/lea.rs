@@ -1,4 +1,4 @@
-//! The crate `lea`: the one library of the Rust ecosystem with that cipher, one block at a time.
+//! The crate `lea`: the only library of the Rust ecosystem with that cipher, one block at a time.
 
 use std::marker::PhantomData;
 
@@ -6,7 +6,7 @@ use lea::prelude::{GenericArray, NewCipher, StreamCipher};
 
 use crate::{Library, Rival};
 
-/// The crate, in the version of the lock file.
+/// Returns the crate, in the version of the lock file.
 pub fn library() -> Library {
     Library { name: "crate lea".into(), ctr, gcm: |_, _| None, cbc: |_, _| None, mac: |_, _| None }
 }

@@ -1,10 +1,10 @@
-//! The table of libraries. Not here: what each of them has.
+//! The table of libraries.
 
 #[cfg(feature = "botan")]
 use crate::botan;
 use crate::{Library, gcrypt, lea, openssl};
 
-/// All libraries of this build and this machine.
+/// Returns all libraries of this build and this machine.
 pub fn libraries() -> Vec<Library> {
     let mut libraries = vec![openssl::library(), lea::library()];
     libraries.extend(gcrypt::library());

@@ -1,7 +1,7 @@
-//! HMAC and sealed packets, ours and those of other libraries in turn. Ours take many messages in
-//! one call; the others have nothing but one after the other.
+//! HMAC and sealed packets, our code and other libraries alternately. Ours takes many messages in
+//! one call; the others take only one after the other.
 //!
-//! Not here: how turns are timed (`contest`), and whether all give the same
+//! Not here: the timing of turns (`contest`), and the equality of results
 //! (`tests/differential.rs`).
 
 use std::hint::black_box;
@@ -14,7 +14,7 @@ use sealstone_seal::esp::{Association, Encryption, Outbound, Sealed, Suite, suit
 use crate::contest::{Call, Contest, Contestant};
 use crate::{Library, SetKey};
 
-/// Messages in a call of ours: those that one read of 64 KiB gives.
+/// Messages in a call of ours: as many as one read of 64 KiB gives.
 const MESSAGES: usize = 44;
 /// Bytes of a packet before it is sealed.
 const PACKET_BYTES: usize = 1_400;

@@ -15,7 +15,7 @@ use crate::contest::Call;
 const GAP_BYTES: usize = 2048;
 /// Calls that are timed together.
 const CALLS: u32 = 16;
-/// The ratio that no call should pass; those that seem to are measured again.
+/// The ratio that no call should exceed; calls that seem to are measured again.
 pub const LIMIT: f64 = 1.2;
 
 /// The ratios of all lengths: time at the page's end against time elsewhere.
@@ -25,8 +25,8 @@ pub struct Ratios {
 }
 
 impl Ratios {
-    /// The ratio that the share `quantile` (0 to 1) of the lengths is below, and the length that
-    /// has it.
+    /// Returns the ratio that the share `quantile` (0 to 1) of the lengths is below, and the length
+    /// that has it.
     pub fn at(&self, quantile: f64) -> (usize, f64) {
         self.sorted[((self.sorted.len() - 1) as f64 * quantile).round() as usize]
     }
@@ -37,12 +37,12 @@ impl Ratios {
     }
 }
 
-/// Times `call` on every length of `lengths`, in `rounds` rounds a length, both places in turn.
+/// Times `call` on every length of `lengths`, in `rounds` rounds a length, both places alternately.
 ///
-/// The fastest rounds are compared: what happens at the end of a page happens in each of them.
+/// The fastest rounds are compared: an effect of the end of a page occurs in each of them.
 ///
 /// # Errors
-/// What the operating system says where it has no memory.
+/// The operating system's error where it has no memory.
 pub fn measure(
     call: &mut Call,
     behind: Behind,

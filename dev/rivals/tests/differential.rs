@@ -1,5 +1,5 @@
-//! Our ciphers produce what other libraries produce: counter mode and GCM, on every backend, over
-//! many keys and lengths.
+//! Our ciphers produce the same results as other libraries: counter mode and GCM, on every backend,
+//! over many keys and lengths.
 
 use aes::Aes256;
 use fpe::ff1::{FF1, FlexibleNumeralString};

@@ -61,15 +61,15 @@ pub trait BaseFiles: Send + Sync {
     fn truncate(&self, handle: u64, bytes: u64) -> Result<(), Refusal>;
     /// Brings content and length to stable storage.
     fn sync(&self, handle: u64) -> Result<(), Refusal>;
-    /// Length of an open file, in bytes.
+    /// Returns the length of an open file, in bytes.
     fn handle_size(&self, handle: u64) -> Result<u64, Refusal>;
-    /// Length of a file, in bytes.
+    /// Returns the length of a file, in bytes.
     fn size(&self, path: &str) -> Result<u64, Refusal>;
     /// Returns the object that `path` refers to.
     fn look(&self, path: &str) -> Result<Found, Refusal>;
     /// Returns whether two names refer to the same file.
     fn same(&self, one: &str, other: &str) -> Result<bool, Refusal>;
-    /// The names in a directory.
+    /// Returns the names in a directory.
     fn list(&self, path: &str) -> Result<Vec<String>, Refusal>;
     /// Removes a name of a file.
     fn remove(&self, path: &str) -> Result<(), Refusal>;

@@ -68,8 +68,8 @@ const EXPECTED: &[&str] = &[
     "refused, as it may: Absolute",
 ];
 
-/// The same, for plain RocksDB alone: of what was not synced, the sealed side takes a lost sector
-/// for a torn end, which this mode tolerates.
+/// The same, for plain RocksDB alone: in unsynced data, the sealed side takes a lost sector for a
+/// torn end, which this mode tolerates.
 const EXPECTED_PLAIN: &[&str] = &["refused, as it may: TolerateTail"];
 
 /// The same, for the sealed side alone.
@@ -112,7 +112,7 @@ impl Coverage {
         missed.map(|(class, side)| format!("{class} ({})", side.name())).collect()
     }
 
-    /// The table.
+    /// Returns the table.
     pub fn table(&self) -> String {
         let width = self.counts.keys().map(String::len).max().unwrap_or(0);
         let mut table = format!("{:width$}  {:>6}  {:>6}\n", "seeds that met", "plain", "sealed");

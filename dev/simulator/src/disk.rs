@@ -1,19 +1,19 @@
-//! The model of a disk: files and directories as programs see them, and as they are on stable
+//! The model of a disk: files and directories as programs see them, and their state on stable
 //! storage. A power cut is a function of the two and a seed.
 //!
-//! What a power cut may do, which is what ext4 and XFS promise and no more:
-//! - What was synced is there. Content and length of a file are synced by syncing the file, entries
-//!   by syncing the directory. Syncing a file also brings the entry under which it was made (or its
-//!   renaming) to stable storage, as the journals of ext4 and XFS do; POSIX does not ask for that,
+//! A power cut has exactly the possible effects that ext4 and XFS allow:
+//! - Synced data is there. Content and length of a file are synced by syncing the file, entries by
+//!   syncing the directory. Syncing a file also brings the entry under which it was made (or its
+//!   renaming) to stable storage, as the journals of ext4 and XFS do; POSIX does not require that,
 //!   but RocksDB relies on it for its manifest.
-//! - Of a file's writes that were not synced, each unit of 512 or 4,096 bytes is as some prefix of
-//!   the writes left it, independently of its neighbours. The length is one that the file had, or
-//!   ends with a unit. What was never written within the length is zero.
+//! - Of a file's writes that were not synced, each unit of 512 or 4,096 bytes has the state after
+//!   some prefix of the writes, independently of its neighbours. The length is a former length of
+//!   the file, or ends with a unit. Bytes never written within the length are zero.
 //! - Of the changes of directories that were not synced, either a prefix survives (a journal), or
-//!   any subset in which no change survives without those on which it depends: earlier ones of the
-//!   same name, and the making of its directory. A rename is one change.
+//!   any subset in which no change survives without its dependencies: earlier changes of the same
+//!   name, and the making of its directory. A rename is one change.
 //!
-//! Not here: faults of a running disk, and who calls (`files`).
+//! Not here: faults of a running disk, and the callers (`files`).
 
 mod fate;
 mod file;
@@ -32,11 +32,11 @@ const ROOT: Number = 1;
 /// Reason why a name refers to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// No such name.
+    /// The name does not exist.
     NotFound,
     /// There is one already, or the directory is not empty.
     Exists,
-    /// A file where a directory is wanted, or the other way round.
+    /// A file where a directory is required, or the reverse.
     WrongKind,
 }
 
@@ -49,7 +49,7 @@ enum Entry {
 }
 
 impl Entry {
-    /// The entries that it concerns.
+    /// Returns the entries that it concerns.
     fn touches(&self) -> Vec<(Number, &str)> {
         match self {
             Self::Add { directory, name, .. } | Self::Remove { directory, name } => {
@@ -96,7 +96,7 @@ pub struct Disk {
     files: BTreeMap<Number, File>,
     /// As programs see them.
     directories: BTreeMap<Number, BTreeMap<String, Number>>,
-    /// As they are on stable storage.
+    /// The entries on stable storage.
     stable: BTreeMap<Number, BTreeMap<String, Number>>,
     /// From `stable` to `directories`.
     entries: Vec<Entry>,
@@ -106,7 +106,8 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// An empty disk; `journal`: changes of directories reach stable storage in their order.
+    /// Returns an empty disk; `journal`: changes of directories reach stable storage in their
+    /// order.
     pub fn new(journal: bool) -> Self {
         let root = BTreeMap::from([(ROOT, BTreeMap::new())]);
         let (directories, stable) = (root.clone(), root);
@@ -122,8 +123,8 @@ impl Disk {
 
     // ---- names
 
-    /// From now on reuses no number of `other`: a ghost continues after a crash, and what it wrote
-    /// must not be taken for a file that is made later.
+    /// Avoids, from now on, all numbers of `other`: a ghost continues after a crash, and its files
+    /// must not be taken for later files.
     pub fn number_after(&mut self, other: &Self) {
         self.next = self.next.max(other.next);
     }
@@ -152,7 +153,7 @@ impl Disk {
             .count() as u64
     }
 
-    /// The directory of `path` and the name in it.
+    /// Returns the directory of `path` and the name in it.
     fn place<'a>(&self, path: &'a str) -> Result<(Number, &'a str), Missing> {
         let path = path.trim_end_matches('/');
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -168,7 +169,7 @@ impl Disk {
         self.entries.push(entry);
     }
 
-    /// Every file with its path, in the order of the paths.
+    /// Returns every file with its path, in the order of the paths.
     pub fn paths(&self) -> Vec<(String, Number)> {
         let mut found = Vec::new();
         let mut open = vec![(String::new(), ROOT)];
@@ -186,7 +187,7 @@ impl Disk {
         found
     }
 
-    /// The names in a directory.
+    /// Returns the names in a directory.
     pub fn list(&self, path: &str) -> Result<Vec<String>, Missing> {
         let number = self.find(path)?;
         Ok(self.directories.get(&number).ok_or(Missing::WrongKind)?.keys().cloned().collect())
@@ -284,12 +285,12 @@ impl Disk {
 
     // ---- content
 
-    /// The content as programs see it.
+    /// Returns the content as programs see it.
     pub fn content(&self, number: Number) -> &[u8] {
         self.files.get(&number).map_or(&[], |file| &file.now)
     }
 
-    /// The length on stable storage, in bytes.
+    /// Returns the length on stable storage, in bytes.
     pub fn stable_bytes(&self, number: Number) -> usize {
         self.files.get(&number).map_or(0, |file| file.stable.len())
     }
@@ -299,7 +300,7 @@ impl Disk {
         self.files.get(&number).map_or(0, |file| file.pieces.len())
     }
 
-    /// Appends a piece; one that is not `whole` is what is there of a longer one.
+    /// Appends a piece; if not `whole` it is the existing part of a longer piece.
     pub fn append(&mut self, number: Number, data: &[u8], whole: bool) {
         let Some(file) = self.files.get_mut(&number) else { return };
         file.changes.push(Change::Write { offset: file.now.len(), data: data.to_vec() });
@@ -353,7 +354,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Brings the changes that are `wanted`, and those on which they depend, to stable storage.
+    /// Brings the changes that are `wanted`, and their dependencies, to stable storage.
     fn settle(&mut self, wanted: impl Fn(&Entry) -> bool) {
         let mut chosen: Vec<bool> = self.entries.iter().map(wanted).collect();
         if self.journal {
@@ -377,8 +378,8 @@ impl Disk {
 
     // ---- crashes
 
-    /// The disk after the process was killed: nothing written is lost. With what was appended to
-    /// each file.
+    /// Returns the disk after the process was killed: nothing written is lost. Also returns the
+    /// data appended to each file.
     pub fn killed(&self) -> (Self, Cut) {
         let mut disk = self.clone();
         let mut cut = Cut::default();
@@ -390,8 +391,8 @@ impl Disk {
             }
             cut.files.push(fate);
         }
-        // what a killed process wrote is still to be written out by the system, but no other crash
-        // follows at once
+        // the system must still write out a killed process's data, but no other crash follows at
+        // once
         for file in disk.files.values_mut() {
             if !file.changes.is_empty() {
                 file.stable.clone_from(&file.now);
@@ -405,7 +406,7 @@ impl Disk {
         (disk, cut)
     }
 
-    /// The disk after a power cut.
+    /// Returns the disk after a power cut.
     pub fn cut_off(&self, random: &mut Random) -> (Self, Cut) {
         let (survived, entries) = self.surviving_entries(random);
         let mut stable = self.stable.clone();

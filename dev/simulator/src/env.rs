@@ -1,5 +1,5 @@
 //! Environments of RocksDB on files that are kept in Rust, sealed or not, and the databases in
-//! them. Not here: what the files do (`files`).
+//! them. Not here: the files (`files`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use crate::base_files::BaseFiles;
 use crate::ffi::base::env_on;
 pub use crate::ffi::families::{FamilyDb, FamilyWrite};
 
-/// An environment on such files.
+/// An environment on files that are kept in Rust.
 #[derive(Clone, Debug)]
 pub struct SimulatedEnv(ForeignEnv);
 
 impl SimulatedEnv {
-    /// On `files`, sealed where `sealing` is given.
+    /// Makes an environment on `files`, sealed where `sealing` is given.
     pub fn new(files: Arc<dyn BaseFiles>, sealing: Option<Sealing>) -> Self {
         Self(env_on(files, sealing))
     }
@@ -37,7 +37,7 @@ impl SimulatedEnv {
         FamilyDb::open(self.0.clone(), path, options, families, transactions)
     }
 
-    /// From now on new files get `cipher`; without a seal nothing happens.
+    /// Sets `cipher` for new files from now on; without a seal nothing happens.
     pub fn set_cipher(&self, cipher: &'static Cipher) {
         self.0.set_cipher(cipher);
     }

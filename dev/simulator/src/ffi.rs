@@ -2,8 +2,8 @@
 //! with column families on them (`families`). This file and those below `ffi/` are the only ones of
 //! this crate with `unsafe`.
 //!
-//! What crosses the boundary is described in `shim/base_files.h`. Not here: errors and
-//! environments, which are those of `sealstone-rocksdb`.
+//! The boundary is described in `shim/base_files.h`. Not here: errors and environments
+//! (`sealstone-rocksdb`).
 //!
 //! The rules of that crate's `ffi` hold in all of these files, and every `SAFETY` line relies on
 //! them:

@@ -1,6 +1,6 @@
 //! The files under a database: every call goes to the disk, is counted and traced, and may fail or
-//! be the moment of the crash, as the plan says. Not here: what a crash does to the disk (`disk`),
-//! and who plans (`scenario`).
+//! be the moment of the crash, according to the plan. Not here: the effect of a crash on the disk
+//! (`disk`), and the plan (`scenario`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -26,7 +26,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of the file at `path`.
+    /// Returns the kind of the file at `path`.
     pub fn of(path: &str) -> Self {
         let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or(path);
         let numbered = |ending: &str| {
@@ -88,16 +88,16 @@ pub enum Call {
 /// Condition on the calls that a planned event waits for.
 #[derive(Clone, Copy, Debug)]
 pub struct Trigger {
-    /// Only files of this kind, if said.
+    /// Only files of this kind, if given.
     pub kind: Option<Kind>,
-    /// Only this call, if said.
+    /// Only this call, if given.
     pub call: Option<Call>,
-    /// Number of such calls that pass before.
+    /// Number of matching calls that pass before.
     pub after: usize,
 }
 
 impl Trigger {
-    /// Counts a call down; whether it is the one.
+    /// Counts a call down; returns whether it is the planned call.
     fn is_now(&mut self, kind: Kind, call: Call) -> bool {
         if self.kind.is_some_and(|wanted| wanted != kind)
             || self.call.is_some_and(|wanted| wanted != call)
@@ -156,7 +156,7 @@ struct State {
     calls: u64,
     /// FNV-1a over all calls.
     trace: u64,
-    /// The calls themselves, where they are wanted.
+    /// The calls themselves, where they are requested.
     log: Option<Vec<String>>,
     newest_log: Option<Number>,
 }
@@ -187,7 +187,7 @@ impl Files {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Plans what is to happen from now on.
+    /// Sets the plan from now on.
     pub fn plan(&self, plan: Plan) {
         self.state().plan = plan;
     }
@@ -202,8 +202,8 @@ impl Files {
         self.state().crashed.is_some()
     }
 
-    /// The disk at the moment of the crash, which is now if none has come. Nothing goes wrong from
-    /// here on: anything that still uses these files is a ghost.
+    /// Returns the disk at the moment of the crash, which is now if none has come. Nothing goes
+    /// wrong from here on: anything that still uses these files is a ghost.
     pub fn crash(&self) -> Disk {
         let mut state = self.state();
         state.plan = Plan::default();
@@ -218,18 +218,18 @@ impl Files {
         self.state().disk.has_flawed(".log")
     }
 
-    /// A number that depends on every call so far, and how many there were.
+    /// Returns a number that depends on every call so far, and how many there were.
     pub fn trace(&self) -> (u64, u64) {
         let state = self.state();
         (state.trace, state.calls)
     }
 
-    /// The lines kept since the last time.
+    /// Returns the lines kept since the last time.
     pub fn take_log(&self) -> Vec<String> {
         self.state().log.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// The newest log and how many pieces were appended to it.
+    /// Returns the newest log and how many pieces were appended to it.
     pub fn log_position(&self) -> Option<(Number, usize)> {
         let state = self.state();
         state.newest_log.map(|number| (number, state.disk.pieces(number)))
@@ -245,7 +245,7 @@ enum Verdict {
 }
 
 impl State {
-    /// Counts and traces a call; says how it goes.
+    /// Counts and traces a call; returns its outcome.
     fn call(
         &mut self,
         call: Call,
@@ -319,7 +319,7 @@ impl State {
         self.handles.get(&handle).copied().ok_or(Refusal::NotSupported)
     }
 
-    /// A call on an open file.
+    /// Runs a call on an open file.
     fn on_handle(
         &mut self,
         handle: u64,
@@ -348,7 +348,7 @@ impl State {
         Ok((number, verdict))
     }
 
-    /// A call on a path that is done or fails.
+    /// Runs a call on a path that is done or fails.
     fn on_path(&mut self, call: Call, path: &str) -> Result<(), Refusal> {
         match self.call(call, path, 0, 0, None) {
             Verdict::Done => Ok(()),

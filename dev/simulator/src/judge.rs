@@ -1,30 +1,30 @@
 //! The possible outcomes of a crash: the model of the database, and the states that each recovery
-//! mode allows. Written from RocksDB's documentation of the modes and from what the disk says is
-//! left of the logs, never from the code under test.
+//! mode allows. Written from RocksDB's documentation of the modes and from the disk's account of
+//! the logs, never from the code under test.
 //!
 //! A *unit* is one write that takes effect as a whole: a batch, a prepare, a commit, a rollback.
 //! The state that a database recovers must be one of these:
 //!
-//! - *Kill.* Every unit that was acknowledged, and perhaps the one that was being written.
+//! - *Kill.* Every unit that was acknowledged, and perhaps the unit being written.
 //! - *Power cut, any mode.* Every unit that was acknowledged as synced, and every unit of a family
 //!   before its acknowledged flush.
 //! - *PointInTime, Absolute.* A prefix of the units. The one exception, which plain RocksDB cannot
 //!   see either: a log that was never synced and lost a whole number of records, so that nothing of
-//!   the lost ones is there, looks like a log that ended there; later logs are replayed.
+//!   the lost records is there, looks like a log that ended there; later logs are replayed.
 //! - *TolerateTail.* For each log a prefix of its units; later logs are replayed.
-//! - *SkipAny.* For each key, the newest write that must be there, or a later one.
+//! - *SkipAny.* For each key, the newest write that must be there, or a later write.
 //!
-//! And which databases may refuse to open: under Absolute, one with a log that holds a part of a
-//! record, and under TolerateTail, one with a log that lost something before its end, also if an
-//! earlier crash left it so and it is still needed for a prepared transaction (then under
+//! These databases may refuse to open: under Absolute, a database with a log that holds a part of a
+//! record, and under TolerateTail, a database with a log that lost something before its end, also
+//! if an earlier crash caused that and it is still needed for a prepared transaction (then under
 //! PointInTime, too: tables are ahead of it). Under Absolute such a database *must* refuse, unless
-//! what was lost is in a table. A manifest of which more than the end was lost may be refused in
-//! every mode, and any database after a failed call on its manifest: RocksDB 7 then removes tables
-//! that the manifest may name (later versions keep them). Nothing else may be refused.
+//! the lost data is in a table. A manifest that lost more than its end may be refused in every
+//! mode, and any database after a failed call on its manifest: RocksDB 7 then removes tables that
+//! the manifest may name (later versions keep them). Nothing else may be refused.
 //!
 //! A log that goes on behind a record whose header is zeros is beyond plain RocksDB, see
-//! [`Crash::is_beyond_plain`]: of plain RocksDB only what was synced is asked for then; of the
-//! sealed one, everything above.
+//! [`Crash::is_beyond_plain`]: plain RocksDB must then keep only synced data; sealed RocksDB,
+//! everything above.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -106,7 +106,7 @@ impl State {
     }
 }
 
-/// Record of what was done between two crashes.
+/// Record of the operations between two crashes.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     /// Contents of the database at the beginning, all of it on stable storage.
@@ -122,7 +122,7 @@ pub struct History {
 }
 
 impl History {
-    /// Everything done.
+    /// Returns the state with everything done.
     pub fn whole(&self) -> State {
         self.after(self.acknowledged)
     }
@@ -161,7 +161,7 @@ impl History {
     }
 }
 
-/// A crash, as far as the judge must know it.
+/// The facts of a crash that the judge needs.
 #[derive(Clone, Debug)]
 pub struct Crash {
     /// True if it was a power cut.
@@ -185,16 +185,16 @@ impl Crash {
     }
 
     /// Returns whether a log contains more after a record whose header is zeros. RocksDB takes such
-    /// a header for the end of what was written (its logs were once preallocated), and continues 32
-    /// KiB later as if nothing were missing, in every mode. A seal sees more.
+    /// a header for the end of the writes (its logs were once preallocated), and continues 32 KiB
+    /// later as if nothing were missing, in every mode. A seal sees more.
     pub fn is_beyond_plain(&self) -> bool {
         self.logs().any(|log| log.tail == Tail::Torn && log.zeros_first)
     }
 
     /// Returns whether a log that an earlier crash tore is still there. A recovery that went past
-    /// it leaves it as it is, for as long as a prepared transaction needs it, and the next recovery
-    /// under PointInTime stops there: RocksDB refuses if there are tables, since they are ahead of
-    /// it, and otherwise opens with all later logs lost, synced or not.
+    /// it leaves it unchanged, for as long as a prepared transaction needs it, and the next
+    /// recovery under PointInTime stops there: RocksDB refuses if there are tables, since they are
+    /// ahead of it, and otherwise opens with all later logs lost, synced or not.
     pub fn stops_at_an_earlier_flaw(&self, mode: Mode) -> bool {
         mode == Mode::PointInTime && self.logs().any(|log| log.flawed_before)
     }
@@ -257,7 +257,7 @@ fn logs(history: &History, crash: &Crash) -> Vec<LogUnits> {
 /// Checks that `found` is a state that `mode` allows.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// The fault of the state, in words.
 pub fn state_is_allowed(
     history: &History,
     crash: &Crash,
@@ -335,7 +335,7 @@ fn behind_any_ends(
 ) -> bool {
     let Some(log) = logs.get(at) else { return state == *found };
     let forced = log.units.iter().filter(|position| **position < floor).count();
-    // of a log with a clean end all that is there is replayed, except for what was not acknowledged
+    // a log with a clean end is replayed completely, except for unacknowledged units
     let acknowledged =
         log.units[..log.whole].iter().filter(|position| **position < history.acknowledged).count();
     let is_torn = log.whole < log.units.len() && matches!(log.tail, Tail::Short | Tail::Torn);
@@ -381,7 +381,7 @@ pub fn newest_of_each_key(history: &History, found: &State, power: bool) -> Resu
     Ok(())
 }
 
-/// Describes how `found` differs from the two ends of what is allowed.
+/// Describes how `found` differs from the two extremes of the allowed states.
 fn explain(history: &History, floor: usize, found: &State, what: &str) -> String {
     let (least, most) = (history.after(floor), history.after(history.units.len()));
     let mut text = format!(

@@ -12,7 +12,7 @@ pub struct Keys(AtomicU32);
 const ID: &str = "simulated";
 
 impl Keys {
-    /// With version 1.
+    /// Makes a key with version 1.
     pub fn new() -> Self {
         Self(AtomicU32::new(1))
     }

@@ -1,10 +1,10 @@
 #![forbid(unsafe_code)]
-//! The command: runs seeds in several processes at once, prints what diverged and how many seeds
-//! met each class of fault, and ends with an error where something diverged or a class was never
-//! met. Not here: what a seed does (`run`).
+//! The command: runs seeds in several processes at once, prints divergences and how many seeds met
+//! each class of fault, and ends with an error if something diverged or a class was never met. Not
+//! here: running a seed (`run`).
 //!
-//! Each process runs a few seeds and is watched: one that dies (an assertion of RocksDB, a crash in
-//! the shim) is a failure of the seed that it was at.
+//! Each process runs a few seeds and is watched: a process that dies (an assertion of RocksDB, a
+//! crash in the shim) is a failure of its current seed.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, ExitCode, Stdio};
@@ -84,7 +84,7 @@ fn replay(seed: u64, arguments: &Arguments) -> ExitCode {
     if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Runs seeds and prints a line for each thing that the watching process must know.
+/// Runs seeds and prints a line for each event that the watching process needs.
 fn work(first: u64, seeds: u64) {
     for seed in first..first + seeds {
         println!("begin\t{seed}\t\t");

@@ -6,19 +6,19 @@
 pub struct Random(u64);
 
 impl Random {
-    /// The stream of `seed`.
+    /// Returns the stream of `seed`.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// A separate stream for `purpose`, whatever else is drawn from this one.
+    /// Returns a separate stream for `purpose`, whatever else is drawn from this one.
     pub fn fork(&self, purpose: u64) -> Self {
         let mut fork = Self(self.0 ^ purpose.wrapping_mul(0xd6e8_feb8_6659_fd93));
         fork.number();
         fork
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -27,22 +27,22 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`, which is not 0.
+    /// Returns a number below `end`, which is not 0.
     pub fn below(&mut self, end: usize) -> usize {
         (self.number() % end as u64) as usize
     }
 
-    /// A number of `range`, both ends included.
+    /// Returns a number of `range`, both ends included.
     pub fn within(&mut self, first: usize, last: usize) -> usize {
         first + self.below(last - first + 1)
     }
 
-    /// True in `of_hundred` of a hundred cases.
+    /// Returns true in `of_hundred` of a hundred cases.
     pub fn chance(&mut self, of_hundred: usize) -> bool {
         self.below(100) < of_hundred
     }
 
-    /// One of `choices`.
+    /// Returns one of `choices`.
     pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
     }

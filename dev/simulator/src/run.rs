@@ -1,5 +1,5 @@
-//! Does what a scenario says to one database, plain or sealed, and has the outcome of each crash
-//! judged. Not here: what the scenario is (`scenario`), and what is allowed (`judge`).
+//! Runs a scenario on one database, plain or sealed, and passes the outcome of each crash to the
+//! judge. Not here: the scenario (`scenario`), and the allowed states (`judge`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -38,7 +38,7 @@ impl Side {
     /// Both.
     pub const BOTH: [Self; 2] = [Self::Plain, Self::Sealed];
 
-    /// In a word.
+    /// Returns it in a word.
     pub fn name(self) -> &'static str {
         match self {
             Self::Plain => "plain",
@@ -58,7 +58,7 @@ pub struct Outcome {
     pub trace: u64,
     /// Calls to the files.
     pub calls: u64,
-    /// Account of what was done, line by line.
+    /// Account of the operations, line by line.
     pub history: Vec<String>,
 }
 
@@ -219,7 +219,7 @@ impl Run<'_> {
         }
     }
 
-    /// Closes what is open at the end of the last epoch, and counts its calls.
+    /// Closes everything open at the end of the last epoch, and counts its calls.
     fn finish(&mut self, files: &Files, open: Open) {
         if let Some(Err(error)) = open.db.map(FamilyDb::close) {
             self.fail(format!("closing at the end failed: {error}"));
@@ -235,8 +235,8 @@ impl Run<'_> {
         self.outcome.history.extend(log);
     }
 
-    /// One epoch, from an open database (or for the first one, none yet) to the one that continues
-    /// after the crash.
+    /// Runs one epoch, from an open database (none yet in the first epoch) to the database that
+    /// continues after the crash.
     fn epoch(
         &mut self,
         index: usize,
@@ -294,7 +294,8 @@ impl Run<'_> {
         next.map(|open| (open.files.clone(), Some(open)))
     }
 
-    /// An opening or a step failed: it may, if something was made to fail or the crash has come.
+    /// Handles the failure of an opening or a step: it may fail, if a fault was injected or the
+    /// crash has come.
     fn refused_while_faulty(&mut self, files: &Files, what: &str, error: &Error) {
         self.note(format!("    failed: {error}"));
         let events = files.events();
@@ -462,9 +463,9 @@ impl Run<'_> {
         self.history.units.push(Unit { id, act, place });
         if let Err(error) = done {
             self.refused_while_faulty(&open.files, &format!("unit {id}"), &error);
-            // a write that fails when making a new log forgets all families but one that wait for a
-            // flush, and RocksDB 7.8 with assertions, as Debian builds it, ends the process when
-            // such a database is closed
+            // a write that fails when making a new log forgets all but one of the families that
+            // wait for a flush, and RocksDB 7.8 with assertions, as Debian builds it, ends the
+            // process when such a database is closed
             self.cannot_be_closed = self.scenario.families > 1;
             return Ended::Failed;
         }
@@ -631,7 +632,7 @@ impl Run<'_> {
         }
     }
 
-    /// The recovery to continue with; it may crash or fail itself, and is then tried again.
+    /// Returns the recovery to continue with; it may crash or fail itself, and is then tried again.
     fn go_on(&mut self, disk: &Disk, crash: &Crash, ending: &Ending) -> Option<Open> {
         let mode = ending.mode;
         let mut files = self.files(disk.clone());
@@ -652,7 +653,7 @@ impl Run<'_> {
             self.count(&files);
             let power = self.random.chance(60);
             let (disk, cut) = if power { ghost.cut_off(&mut self.random) } else { ghost.killed() };
-            // what the first crash did to the logs still counts; the second one may add to it
+            // the first crash's damage to the logs still counts; the second may add to it
             crash.cut.files.extend(cut.files);
             crash.manifest_failed |= events.manifest_failed;
             files = self.files(disk);
@@ -674,7 +675,7 @@ impl Run<'_> {
     }
 
     /// Puts every header under a new key, and cuts the power somewhere in between. The rotation
-    /// works on the operating system's files, so it gets a copy of these; what it changed is then
+    /// works on the operating system's files, so it gets a copy of these; its changes are then
     /// written here, file by file, and synced.
     fn rewrap(&mut self, mut disk: Disk) -> Disk {
         let copy = tempfile::tempdir().expect("a temporary directory can be made");
@@ -731,8 +732,7 @@ impl Run<'_> {
         }
     }
 
-    /// Does what an attacker may do to a log of a killed process, and asks for a refusal or for
-    /// everything.
+    /// Attacks a log of a killed process, and requires a refusal or complete data.
     fn attack(&mut self, disk: Disk, crash: &Crash, attack: Attack) {
         let is_synced_log = |fate: &&Fate| {
             Kind::of(&fate.path) == Kind::Log
@@ -794,8 +794,8 @@ impl Run<'_> {
 }
 
 /// Returns whether an opening succeeded with a log or manifest that it did not read completely:
-/// RocksDB takes a short read for the end of the file, and in one mode any failed read. What
-/// follows there is lost, and nothing is to blame.
+/// RocksDB takes a short read for the end of the file, and in one mode any failed read. The data
+/// after that is lost without a fault.
 fn read_less_than_there_is(events: &Events, mode: Mode) -> bool {
     match events.fault {
         Some((Kind::Log | Kind::Manifest, Call::Read, fault)) => {
@@ -835,7 +835,7 @@ fn borrow<'a>(writes: &'a Writes, values: &'a [Option<Vec<u8>>]) -> Vec<FamilyWr
         .collect()
 }
 
-/// The value that unit `id` writes under `key`.
+/// Returns the value that unit `id` writes under `key`.
 fn value_of(id: u64, key: &Key, bytes: usize) -> Vec<u8> {
     let seed = key.1.bytes().fold(id.wrapping_mul(31) + u64::from(key.0), |seed, byte| {
         seed.wrapping_mul(257).wrapping_add(u64::from(byte))

@@ -1,6 +1,6 @@
-//! Meaning of a seed: how the database is set up, what is done to it, when it crashes and how, and
-//! what goes wrong. The same for a plain and a sealed database. Not here: doing it (`run`), and the
-//! possible outcomes (`judge`).
+//! Meaning of a seed: the setup of the database, the operations, the crashes, and the faults. The
+//! same for a plain and a sealed database. Not here: running it (`run`), and the possible outcomes
+//! (`judge`).
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ impl Mode {
     pub const ALL: [Self; 4] =
         [Self::TolerateTail, Self::Absolute, Self::PointInTime, Self::SkipAny];
 
-    /// RocksDB's name of it.
+    /// Returns RocksDB's name of it.
     pub fn name(self) -> &'static str {
         match self {
             Self::TolerateTail => "kTolerateCorruptedTailRecords",
@@ -63,7 +63,7 @@ pub enum Step {
     Flush(u32),
     /// Compacts a family.
     Compact(u32),
-    /// New files get the next key; what is open stays under its own.
+    /// New files get the next key; open files stay under theirs.
     RotateKey,
     /// New files get another cipher, and every table is rewritten.
     Reseal,
@@ -76,7 +76,7 @@ pub enum Step {
         /// As for `Write`.
         sync: bool,
     },
-    /// The second phase, of one of those prepared, or its rolling back.
+    /// The second phase of a prepared transaction, or its rollback.
     End {
         /// Number that selects one of the prepared transactions.
         which: u64,
@@ -131,7 +131,7 @@ impl fmt::Display for Step {
 pub enum Attack {
     /// Truncates a synced log to nothing.
     EmptyLog,
-    /// Cuts a synced log somewhere before the end of what was synced.
+    /// Cuts a synced log somewhere before its synced end.
     CutLog,
 }
 
@@ -181,7 +181,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The scenario of `seed`.
+    /// Returns the scenario of `seed`.
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed).fork(1);
         let transactions = random.chance(35);
@@ -208,7 +208,7 @@ impl Scenario {
         scenario
     }
 
-    /// RocksDB's options text.
+    /// Returns RocksDB's options text.
     pub fn options(&self, mode: Mode) -> String {
         format!(
             // One thread at a time: nothing in the background that was not waited for, and tables
@@ -337,7 +337,7 @@ const TENDER: [(Kind, Call); 10] = [
     (Kind::Catalogue, Call::Sync),
 ];
 
-/// Some call out of the first `most` or so, or out of the rarer ones of its kind.
+/// Returns some call out of the first `most` or so, or out of the rarer calls of its kind.
 fn trigger(random: &mut Random, most: usize) -> Trigger {
     let kinds =
         [Kind::Log, Kind::Manifest, Kind::Table, Kind::Control, Kind::Directory, Kind::Catalogue];

@@ -1,4 +1,4 @@
-//! The judge against states made by hand: what it must let pass and what it must not.
+//! The judge on states made by hand: states that it must accept or reject.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,8 @@ use sealstone_simulator::disk::{Cut, Fate, Loss, LostEntries, Tail};
 use sealstone_simulator::judge::{Act, Crash, History, State, Unit, state_is_allowed};
 use sealstone_simulator::scenario::Mode;
 
-/// Six units, each with its own key: 1 to 3 in log 10, 4 to 6 in log 20. The first is synced.
+/// Returns six units, each with its own key: 1 to 3 in log 10, 4 to 6 in log 20. The first is
+/// synced.
 fn history() -> History {
     let unit = |id: u64| Unit {
         id,
@@ -22,7 +23,7 @@ fn history() -> History {
     }
 }
 
-/// A power cut that left `whole` records of log 10, and all of log 20.
+/// Returns a power cut that left `whole` records of log 10, and all of log 20.
 fn cut(whole: usize, tail: Tail) -> Crash {
     let fate = |number, whole, tail| Fate {
         number,
@@ -44,7 +45,7 @@ fn cut(whole: usize, tail: Tail) -> Crash {
     }
 }
 
-/// The state that holds what these units wrote.
+/// Returns the state that holds what these units wrote.
 fn state(units: &[u64]) -> State {
     let values = units.iter().map(|id| ((0, format!("k{id}")), *id)).collect();
     State { values, prepared: BTreeSet::new() }
@@ -71,7 +72,7 @@ fn a_hole_behind_a_torn_log_is_for_the_lenient_modes_alone() {
     }
     // a log that lost whole records looks like one that ended there
     assert_eq!(modes_that_allow(&cut(1, Tail::Clean), &[1, 4, 5, 6]), Mode::ALL);
-    // but not if one of those that are there is left out
+    // but not if one of the existing records is left out
     assert_eq!(modes_that_allow(&cut(2, Tail::Clean), &[1, 4, 5, 6]), [Mode::SkipAny]);
 }
 
@@ -88,7 +89,7 @@ fn a_torn_log_is_refused_under_absolute_and_opened_under_point_in_time() {
     for tail in [Tail::Clean, Tail::Zeros] {
         assert!(!Mode::ALL.iter().any(|mode| cut(1, tail).may_refuse(*mode)));
     }
-    // what was lost of the log is in a table
+    // the lost part of the log is in a table
     assert_eq!(modes_that_allow(&torn, &[1, 2, 3, 4, 5, 6]), Mode::ALL);
 }
 

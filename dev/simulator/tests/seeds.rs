@@ -1,5 +1,5 @@
-//! The simulator over a fixed number of seeds, and over what a power cut may do to a single disk.
-//! More seeds: `make soak`.
+//! The simulator over a fixed number of seeds, and over the effects of a power cut on a single
+//! disk. More seeds: `make soak`.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -28,8 +28,8 @@ fn plain_and_sealed_reach_states_that_the_recovery_mode_allows() {
     assert!(output.status.success(), "{}\n{faults}", output.status);
 }
 
-/// A synced file `old` of 1,000 bytes, with writes that were not synced, and entries that were not
-/// synced.
+/// Returns a synced file `old` of 1,000 bytes, with writes that were not synced, and entries that
+/// were not synced.
 fn disk(journal: bool) -> Disk {
     let mut disk = Disk::new(journal);
     disk.make_directory("/d").unwrap();

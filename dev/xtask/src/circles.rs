@@ -1,14 +1,13 @@
-//! No circle between the files of a crate, nor between modules that lie side by side, each with all
-//! that is in its folder: what two need is below both.
+//! No circle between the files of a crate, nor between neighbouring modules with their folders:
+//! code that two need is below both.
 //!
-//! Not here: which file uses which (`module_graph`), and how crates depend on each other
-//! (`dependencies`).
+//! Not here: uses between files (`module_graph`), and dependencies between crates (`dependencies`).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::module_graph::Graph;
 
-/// One line for each circle.
+/// Returns one line for each circle.
 pub(crate) fn findings(graphs: &[Graph]) -> Vec<String> {
     let files = graphs.iter().flat_map(|graph| circles_of(graph, "files"));
     let modules = graphs.iter().flat_map(levels).flat_map(|level| circles_of(&level, "modules"));
@@ -29,8 +28,8 @@ fn circles_of(graph: &Graph, of: &str) -> Vec<String> {
     found
 }
 
-/// The graphs of the modules that lie side by side, one for each folder. Their edges are those of
-/// the files in them.
+/// Returns the graphs of neighbouring modules, one for each folder. Their edges come from the files
+/// in them.
 fn levels(files: &Graph) -> Vec<Graph> {
     let mut levels = BTreeMap::<String, Graph>::new();
     for ((user, used), (line, path)) in files {
@@ -38,7 +37,7 @@ fn levels(files: &Graph) -> Vec<Graph> {
         let shared =
             user_parts.iter().zip(&used_parts).take_while(|(one, other)| one == other).count();
         if shared == user_parts.len() || shared == used_parts.len() {
-            continue; // one lies in the other
+            continue; // one is in the other
         }
         let at = |parts: &[&str]| parts[..=shared].join("/");
         let level = levels.entry(user_parts[..shared].join("/")).or_default();
@@ -49,7 +48,7 @@ fn levels(files: &Graph) -> Vec<Graph> {
     levels.into_values().collect()
 }
 
-/// The module that `file` holds, as the names of the folders to it.
+/// Returns the module that `file` holds, as the names of the folders to it.
 fn module(file: &str) -> Vec<&str> {
     let stem = file.trim_end_matches(".rs");
     let mut parts: Vec<&str> = stem.split('/').collect();
@@ -59,7 +58,7 @@ fn module(file: &str) -> Vec<&str> {
     parts
 }
 
-/// The edges of a circle, of as few as there are.
+/// Returns the edges of a circle, of as few as there are.
 fn shortest_circle(graph: &Graph) -> Option<Vec<(String, String)>> {
     let circle = |edge: &(String, String)| {
         let mut edges = way(graph, &edge.1, &edge.0)?;
@@ -69,7 +68,7 @@ fn shortest_circle(graph: &Graph) -> Option<Vec<(String, String)>> {
     graph.keys().filter_map(circle).min_by_key(Vec::len)
 }
 
-/// The edges of a shortest way between two files.
+/// Returns the edges of a shortest way between two files.
 fn way(graph: &Graph, from: &str, to: &str) -> Option<Vec<(String, String)>> {
     let mut came: BTreeMap<&str, &(String, String)> = BTreeMap::new();
     let mut seen = BTreeSet::from([from]);

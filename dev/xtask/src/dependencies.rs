@@ -1,6 +1,4 @@
-//! The dependency directions of ARCHITECTURE.md, checked against what `cargo metadata` says.
-//!
-//! Not here: dependencies on crates of others.
+//! The dependency directions of ARCHITECTURE.md, checked against `cargo metadata`.
 
 use std::path::Path;
 
@@ -55,7 +53,7 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
         "adapters/wire" => {
             &["crates/cipher", "crates/file", "crates/keys", "crates/seal", "crates/store"]
         }
-        // another artefact: what programs in other languages load
+        // another artefact: loaded by programs in other languages
         "adapters/rocksdb-plugin" => {
             &["crates/cipher", "crates/file", "crates/keys", "crates/seal", "adapters/rocksdb"]
         }
@@ -118,7 +116,7 @@ pub(crate) fn members(metadata: &str, root: &Path) -> Result<Vec<Member>> {
         .collect()
 }
 
-/// One line for each dependency against the order.
+/// Returns one line for each dependency against the order.
 pub(crate) fn violations(members: &[Member]) -> Vec<String> {
     let of = |member: &Member| {
         let uses = member.uses.iter().map(|used| (used, false));

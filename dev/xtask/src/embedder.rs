@@ -1,7 +1,7 @@
 //! Crates linked by a program that embeds the sealed file system for RocksDB, or loads it as a
 //! plug-in: lists that change on purpose only.
 //!
-//! Not here: in which direction the members of the workspace depend on each other (`dependencies`).
+//! Not here: the direction of dependencies in the workspace (`dependencies`).
 
 use std::collections::BTreeSet;
 
@@ -29,8 +29,8 @@ pub(crate) const EMBEDDED: [Embedded; 2] = [
 ];
 
 /// Arguments of cargo that print the crates that `embedded` links as it comes, one on each line, on
-/// the platform that it is built for first. Not `cargo metadata`, which switches on what the rest
-/// of the workspace asks of a crate.
+/// the platform that it is built for first. Not `cargo metadata`, which enables the features that
+/// the rest of the workspace requests.
 pub(crate) fn tree(embedded: &Embedded) -> [&'static str; 13] {
     [
         "tree",
@@ -49,7 +49,7 @@ pub(crate) fn tree(embedded: &Embedded) -> [&'static str; 13] {
     ]
 }
 
-/// The crates by the names of their libraries: ours, then those of others.
+/// The crates by the names of their libraries: ours, then third-party crates.
 const LINKED: &str = "
     sealstone_cipher sealstone_file sealstone_keys sealstone_message sealstone_rocksdb
     sealstone_seal
@@ -62,15 +62,15 @@ const LINKED: &str = "
     winnow x25519_dalek zeroize
 ";
 
-/// Additional crates that the plug-in links: itself, and those that communicate with key servers.
+/// Additional crates that the plug-in links: itself, and crates that communicate with key servers.
 const PLUGIN: &str = "
     sealstone_rocksdb_plugin
 
     once_cell percent_encoding ring rustls rustls_pki_types untrusted webpki
 ";
 
-/// One line for each crate that is linked and not in the lists, or the other way round; `tree` is
-/// what cargo printed.
+/// Returns one line for each crate that is linked and not in the lists, or the reverse; `tree` is
+/// cargo's output.
 pub(crate) fn findings(embedded: &Embedded, tree: &str) -> Vec<String> {
     let linked: BTreeSet<&str> = tree.split_whitespace().collect();
     let listed: BTreeSet<&str> =

@@ -1,8 +1,7 @@
 //! Rules for single files: first lines, where `unsafe` is allowed, markers of unfinished work,
 //! names, foreign matter.
 //!
-//! Not here: how files refer to each other (`dependencies`), and what rustfmt and clippy already
-//! check.
+//! Not here: references between files (`dependencies`), and the checks of rustfmt and clippy.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +23,7 @@ fn crate_may_be_unsafe(crate_folder: &str) -> bool {
         || crate_folder.starts_with("adapters/")
 }
 
-/// Names that say nothing about what is inside.
+/// Names that reveal nothing about the content.
 const EMPTY_NAMES: &[&str] = &["utils", "util", "common", "misc", "helpers", "helper"];
 
 /// Endings of files that a tool generates and nobody writes by hand.
@@ -32,11 +31,10 @@ const GENERATED: &[&str] =
     &["o", "a", "so", "rlib", "rmeta", "d", "pyc", "class", "orig", "rej", "bak", "swp", "log"];
 
 /// The longest line of Rust, in characters, as in rustfmt.toml: rustfmt breaks code, not comments
-/// and texts. Literals that must be as they are, a log of a server or a program in Python, may be
-/// wider.
+/// and texts. Verbatim literals, such as a server's log or a program in Python, may be wider.
 const LINE_CHARS_MAX: usize = 100;
 
-/// Checks one file. Each finding is `path:line: what is wrong` or `path: what is wrong`.
+/// Checks one file. Each finding is `path:line: fault` or `path: fault`.
 pub(crate) fn findings(path: &str, bytes: &[u8]) -> Vec<String> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
@@ -150,7 +148,7 @@ fn machine_findings(path: &str, text: &str) -> Vec<String> {
     at(path, lines.map(|(index, _)| index + 1).collect(), "a path of one machine")
 }
 
-/// Everything in the lock file comes from crates.io or from here.
+/// Checks that everything in the lock file comes from crates.io or from here.
 fn lock_findings(path: &str, text: &str) -> Vec<String> {
     let foreign = |line: &str| {
         line.starts_with("source = ") && !line.contains("github.com/rust-lang/crates.io-index")

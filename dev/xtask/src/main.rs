@@ -1,8 +1,6 @@
 #![forbid(unsafe_code)]
 //! Chores of this repository: `tidy` checks the house rules, `check` also formatting and lints, and
 //! builds; `test` then runs every test and counts them.
-//!
-//! Not here: anything that ships, and the installation of packages (the Makefile).
 
 mod circles;
 mod dependencies;

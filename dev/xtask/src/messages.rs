@@ -1,13 +1,11 @@
 //! No message to users names a folder of `dev/`, which is never shipped.
-//!
-//! Not here: how messages are otherwise worded.
 
 use quote::ToTokens;
 
 use crate::source::Source;
 use crate::tokens::{self, Kind};
 
-/// One line for each literal of `source`, if it is shipped, that does.
+/// Returns one line for each literal of `source`, if it is shipped, that does.
 pub(crate) fn findings(source: &Source) -> Vec<String> {
     let path = &source.path;
     let shipped = path.starts_with("crates/") || path.starts_with("adapters/");

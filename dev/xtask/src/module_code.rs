@@ -1,8 +1,7 @@
-//! Names in the code of a file, module by module: those that it declares, those that `use` brings
-//! in, and the paths.
+//! Names in the code of a file, module by module: declared names, names from `use`, and paths.
 //!
-//! What a macro is given, or is defined as, is not parsed: its paths and `use` are found among the
-//! tokens, and count for the module around. Not here: which module a path leads to
+//! The arguments and definitions of macros are not parsed: their paths and `use` are found among
+//! the tokens, and count for the surrounding module. Not here: the module of a path
 //! (`module_graph`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +21,7 @@ pub(crate) struct FileCode {
     pub(crate) modules: BTreeMap<Place, Module>,
     /// Each path with the first line that has it.
     pub(crate) paths: BTreeMap<Path, usize>,
-    /// Modules that are declared here and written in files of their own.
+    /// Modules that are declared here and written in separate files.
     pub(crate) elsewhere: Vec<Place>,
 }
 
@@ -33,7 +32,7 @@ pub(crate) struct Module {
     pub(crate) types: BTreeSet<String>,
     /// Functions, constants, statics and macros that are defined here.
     pub(crate) values: BTreeSet<String>,
-    /// Those of them that are macros, which modules below name without a path.
+    /// The macros among them, which modules below name without a path.
     pub(crate) macros: BTreeSet<String>,
     /// Names that `use` brings in, with what they stand for: several paths where `cfg` chooses.
     pub(crate) imports: BTreeMap<String, Vec<Vec<String>>>,
@@ -71,7 +70,7 @@ impl Module {
     }
 }
 
-/// A path as it is written, and the module around it.
+/// A path as written, and the surrounding module.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Path {
     pub(crate) within: Place,
@@ -304,8 +303,7 @@ impl<'a> Visit<'a> for Reader {
     }
 }
 
-/// Returns whether other modules may name what has `visibility`; which ones is left to the
-/// compiler.
+/// Returns whether other modules may name an item with `visibility`; the compiler checks which.
 fn is_visible(visibility: &syn::Visibility) -> bool {
     !matches!(visibility, syn::Visibility::Inherited)
 }

@@ -1,8 +1,8 @@
 //! Uses of one file of a crate by another, found by the paths in its code.
 //!
-//! A path counts for the file that defines what it names, wherever it was re-exported on the way.
-//! Not seen: methods and fields, whose types come from elsewhere, and names that a macro makes. Not
-//! here: how a file is read (`module_code`), and what is wrong with a graph (`circles`).
+//! A path counts for the file that defines the named item, wherever it was re-exported. Not seen:
+//! methods and fields, whose types come from elsewhere, and names that a macro makes. Not here:
+//! reading a file (`module_code`), and faults of a graph (`circles`).
 
 use std::collections::BTreeMap;
 
@@ -78,7 +78,7 @@ impl Crate {
         graph
     }
 
-    /// The files that `path` uses.
+    /// Returns the files that `path` uses.
     fn files(&self, path: &Path) -> Vec<&String> {
         let mut targets = self.targets(&path.within, &path.names, &mut Trail::new());
         if path.role == Role::Call && targets.is_empty() {
@@ -94,8 +94,8 @@ impl Crate {
         targets.into_iter().filter_map(file).collect()
     }
 
-    /// The macro that a name means which nothing in its module does: the one of the nearest module
-    /// above.
+    /// Returns the macro that a name means which nothing in its module does: the one of the nearest
+    /// module above.
     fn macro_above(&self, path: &Path) -> Option<Target> {
         let mut above = (0..path.within.len()).rev().map(|length| path.within[..length].to_vec());
         let has = |place: &Place| {
@@ -112,8 +112,8 @@ impl Crate {
             && (rest.len() < path.names.len() || rest.first().is_some_and(is_child))
     }
 
-    /// The ends of a path in the module `within`: several where `cfg` chooses, or where a module
-    /// and a function have one name; none if it leads out of the crate.
+    /// Returns the ends of a path in the module `within`: several where `cfg` chooses, or where a
+    /// module and a function have one name; none if it leads out of the crate.
     fn targets(&self, within: &Place, names: &[String], trail: &mut Trail) -> Vec<Target> {
         let Some((place, rest)) = beginning(within, names) else { return Vec::new() };
         // a name alone may be one of another crate, or of the language
@@ -130,7 +130,7 @@ impl Crate {
                     },
                     // a variant, or an associated item
                     Target::Type(_) => next.push(end),
-                    // not what is meant: it has nothing below it
+                    // not the meant module: it has nothing below it
                     Target::Value(_) => {}
                 }
             }
@@ -139,8 +139,8 @@ impl Crate {
         ends
     }
 
-    /// All that `name` is in the module `place`, seen from the module `from`; nothing if it is
-    /// unknown there.
+    /// Returns all that `name` is in the module `place`, seen from the module `from`; nothing if it
+    /// is unknown there.
     fn lookup(
         &self,
         place: &Place,
@@ -211,8 +211,8 @@ impl Crate {
     }
 }
 
-/// The module in which the rest of a path is to be looked up; nothing for a path that leads out of
-/// the crate.
+/// Returns the module in which the rest of a path is to be looked up; nothing for a path that leads
+/// out of the crate.
 fn beginning<'a>(within: &Place, names: &'a [String]) -> Option<(Place, &'a [String])> {
     let (mut place, mut rest) = (within.clone(), names);
     match names.first()?.as_str() {
@@ -237,7 +237,8 @@ mod tests {
     use super::*;
     use crate::source::Source;
 
-    /// The edges of a crate whose files are given, as `from -> to` without folder and ending.
+    /// Returns the edges of a crate whose files are given, as `from -> to` without folder and
+    /// ending.
     fn edges(files: &[(&str, &str)]) -> Vec<String> {
         let parse = |(name, text): &(&str, &str)| {
             let path = format!("src/{name}.rs");
@@ -253,8 +254,8 @@ mod tests {
             .collect()
     }
 
-    /// The files that `a`, with this text, uses. Besides, there are `b` with a type, a function, a
-    /// constant, a trait and a macro, and `c/mod` with `c/d` below.
+    /// Returns the files that `a`, with this text, uses. Besides, there are `b` with a type, a
+    /// function, a constant, a trait and a macro, and `c/mod` with `c/d` below.
     fn used_by_a(text: &str) -> Vec<String> {
         let files = [
             ("lib", "mod a; pub mod b; pub mod c; pub use b::B; pub use b::B as Renamed;"),

@@ -1,12 +1,12 @@
 //! First words of doc comments: a function's is a verb, a type's the head of a noun phrase, and
-//! none is a question word, which makes a reader wait for the answer to what the thing is.
+//! none is a question word, which makes a reader wait for the definition.
 //!
-//! Not here: comments that say why (`//`), which are sentences of any kind.
+//! Comments of reasons (`//`) are exempt: they are sentences of any kind.
 
 /// Words that no doc comment begins with.
 const WORDS: [&str; 6] = ["How", "What", "Where", "Whether", "Which", "Why"];
 
-/// One line for each doc comment that does.
+/// Returns one line for each doc comment that does.
 pub(crate) fn findings(sources: &[(String, String)]) -> Vec<String> {
     let mut found = Vec::new();
     for (path, source) in sources {
@@ -27,7 +27,7 @@ pub(crate) fn findings(sources: &[(String, String)]) -> Vec<String> {
     found
 }
 
-/// The text of `line` if it is one of a doc comment.
+/// Returns the text of `line` if it is one of a doc comment.
 fn doc_comment(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let outer = line.strip_prefix("///").filter(|text| !text.starts_with('/'));

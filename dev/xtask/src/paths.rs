@@ -1,7 +1,5 @@
 //! Paths in the pages: each that names a file or a folder of this repository names one that is
 //! there.
-//!
-//! Not here: links between pages, and paths in which a reader has to fill something in.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +21,7 @@ pub(crate) fn findings(pages: &[(String, String)], tracked: &[String]) -> Vec<St
     found
 }
 
-/// Every tracked file, and every folder that one of them is in.
+/// Returns every tracked file, and every folder that one of them is in.
 fn places(tracked: &[String]) -> BTreeSet<&str> {
     let mut places = BTreeSet::new();
     for path in tracked {
@@ -33,8 +31,9 @@ fn places(tracked: &[String]) -> BTreeSet<&str> {
     places
 }
 
-/// The paths in backticks in `text` that begin with one of [`FOLDERS`] and have no placeholder,
-/// with their lines. A block of code is none of them: its lines are commands and differences.
+/// Returns the paths in backticks in `text` that begin with one of [`FOLDERS`] and have no
+/// placeholder, with their lines. A block of code is none of them: its lines are commands and
+/// differences.
 fn paths(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut in_block = false;

@@ -2,7 +2,7 @@
 //! test mostly waits, for a server or a disk: with one program for each CPU a quarter of their time
 //! was idle, so there is one more for every two.
 //!
-//! Not here: what their output says (`tally`).
+//! Not here: their output (`tally`).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ impl Finished {
     }
 }
 
-/// Builds every test program; returns them all. What cargo has to say goes to standard error.
+/// Builds every test program; returns them all. Cargo's messages go to standard error.
 pub(crate) fn build(cargo: Command) -> Result<Vec<Program>> {
     let mut cargo = cargo;
     cargo.args([
@@ -90,7 +90,7 @@ pub(crate) fn build(cargo: Command) -> Result<Vec<Program>> {
     parse(&String::from_utf8_lossy(&output.stdout))
 }
 
-/// The test programs among what cargo says it built.
+/// Returns the test programs in cargo's list of built files.
 fn parse(messages: &str) -> Result<Vec<Program>> {
     let mut programs = Vec::new();
     for line in messages.lines().filter(|line| line.starts_with('{')) {
@@ -193,8 +193,8 @@ fn run_one(program: &Program, mut cargo: Command) -> Result<Finished> {
     Ok(Finished { name: program.name.clone(), output, took: begin.elapsed() })
 }
 
-/// `programs`, what takes longest first, so that none is left alone at the end; before those, what
-/// nobody timed yet, the [`LONGEST`] first.
+/// Returns `programs`, what takes longest first, so that none is left alone at the end; before
+/// these, untimed programs, the [`LONGEST`] first.
 fn longest_first(mut programs: Vec<Program>, known: &BTreeMap<String, f64>) -> Vec<Program> {
     let seconds = |program: &Program| known.get(&program.name).copied().unwrap_or(f64::INFINITY);
     let place = |program: &Program| {

@@ -1,7 +1,5 @@
-//! A Rust file, read once for every check: its tokens, and the items, expressions and all else that
-//! it parses to, in which what is compiled for tests alone is set aside.
-//!
-//! Not here: what a check looks for in it.
+//! A Rust file, read once for every check: its tokens, and its items, expressions and other parsed
+//! parts, without code compiled only for tests.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
@@ -17,7 +15,7 @@ pub(crate) struct Source {
     pub(crate) path: String,
     /// All of it, tests too.
     pub(crate) tokens: Vec<Token>,
-    /// The file without what is compiled for tests alone.
+    /// The file without code compiled only for tests.
     pub(crate) shipped: syn::File,
 }
 
@@ -37,7 +35,7 @@ impl Source {
     }
 }
 
-/// Takes away what is compiled for tests alone.
+/// Removes code compiled only for tests.
 struct TestsAside;
 
 impl VisitMut for TestsAside {

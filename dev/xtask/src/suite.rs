@@ -91,8 +91,8 @@ fn stopped_at(what: &str) -> bool {
 fn cargo(root: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(tidy::cargo());
     command.args(words).current_dir(root);
-    // `cargo run` says these of xtask; some build scripts look at them, and would build everything
-    // anew after a build by hand
+    // `cargo run` sets these for xtask; some build scripts read them, and would rebuild everything
+    // after a build by hand
     for (name, _) in std::env::vars_os() {
         if name.to_str().is_some_and(|name| {
             name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")

@@ -4,8 +4,8 @@
 //! passed; here it counts as skipped, not as passed, so that passed + failed + skipped is the
 //! number of tests.
 //!
-//! It also keeps what a failed test printed, so that the end of a long log says what failed, and
-//! tells which lines say nothing: a passed test may catch panics, and their backtraces would hide
+//! It also keeps what a failed test printed, so that the end of a long log lists the failures, and
+//! finds lines without information: a passed test may catch panics, and their backtraces would hide
 //! the one of a failure.
 
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// The lines that say why: without backtraces, and the last `most` of them.
+    /// Returns the lines that explain why: without backtraces, and the last `most` of them.
     pub(crate) fn reason(&self, most: usize) -> Vec<&str> {
         let mut in_backtrace = false;
         let mut lines: Vec<&str> = Vec::new();
@@ -66,13 +66,13 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Says whose lines follow.
+    /// Names the test whose lines follow.
     pub(crate) fn begin(&mut self, program: &str) {
         self.program = program.to_owned();
     }
 
-    /// Takes one line of output; returns whether it says something: all do but those of panics that
-    /// a passed test caught, and the names of passed tests the second time.
+    /// Takes one line of output; returns whether it is informative: all lines are, except lines of
+    /// panics that a passed test caught, and the names of passed tests the second time.
     pub(crate) fn line(&mut self, line: &str) -> bool {
         let marks = self.marks(line);
         if marks || self.section.is_none() {
@@ -154,7 +154,7 @@ impl Tally {
 
     /// Takes note of a program that died without its summary: one failed test, if not more.
     ///
-    /// - `how`: in words, with what it said
+    /// - `how`: in words, with its output
     pub(crate) fn died(&mut self, how: Vec<String>) {
         self.libtest_failed += 1;
         self.fail("which of its tests is not known", how);
@@ -177,12 +177,12 @@ impl Tally {
         self.skipped_passes + self.skipped_alone + self.libtest_ignored
     }
 
-    /// The tests that failed and printed something, in order of appearance.
+    /// Returns the tests that failed and printed something, in order of appearance.
     pub(crate) fn failures(&self) -> &[Failure] {
         &self.failures
     }
 
-    /// Every SKIP line, in order of appearance.
+    /// Returns every SKIP line, in order of appearance.
     pub(crate) fn skips(&self) -> &[Skip] {
         &self.skips
     }

@@ -1,6 +1,4 @@
 //! `xtask tidy`: runs every check of the house rules on what git tracks and is about to track.
-//!
-//! Not here: the checks, each of which is a file.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -70,7 +68,7 @@ pub(crate) fn run() -> Result<bool> {
     Ok(found.is_empty())
 }
 
-/// The graph of files of every crate: each library and each program.
+/// Returns the graph of files of every crate: each library and each program.
 fn graphs(sources: &[Source]) -> Vec<module_graph::Graph> {
     let read = |path: &str| {
         let at = sources.binary_search_by(|source| source.path.as_str().cmp(path)).ok()?;
@@ -85,15 +83,15 @@ fn graphs(sources: &[Source]) -> Vec<module_graph::Graph> {
     roots.map(|root| module_graph::graph(root, &read)).collect()
 }
 
-/// The workspace's folder.
+/// Returns the workspace's folder.
 pub(crate) fn root() -> PathBuf {
-    // as cargo says now: a cached build may come from another place
+    // as cargo reports now: a cached build may come from another place
     let own =
         std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     Path::new(&own).ancestors().nth(2).expect("dev/xtask lies two folders down").to_path_buf()
 }
 
-/// The cargo that runs us.
+/// Returns the cargo that runs us.
 pub(crate) fn cargo() -> String {
     std::env::var("CARGO").unwrap_or_else(|_| "cargo".into())
 }

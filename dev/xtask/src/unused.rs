@@ -86,7 +86,7 @@ fn is_for(folder: &str, kind: &str, path: &str) -> bool {
     }
 }
 
-/// The names with which the paths in `row` begin. A name alone counts in `use` only.
+/// Returns the names with which the paths in `row` begin. A name alone counts in `use` only.
 fn beginnings(row: &[Token]) -> BTreeSet<String> {
     let imported = |at: usize| at > 0 && row[at - 1].text == "use";
     let paths = paths(row).into_iter().filter(|path| path.names.len() > 1 || imported(path.at));

@@ -1,11 +1,11 @@
 #![forbid(unsafe_code)]
-//! Licences, origins and known weaknesses of the dependencies, as `deny.toml` wants them: by
+//! Licences, origins and known weaknesses of the dependencies, checked against `deny.toml` by
 //! cargo-deny, which `sh dev/setup.sh deny` fetches.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Path of the program, if it is here.
+/// Returns the path of the program, if it is here.
 fn cargo_deny() -> Option<PathBuf> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))?;
@@ -44,7 +44,7 @@ fn licences_origins_and_bans_are_as_deny_toml_wants_them() {
     let kinds = ["licenses", "bans", "sources"];
     let Some(output) = check(test, Path::new("deny.toml"), &kinds) else { return };
     assert!(output.status.success(), "{}", text(&output));
-    // and it would say so if they were not
+    // and it would report it if they were not
     let strict =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deny.toml"))
             .unwrap();

@@ -1,4 +1,4 @@
-//! Runs go-ycsb and reads what it says. Not here: what is done with its figures (`rounds`).
+//! Runs go-ycsb and reads its output. Not here: the use of its figures (`rounds`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -58,8 +58,8 @@ impl GoYcsb {
     /// Runs `job` and waits for its end.
     ///
     /// # Errors
-    /// A program that cannot be started, that ends with an error (as for a value that is not what
-    /// it wrote), or that says nothing of its operations.
+    /// A program that cannot be started, that ends with an error (as for a value that it did not
+    /// write), or that reports nothing about its operations.
     pub fn run(&self, job: &Job) -> Result<Said> {
         let mut command = Command::new(&self.program);
         command.arg(if job.load { "load" } else { "run" }).arg(self.store);
@@ -107,7 +107,7 @@ struct Entry {
     p50_us: String,
 }
 
-/// The last list that it printed: those before are of the run so far.
+/// Returns the last list that it printed: those before are of the run so far.
 fn figures(said: &str) -> Result<Said> {
     let list = said
         .lines()
@@ -126,7 +126,7 @@ fn figures(said: &str) -> Result<Said> {
     entries.into_iter().map(figures).collect()
 }
 
-/// The end of a long text.
+/// Returns the end of a long text.
 fn tail(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(6)..].join("\n")

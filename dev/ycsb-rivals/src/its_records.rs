@@ -5,8 +5,9 @@ use sealstone_bench::workload::distribution::fnv;
 /// Bytes of a value, as by default.
 const VALUE_BYTES: usize = 100;
 
-/// The key of its record number `number`. It hashes the number with the high byte first, where YCSB
-/// has the low byte first: so this is YCSB's name of the number with its bytes turned round.
+/// Returns the key of its record number `number`. It hashes the number with the high byte first,
+/// where YCSB has the low byte first: so this is YCSB's name of the number with its bytes turned
+/// round.
 #[must_use]
 pub fn key(number: u64) -> String {
     format!("user{}", fnv(number.swap_bytes()))
@@ -19,8 +20,8 @@ pub fn its_number(number: u64) -> u64 {
     number.swap_bytes()
 }
 
-/// The value of the field `field` of the record `key` under `dataintegrity=true`: made of both
-/// names and of hashes.
+/// Returns the value of the field `field` of the record `key` under `dataintegrity=true`: made of
+/// both names and of hashes.
 #[must_use]
 pub fn value(key: &str, field: &str) -> Vec<u8> {
     let mut value = format!("{key}:{field}").into_bytes();
@@ -33,7 +34,7 @@ pub fn value(key: &str, field: &str) -> Vec<u8> {
     value
 }
 
-/// The hash of Fowler, Noll and Vo, 1a, in 64 bits.
+/// Returns the hash of Fowler, Noll and Vo, 1a, in 64 bits.
 fn fnv_1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(1_099_511_628_211)

@@ -39,7 +39,7 @@ pub struct Outcome {
 }
 
 impl Job {
-    /// The workload.
+    /// Returns the workload.
     ///
     /// # Errors
     /// A name that is not in the table.
@@ -52,7 +52,7 @@ impl Job {
     /// Loads the records of `workload` into `store`.
     ///
     /// # Errors
-    /// What the store says.
+    /// The store's error.
     pub fn load(&self, workload: &dyn Workload, store: &OpenStore) -> Result<()> {
         Ok(workload.load(store.target(), 0, 1, &|_| ())?)
     }
@@ -60,7 +60,7 @@ impl Job {
     /// Runs the operations of `workload` on `store`.
     ///
     /// # Errors
-    /// What the store says.
+    /// The store's error.
     pub fn run(&self, workload: &dyn Workload, store: &OpenStore) -> Result<Outcome> {
         let client = |client| -> Work {
             let at = Position {

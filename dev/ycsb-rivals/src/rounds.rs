@@ -1,5 +1,5 @@
-//! Turns of both clients on one server. Each turn is a process of its own, so that its CPU time is
-//! that of the client alone. Not here: what follows from the figures (`table`).
+//! Turns of both clients on one server. Each turn is a separate process, so that its CPU time is
+//! the client's alone. Not here: the evaluation of figures (`table`).
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -85,8 +85,8 @@ impl Contest {
         all_went_well(&said)
     }
 
-    /// Half of the operations a second that the slower one does; rounded, at least 1 for each
-    /// thread.
+    /// Returns half of the operations a second that the slower one does; rounded, at least 1 for
+    /// each thread.
     pub(crate) fn half_speed(&self, workload: &str) -> Result<u64> {
         let task = Task { workload, operations: self.operations, rate: None, round: 0 };
         let slower = self.ours(&task)?.per_s().min(self.theirs(&task)?.per_s());

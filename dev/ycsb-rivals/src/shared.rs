@@ -1,5 +1,5 @@
-//! The stores that both clients know: how a server is started, and how each client is told where it
-//! is. A store more is a row here.
+//! The stores that both clients support: starting a server, and passing its address to each client.
+//! A new store is a row here.
 
 use std::any::Any;
 use std::io::{BufRead, BufReader, Write};
@@ -19,14 +19,14 @@ use sealstone_stores::{
 
 use crate::go_ycsb::{GoYcsb, PROGRAM};
 
-/// A store that both know.
+/// A store that both support.
 #[derive(Debug)]
 pub struct Shared {
     /// Its name in the table of stores.
     pub name: &'static str,
     /// Its name in go-ycsb.
     its_name: &'static str,
-    /// Wanted ratio to the operations of go-ycsb in a CPU second of the client, if specified.
+    /// Required ratio to the operations of go-ycsb in a CPU second of the client, if specified.
     pub wanted: Option<f64>,
     start: fn(&Path) -> Result<Running>,
     open: Open,
@@ -110,7 +110,7 @@ pub static STORES: &[Shared] = &[
     },
 ];
 
-/// The store `name`.
+/// Returns the store `name`.
 ///
 /// # Errors
 /// A name that is none of theirs.
@@ -143,7 +143,7 @@ impl Shared {
     /// far, if go-ycsb does not notice them; 0 if it reports them itself.
     ///
     /// # Errors
-    /// A server that does not say.
+    /// A server that does not report it.
     pub fn unfound(&self, address: &str) -> Result<u64> {
         self.unfound.map_or(Ok(0), |unfound| unfound(address))
     }
@@ -158,12 +158,11 @@ impl Shared {
     }
 }
 
-/// Condition on which both acknowledge a write: the server's memory, as go-ycsb does unless told
-/// otherwise.
+/// Condition on which both acknowledge a write: the server's memory, the default of go-ycsb.
 const WRITE_CONCERN: &str = "w=1";
-/// The only database that go-ycsb knows.
+/// The only database that go-ycsb supports.
 const DATABASE: &str = "ycsb";
-/// The password of servers that want one; they end with the measurement.
+/// The password of servers that require one; they end with the measurement.
 const PASSWORD: &str = "ycsb";
 
 fn start_mongod(dir: &Path) -> Result<Running> {
@@ -199,14 +198,15 @@ fn open_redis(address: &str, _threads: usize, tables: &[Arc<Table>]) -> Result<O
     Ok(OpenStore::records(server.open_store(&options)))
 }
 
-/// Host and port of an address such as `redis://127.0.0.1:6379`, or one with user and database.
+/// Returns the host and port of an address such as `redis://127.0.0.1:6379`, or one with user and
+/// database.
 fn host(address: &str) -> &str {
     let place = address.split_once("://").map_or(address, |(_, place)| place);
     let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
     place.split_once('/').map_or(place, |(place, _)| place)
 }
 
-/// A server on which commits need not wait for the disk, and which counts the rows of each
+/// Returns a server on which commits need not wait for the disk, and which counts the rows of each
 /// statement.
 fn start_postgres(dir: &Path) -> Result<Running> {
     let options = sealstone_servers::PostgresOptions {
@@ -255,7 +255,7 @@ fn keyspace_misses(address: &str) -> Result<u64> {
     found.with_context(|| format!("{address} does not say {NAME}"))
 }
 
-/// A server on which commits need not wait for the disk.
+/// Returns a server on which commits need not wait for the disk.
 fn start_mariadb(dir: &Path) -> Result<Running> {
     let options = MariaDbOptions {
         password: Some(PASSWORD.into()),

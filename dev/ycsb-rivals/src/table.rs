@@ -48,7 +48,7 @@ impl Finding {
         Self { workload: workload.to_owned(), rate, free: Vec::new(), at_rate: Vec::new() }
     }
 
-    /// Operations whose latency both know.
+    /// Operations whose latency both report.
     fn operations(&self) -> Vec<&str> {
         let Some([ours, theirs]) = self.at_rate.first() else { return Vec::new() };
         ours.p50_us
@@ -76,7 +76,7 @@ fn ratio(estimate: Option<Estimate>) -> String {
     })
 }
 
-/// The tables in Markdown, with `facts` above them.
+/// Returns the tables in Markdown, with `facts` above them.
 pub(crate) fn markdown(shared: &Shared, findings: &[Finding], facts: &[String]) -> String {
     let mut text = format!("# Our client beside go-ycsb 1.0.1 on {}\n\n", shared.name);
     for fact in facts {
@@ -125,7 +125,7 @@ pub(crate) fn markdown(shared: &Shared, findings: &[Finding], facts: &[String]) 
     text
 }
 
-/// Every figure, a line each.
+/// Returns every figure, a line each.
 pub(crate) fn csv(findings: &[Finding]) -> String {
     let mut text =
         "workload,rate_per_s,round,client,operations,cpu_s,wall_s,read_p50_us,update_p50_us\n"

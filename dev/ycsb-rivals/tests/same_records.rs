@@ -1,5 +1,5 @@
 //! go-ycsb and our stores read each other's records on a real server, for every store that both
-//! know. Not here: how quick either is (`make ycsb-rivals`).
+//! support. Not here: their speed (`make ycsb-rivals`).
 
 use std::collections::BTreeMap;
 
@@ -85,8 +85,8 @@ impl Site {
     }
 }
 
-/// A job of go-ycsb on `count` records from `first` on, in which it can tell from a value whether
-/// it is what it wrote.
+/// Returns a job of go-ycsb on `count` records from `first` on, in which it can verify that a value
+/// is its own.
 fn job(first: u64, count: u64, more: &[(&'static str, &str)]) -> Job {
     let mut properties = vec![
         ("insertstart", first.to_string()),

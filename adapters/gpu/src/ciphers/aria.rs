@@ -111,8 +111,8 @@ fn added(i: usize, rounds: usize) -> u128 {
     behind ^ before
 }
 
-/// A round (RFC 5794, 2.4.1) without its key: odd ones have S1 in column 0, even ones in column 2
-/// (`first`).
+/// Applies a round (RFC 5794, 2.4.1) without its key: odd rounds have S1 in column 0, even rounds
+/// in column 2 (`first`).
 fn round(block: u128, first: usize) -> u128 {
     let mut block = Zeroizing::new(block.to_be_bytes());
     for (i, byte) in block.iter_mut().enumerate() {

@@ -9,17 +9,17 @@ pub(crate) mod pipo;
 
 use zeroize::Zeroizing;
 
-/// A bit as a word: all zeros or all ones.
+/// Returns a bit as a word: all zeros or all ones.
 fn mask(bit: u8) -> u32 {
     0_u32.wrapping_sub(u32::from(bit & 1))
 }
 
-/// The bits of `bytes` as masks, the lowest of each byte first.
+/// Appends the bits of `bytes` as masks, the lowest of each byte first.
 fn masks(bytes: &[u8], words: &mut Vec<u32>) {
     words.extend(bytes.iter().flat_map(|byte| (0..8).map(move |bit| mask(byte >> bit))));
 }
 
-/// Round keys of 16 bytes as `kernels/bytes16.h` takes them: masks, then the first once more.
+/// Returns round keys of 16 bytes as `kernels/bytes16.h` takes them: masks, then the first again.
 fn keys16(round_keys: &[[u8; 16]]) -> Zeroizing<Vec<u32>> {
     let mut words = Zeroizing::new(Vec::with_capacity(128 * round_keys.len() + 4));
     masks(round_keys.as_flattened(), &mut words);

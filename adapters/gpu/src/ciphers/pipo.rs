@@ -1,4 +1,4 @@
-//! PIPO: round key i is one word of the key in turn, and i, which the kernel adds.
+//! PIPO: round key i is one word of the key, alternately, plus i, which the kernel adds.
 
 use zeroize::Zeroizing;
 
@@ -33,7 +33,7 @@ pub(crate) const KERNELS: &[Kernel] = &[
     PIPO_256,
 ];
 
-/// The masks of each word of `key`, and the first word as two big-endian halves.
+/// Returns the masks of each word of `key`, and the first word as two big-endian halves.
 fn keys(key: &[u8]) -> Zeroizing<Vec<u32>> {
     let mut words = Zeroizing::new(Vec::with_capacity(8 * key.len() + 2));
     masks(key, &mut words);

@@ -1,5 +1,5 @@
 //! NVIDIA's devices by the CUDA driver interface, with kernels compiled by NVRTC. Both libraries
-//! are looked for at run time. Not here: kernels, and what is done with them.
+//! are looked for at run time.
 
 use std::ffi::{CString, c_void};
 use std::ptr;
@@ -18,7 +18,7 @@ use crate::runtime::{
 /// Threads in a group, as in `kernels/dialect.h`.
 const THREADS: u32 = 128;
 
-/// The devices, or in a sentence why there are none.
+/// Returns the devices, or in a sentence why there are none.
 pub(crate) fn list() -> Result<Vec<DeviceFacts>, String> {
     // SAFETY: looks for a library and loads it, which runs its initialisers: NVIDIA's driver, as
     // any program does that uses CUDA.
@@ -87,7 +87,7 @@ unsafe impl Send for Context {}
 unsafe impl Sync for Context {}
 
 impl Context {
-    /// Makes it the calling thread's, as every call of the driver wants.
+    /// Makes it the calling thread's, as every call of the driver requires.
     fn enter(&self) -> Result<(), Fault> {
         // SAFETY: the context is retained until `self` is dropped.
         unsafe { result::ctx::set_current(self.context) }.map_err(lost("entering its context"))
@@ -172,7 +172,7 @@ fn compiled(program: nvrtc::sys::nvrtcProgram, architecture: &str) -> Result<Vec
         return Err(format!("{}\n{}", failed(error), String::from_utf8_lossy(&log)));
     }
     let mut bytes = 0;
-    // SAFETY: writes one size; then as many bytes as it said into a buffer of that size.
+    // SAFETY: writes one size; then as many bytes as it returned into a buffer of that size.
     unsafe {
         nvrtc::sys::nvrtcGetCUBINSize(program, &raw mut bytes).result().map_err(failed)?;
         let mut code = vec![0_u8; bytes];
@@ -202,7 +202,7 @@ impl Compiled for Code {
             key_bytes: size_of_val(keys),
         };
         let name = CString::new(self.mode.function()).expect("a name without a zero byte");
-        // SAFETY: the module is loaded; the names are those of the kernels and of
+        // SAFETY: the module is loaded; the names come from the kernels and from
         // `kernels/dialect.h`.
         let (function, symbol) = unsafe {
             (
@@ -218,7 +218,7 @@ impl Compiled for Code {
     }
 }
 
-/// A module of its own for each key, since a key is a symbol in it.
+/// A separate module for each key, since a key is a symbol in it.
 struct Module {
     context: Arc<Context>,
     module: sys::CUmodule,
@@ -256,8 +256,8 @@ impl Keyed for Arc<Module> {
         let mut lane = CudaLane { module: self.clone(), stream, start: 0, bytes };
         // SAFETY: freed once, by the lane.
         lane.start = unsafe { result::malloc_sync(bytes) }.map_err(memory(bytes))?;
-        // SAFETY: as many bytes as were just allocated. What another program left there is none of
-        // ours.
+        // SAFETY: as many bytes as were just allocated. Another program's leftovers there must not
+        // be used.
         unsafe { result::memset_d8_sync(lane.start, 0, bytes) }
             .map_err(lost("clearing its memory"))?;
         Ok(Box::new(lane))
@@ -308,7 +308,7 @@ impl Lane for CudaLane {
             Argument::Shape(shape) => (&raw const **shape).cast_mut().cast::<c_void>(),
         }));
         // SAFETY: the arguments that the kernel has, of its types; it touches as many bytes of
-        // memory as the launch says, which the lane has, see above.
+        // memory as the launch states, which the lane has, see above.
         let launched = unsafe {
             let (grid, group) = ((groups, 1, 1), (THREADS, 1, 1));
             result::launch_kernel(self.module.function, grid, group, 0, self.stream, &mut arguments)

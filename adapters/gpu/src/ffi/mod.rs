@@ -1,6 +1,4 @@
-//! The edges to drivers: the only unsafe code of this crate.
-//!
-//! Not here: anything that can be said without a driver.
+//! The boundaries to drivers: the only unsafe code of this crate.
 
 #[allow(unsafe_code)]
 #[cfg(feature = "cuda")]

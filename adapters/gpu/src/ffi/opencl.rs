@@ -1,5 +1,4 @@
-//! Devices of any maker by OpenCL 1.2. Its loader is looked for at run time. Not here: kernels, and
-//! what is done with them.
+//! Devices of any maker by OpenCL 1.2. Its loader is looked for at run time.
 
 use std::ptr;
 use std::sync::{Arc, Mutex};
@@ -26,7 +25,7 @@ use crate::runtime::{
 /// Threads in a group, as in `kernels/dialect.h`.
 const THREADS: usize = 128;
 
-/// The devices of all platforms, or in a sentence why there are none.
+/// Returns the devices of all platforms, or in a sentence why there are none.
 pub(crate) fn list() -> Result<Vec<DeviceFacts>, String> {
     let found = found().map_err(|error| match error.0 {
         DLOPEN_RUNTIME_LOAD_FAILED => {
@@ -52,15 +51,15 @@ pub(crate) fn list() -> Result<Vec<DeviceFacts>, String> {
         .map_err(|error| format!("an OpenCL device is of no use ({error})"))
 }
 
-/// Every device with the name of its platform. One thread at a time: drivers set themselves up in
-/// their first call, and not all of them bear two.
+/// Returns every device with the name of its platform. One thread at a time: drivers set themselves
+/// up in their first call, and not all of them bear two.
 fn found() -> Result<Vec<(String, cl_device_id)>, ClError> {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock();
     let mut found = Vec::new();
     for platform in get_platforms()? {
         let name = platform.name()?;
-        // A platform without a device says so by an error.
+        // A platform without a device returns an error.
         let devices = platform.get_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default();
         found.extend(devices.into_iter().map(|device| (name.trim().to_owned(), device)));
     }
@@ -239,8 +238,8 @@ impl Keyed for Arc<Keys> {
             .map_err(lost("loading a kernel"))?;
         let queue = queue(&self.context, self.device)?;
         let mut buffer = buffer(&self.context, CL_MEM_READ_WRITE, bytes)?;
-        // Some drivers allocate late: the memory is touched here, where that can still be said.
-        // SAFETY: as many bytes as the buffer has.
+        // Some drivers allocate late: the memory is touched here, where a failure can still be
+        // reported. SAFETY: as many bytes as the buffer has.
         unsafe { queue.enqueue_fill_buffer(&mut buffer, &[0], 0, bytes, &[]) }
             .map_err(memory(bytes))?;
         queue.finish().map_err(memory(bytes))?;
@@ -279,7 +278,7 @@ impl Lane for OpenClLane {
         let begin = lost("starting a kernel");
         let threads = (launch.threads as usize).next_multiple_of(THREADS);
         // SAFETY: the arguments that the kernel has, of its types; it touches as many bytes of
-        // memory as the launch says, which the lane has, see above.
+        // memory as the launch states, which the lane has, see above.
         unsafe {
             self.kernel.set_arg(0, &self.buffer.get()).map_err(&begin)?;
             for (argument, at) in launch.arguments.iter().zip(1..) {
@@ -310,7 +309,7 @@ impl Lane for OpenClLane {
     }
 }
 
-/// [`THREADS`] where a pointer is wanted.
+/// [`THREADS`] where a pointer is required.
 static THREADS_OF_A_GROUP: usize = THREADS;
 
 impl Drop for OpenClLane {

@@ -1,10 +1,10 @@
-//! The device of these tests. Not here: what is tested on it.
+//! The device of these tests.
 
 use std::sync::OnceLock;
 
 use sealstone_gpu::Device;
 
-/// The device, opened once; none, with a SKIP for `test`, where there is none.
+/// Returns the device, opened once; none, with a SKIP for `test`, where there is none.
 pub(crate) fn device(test: &str) -> Option<&'static Device> {
     static DEVICE: OnceLock<Option<Device>> = OnceLock::new();
     let device = DEVICE.get_or_init(|| {

@@ -48,7 +48,7 @@ pub(crate) struct Person {
     pub(crate) memo: Option<String>,
 }
 
-/// `count` people, each with other values, every seventh without a name.
+/// Returns `count` people, each with other values, every seventh without a name.
 pub(crate) fn people(count: usize) -> Vec<Person> {
     let person = |n: usize| Person {
         id: n as i64 * 3 - 30,
@@ -84,7 +84,7 @@ impl Default for Layout {
     }
 }
 
-/// A file of `people`.
+/// Returns a file of `people`.
 pub(crate) fn file(people: &[Person], layout: &Layout) -> Vec<u8> {
     let key_values = vec![
         KeyValue { key: "note".into(), value: Some("kept as it is".into()) },
@@ -246,7 +246,7 @@ impl Scene {
     }
 }
 
-/// A file on the disk.
+/// Returns a file on the disk.
 pub(crate) fn stored(content: &[u8]) -> File {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(content).unwrap();
@@ -257,7 +257,7 @@ pub(crate) fn reader(file: &[u8]) -> SerializedFileReader<Bytes> {
     SerializedFileReader::new(Bytes::copy_from_slice(file)).unwrap()
 }
 
-/// Each row, with its columns by name.
+/// Returns each row, with its columns by name.
 pub(crate) fn rows(file: &[u8]) -> Vec<HashMap<String, String>> {
     let columns = |row: parquet::record::Row| {
         row.get_column_iter().map(|(name, value)| (name.clone(), value.to_string())).collect()
@@ -265,7 +265,7 @@ pub(crate) fn rows(file: &[u8]) -> Vec<HashMap<String, String>> {
     reader(file).get_row_iter(None).unwrap().map(|row| columns(row.unwrap())).collect()
 }
 
-/// A column of text, without the quotes that the reader shows; none where it is null.
+/// Returns a column of text, without the quotes that the reader shows; none where it is null.
 pub(crate) fn column(file: &[u8], name: &str) -> Vec<Option<String>> {
     let text = |value: &String| (value != "null").then(|| value.trim_matches('"').to_owned());
     rows(file).iter().map(|row| text(&row[name])).collect()

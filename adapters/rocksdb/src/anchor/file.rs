@@ -1,4 +1,4 @@
-//! An anchor in a file. Not here: what an anchor is (`anchor`).
+//! An anchor in a file. Not here: anchors in general (`anchor`).
 
 use std::fs;
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ pub struct FileAnchor {
 }
 
 impl FileAnchor {
-    /// The anchor in the file `path`, which is made when a mark is first written.
+    /// Returns the anchor in the file `path`, which is made when a mark is first written.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
@@ -88,7 +88,7 @@ mod tests {
             fs::write(dir.path().join("anchor"), rubbish).unwrap();
             assert!(anchor.read().is_err(), "{rubbish:?}");
         }
-        // what somebody prepared is not written into
+        // a prepared file is not written into
         let victim = dir.path().join("victim");
         fs::write(&victim, "precious").unwrap();
         for name in ["anchor.new", "link"] {

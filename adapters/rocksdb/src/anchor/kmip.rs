@@ -25,13 +25,14 @@ impl From<KmipError> for AnchorError {
 }
 
 impl KmipAnchor {
-    /// The anchor at `url`; its object is made when a mark is first written. Does not connect yet.
+    /// Returns the anchor at `url`; its object is made when a mark is first written. Does not
+    /// connect yet.
     ///
     /// - `url`: `kmip://host[:5696]/NAME?cert=…&key=…&ca=…`, or `kmip:FILE.toml` with the name as
     ///   `key_id`; NAME is a name that no key has, or the unique identifier of the object
     ///
     /// # Errors
-    /// What is wrong with the address, or with the certificates that it names.
+    /// A mistake in the address, or in the certificates that it names.
     pub fn open(url: &str) -> Result<Self, AnchorError> {
         Ok(Self { note: Note::open(url, "anchor")? })
     }

@@ -1,5 +1,5 @@
-//! Opens the anchor that a user names: a file, or a note on a key server. Not here: what each of
-//! them is (`file`, `kmip`).
+//! Opens the anchor that a user names: a file, or a note on a key server. Not here: these anchors
+//! (`file`, `kmip`).
 
 use std::path::Path;
 
@@ -13,8 +13,7 @@ use super::{Anchor, AnchorError, FileAnchor};
 /// nobody who can change the store may be able to change.
 ///
 /// # Errors
-/// What is wrong with an address; any address, if this program was built without the feature
-/// `kmip`.
+/// A mistake in an address; any address, if this program was built without the feature `kmip`.
 pub fn open(spec: &Path) -> Result<Box<dyn Anchor>, AnchorError> {
     match spec.to_str().filter(|spec| source::is_kmip(spec)) {
         Some(address) => on_server(address),

@@ -1,6 +1,5 @@
-//! One directory: its catalogue as it was read, and whose the directory is. Not here: which
-//! operation calls what (`catalogue`), how its files are compared with it (`survey`), how it is
-//! written (`owned`).
+//! One directory: its catalogue as read, and the owner of the directory. Not here: the operations
+//! (`catalogue`), the comparison with files (`survey`), writing it (`owned`).
 
 mod survey;
 
@@ -55,12 +54,12 @@ impl Directory {
         Self { path, standing: Standing::Unread, anchored: false }
     }
 
-    /// From now on the anchor, if there is one, covers this directory.
+    /// Makes the anchor, if there is one, cover this directory from now on.
     pub(super) fn anchor(&mut self) {
         self.anchored = true;
     }
 
-    /// Tells whether this process writes it.
+    /// Returns whether this process writes it.
     pub(super) fn is_owned(&self) -> bool {
         matches!(self.standing, Standing::Vacant | Standing::Owned(_))
     }
@@ -97,7 +96,7 @@ impl Directory {
     }
 
     /// Reads the catalogue, of a directory that this process does not own: the newer of its two
-    /// copies, and what either says was synced.
+    /// copies, and the synced lengths in either.
     pub(super) fn reload(&mut self, with: Reading<'_>) -> Result<(), Refusal> {
         let mut best: Option<Copy> = None;
         let mut failed = None;
@@ -181,7 +180,7 @@ impl Directory {
         matches!(state, Some(State::Removed | State::Leftover))
     }
 
-    /// Tells whether `file_id` was at `name` and has been removed, or is about to be.
+    /// Returns whether `file_id` was at `name` and has been removed, or is about to be.
     pub(super) fn has_removed(&self, name: &str, file_id: &FileId) -> bool {
         let entry = self.known().and_then(|known| known.catalogue.get(name));
         entry.is_some_and(|entry| entry.state == State::Removed && entry.file_id == *file_id)
@@ -197,12 +196,12 @@ impl Directory {
         Some(known.synced.get(&entry.file_id).copied().unwrap_or(0))
     }
 
-    /// Id of the store, if there is a catalogue.
+    /// Returns the id of the store, if there is a catalogue.
     pub(super) fn store_id(&self) -> Option<[u8; STORE_ID_BYTES]> {
         self.known().map(|known| known.catalogue.store)
     }
 
-    /// The directory in which the logs are, if it is another one.
+    /// Returns the directory in which the logs are, if it is another one.
     pub(super) fn logs(&self) -> Option<&LogDirectory> {
         self.known()?.catalogue.logs()
     }
@@ -210,8 +209,8 @@ impl Directory {
     // ----
     // owning --------------------------------------------------------------------------------------
 
-    /// Takes the directory over for writing: its files must be those that are listed, as far as a
-    /// crash does not explain a difference, and a new generation begins.
+    /// Takes the directory over for writing: its files must be the listed files, apart from
+    /// differences that a crash explains, and a new generation begins.
     fn own(&mut self, with: Changing<'_>) -> Result<(), Refusal> {
         if self.is_owned() {
             return Ok(());

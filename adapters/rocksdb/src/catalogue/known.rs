@@ -1,5 +1,5 @@
-//! A catalogue as it is known: what was read of it, and what was changed since. Not here: reading
-//! it (`directory`), writing it (`owned`).
+//! The state of a catalogue in memory: as read, with the changes since. Not here: reading it
+//! (`directory`), writing it (`owned`).
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
-//! The directory in which a database keeps its logs, where that is not its own (`wal_dir`): noted
-//! in the catalogue of the database when a log is made there, and compared when it is listed to
-//! recover from. So it cannot be emptied, removed or exchanged as a whole unnoticed. A database
-//! that was opened with another `wal_dir` since, or was moved, lists another directory, and nothing
-//! is compared. Not here: the logs within it, which its own catalogue lists (`directory`).
+//! The separate directory in which a database keeps its logs (`wal_dir`): recorded in the catalogue
+//! of the database when a log is made there, and compared when it is listed to recover from. So it
+//! cannot be emptied, removed or exchanged as a whole unnoticed. A database that has since been
+//! opened with another `wal_dir`, or was moved, lists another directory, and nothing is compared.
+//! Not here: the logs within it (`directory`).
 
 use sealstone_seal::catalogue::LogDirectory;
 use sealstone_seal::{CATALOGUE_NAMES, STORE_ID_BYTES, SealError};
@@ -11,8 +11,8 @@ use super::refusal::{Refusal, refuse};
 use super::{Catalogues, View, lock, plain, split};
 
 impl Catalogues {
-    /// Notes that a database keeps its logs in `directory`, where a log is about to be made, if
-    /// this is the first one since that database was locked: later ones may be copies, in a backup
+    /// Records that a database keeps its logs in `directory`, where a log is about to be made, if
+    /// this is the first log since that database was locked: later logs may be copies, in a backup
     /// or a checkpoint.
     ///
     /// - `store`: the store of the catalogue of `directory`, which is on stable storage
@@ -39,9 +39,9 @@ impl Catalogues {
         Ok(())
     }
 
-    /// Returns the database that is being opened with its logs in `directory`: the one in it, the
-    /// only one, or the one that had them there before. None where several are being opened at once
-    /// and it cannot be told.
+    /// Returns the database that is being opened with its logs in `directory`: the database in it,
+    /// the only database, or the database that had them there before. None where several are being
+    /// opened at once and it is ambiguous.
     fn opened_with(&self, directory: &str) -> Option<String> {
         let opening = lock(&self.opening).clone();
         if opening.contains(directory) {
@@ -81,13 +81,14 @@ impl Catalogues {
 }
 
 impl View<'_> {
-    /// The directory in which the database in `directory` has its logs, if it is another one.
+    /// Returns the directory in which the database in `directory` has its logs, if it is another
+    /// one.
     pub(crate) fn logs(&mut self, directory: &str) -> Result<Option<LogDirectory>, Refusal> {
         Ok(self.directory(&plain(directory))?.logs().cloned())
     }
 
-    /// Returns what is wrong with the directory in which the database in `directory` has its
-    /// `logs`, and its path; none if it is the one that it was.
+    /// Returns the fault of the directory in which the database in `directory` has its `logs`, and
+    /// its path; none if it is still the same.
     pub(crate) fn other_logs(
         &mut self,
         directory: &str,

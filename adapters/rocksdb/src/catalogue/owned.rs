@@ -1,6 +1,6 @@
 //! The catalogue of a directory that this process owns, as it is being written: its generations,
-//! its copies, and which change of a file is which change of it. Not here: taking a directory over
-//! (`directory`), which operation calls what (`catalogue`).
+//! its copies, and the changes for each change of a file. Not here: taking a directory over
+//! (`directory`), the operations (`catalogue`).
 
 use std::collections::{BTreeMap, BTreeSet, btree_map};
 use std::mem;
@@ -85,8 +85,8 @@ impl Owned<'_> {
     // ----
     // writing -------------------------------------------------------------------------------------
 
-    /// Removes the files that a crash left behind, `removals`, and notes which logs were there, all
-    /// in the generation that was just begun.
+    /// Removes the files that a crash left behind, `removals`, and records which logs were there,
+    /// all in the generation that was just begun.
     pub(super) fn take_over(&mut self, removals: Vec<String>) -> Result<(), Refusal> {
         if !removals.is_empty() {
             for name in &removals {
@@ -105,7 +105,7 @@ impl Owned<'_> {
         Ok(())
     }
 
-    /// Tells the anchor how new the store is, now that this is on stable storage.
+    /// Records in the anchor how new the store is, now that this is on stable storage.
     fn advance_anchor(&self) -> Result<(), Refusal> {
         let Some(anchor) = self.with.sealer.anchor.as_ref().filter(|_| self.anchored) else {
             return Ok(());
@@ -208,8 +208,8 @@ impl Owned<'_> {
     /// that.
     pub(super) fn make_durable(&mut self) -> Result<(), Refusal> {
         if let Some(writing) = self.written.writing.as_mut().filter(|writing| writing.dirty) {
-            // one copy on stable storage is enough to survive a crash; the other one is against
-            // attackers, who see what is written
+            // one copy on stable storage is enough to survive a crash; the other copy is against
+            // attackers, who see the writes
             writing.copies[0].sync()?;
             writing.dirty = false;
             self.advance_anchor()?;
@@ -275,8 +275,8 @@ impl Owned<'_> {
         self.make_durable()
     }
 
-    /// Lists a file that is about to get the name `name` by a rename, alongside the one that has
-    /// it.
+    /// Lists a file that is about to get the name `name` by a rename, alongside the current file of
+    /// that name.
     pub(super) fn arrive(
         &mut self,
         name: &str,
@@ -300,7 +300,8 @@ impl Owned<'_> {
         Ok(())
     }
 
-    /// After a rename to `name`: it is done, in which case the directory is synced, or it failed.
+    /// Called after a rename to `name`: it is done, in which case the directory is synced, or it
+    /// failed.
     pub(super) fn settle(&mut self, name: &str, done: bool) -> Result<(), Refusal> {
         let found = self.written.known.catalogue.get(name).copied();
         let Some(entry @ Entry { state: State::Arriving { before }, .. }) = found else {
@@ -373,9 +374,9 @@ impl Owned<'_> {
         Ok(self.with.files.sync_directory(self.path)?)
     }
 
-    /// The log `name` was read up to `whole_bytes`, and the opened store continues from what it
-    /// holds. The first time, and if the log was there before, all of that is put on stable storage
-    /// and is promised from now on.
+    /// Records that the log `name` was read up to `whole_bytes`, and that the opened store
+    /// continues from it. The first time, and if the log was there before, this part is put on
+    /// stable storage and is promised from now on.
     pub(super) fn recovered(
         &mut self,
         name: &str,

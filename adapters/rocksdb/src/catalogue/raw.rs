@@ -1,6 +1,5 @@
-//! The files that a catalogue is kept in, as they are stored: a few whole-file operations, on the
-//! file system below the seal or, for tools that read a store without RocksDB, on the operating
-//! system's. Not here: what is written.
+//! The stored files of a catalogue: a few whole-file operations, on the file system below the seal
+//! or, for tools that read a store without RocksDB, on the operating system's.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -9,29 +8,29 @@ use std::path::Path;
 
 use crate::place::{self, Place};
 
-/// An operation on stored files failed; the text says on what and why.
+/// An operation on stored files failed; the text names the file and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RawError(pub(crate) String);
 
 /// Operations on stored files. Serves any number of threads at once.
 pub(crate) trait RawFiles: Send + Sync {
-    /// Says what the name `path` stands for, links followed.
+    /// Returns the kind of file at `path`, links followed.
     fn look(&self, path: &str) -> Result<Place, RawError>;
-    /// The first `bytes` bytes of the file at `path`, or all of a shorter one; None if there is no
-    /// such file.
+    /// Returns the first `bytes` bytes of the file at `path`, or all of a shorter one; None if
+    /// there is no such file.
     fn read(&self, path: &str, bytes: usize) -> Result<Option<Vec<u8>>, RawError>;
     /// Puts a new file at `path`, in place of the file or link that is there, holding `bytes` on
     /// stable storage.
     fn create(&self, path: &str, bytes: &[u8]) -> Result<(), RawError>;
     /// Opens an existing file for writing anywhere in it, even beyond its end.
     fn update(&self, path: &str) -> Result<Box<dyn RawUpdate>, RawError>;
-    /// Gives the file `from` the name `to`, in place of what is there.
+    /// Renames the file `from` to `to`, replacing any file there.
     fn rename(&self, from: &str, to: &str) -> Result<(), RawError>;
     /// Removes a file or link; one that is not there is not an error.
     fn remove(&self, path: &str) -> Result<(), RawError>;
     /// Puts names in `directory` on stable storage.
     fn sync_directory(&self, directory: &str) -> Result<(), RawError>;
-    /// The names in `directory`; None if there is no such directory.
+    /// Returns the names in `directory`; None if there is no such directory.
     fn names(&self, directory: &str) -> Result<Option<Vec<String>>, RawError>;
 }
 
@@ -39,7 +38,7 @@ pub(crate) trait RawFiles: Send + Sync {
 pub(crate) trait RawUpdate: Send {
     /// Writes `bytes` at `offset`.
     fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), RawError>;
-    /// Puts what was written on stable storage.
+    /// Puts the written data on stable storage.
     fn sync(&mut self) -> Result<(), RawError>;
 }
 

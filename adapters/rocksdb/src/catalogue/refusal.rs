@@ -1,4 +1,4 @@
-//! Reasons why a catalogue does not allow an operation. Not here: when it does not (`directory`).
+//! Reasons why a catalogue does not allow an operation. Not here: the checks (`directory`).
 
 use sealstone_seal::SealError;
 
@@ -11,7 +11,7 @@ pub(crate) enum Refusal {
     Seal {
         /// The file it is about.
         path: String,
-        /// Description of what is wrong.
+        /// Description of the fault.
         error: SealError,
     },
     /// An operation on stored files failed.

@@ -16,7 +16,7 @@ pub(crate) struct Sealer {
     /// Cipher of new files.
     pub(crate) cipher: RwLock<&'static Cipher>,
     pub(crate) backend: Backend,
-    /// True if files that are not sealed are read as they are.
+    /// True if unsealed files are read unchanged.
     pub(crate) reads_plain: AtomicBool,
     /// True if nothing may be written.
     pub(crate) read_only: AtomicBool,
@@ -29,7 +29,7 @@ pub(crate) struct Sealer {
 pub(super) struct Reading<'a> {
     pub(super) keys: &'a dyn KeySource,
     pub(super) backend: Backend,
-    /// True if files that are not sealed are taken as they are.
+    /// True if unsealed files are accepted unchanged.
     pub(super) reads_plain: bool,
     pub(super) files: &'a dyn RawFiles,
 }

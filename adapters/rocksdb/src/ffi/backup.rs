@@ -1,4 +1,4 @@
-//! Backups, stored through an environment of their own. Not here: checkpoints ([`Db::checkpoint`]).
+//! Backups, stored through a separate environment. Not here: checkpoints ([`Db::checkpoint`]).
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -82,7 +82,7 @@ impl Backups {
         })
     }
 
-    /// Number of the newest backup, 0 where there is none.
+    /// Returns the number of the newest backup, 0 where there is none.
     pub fn latest(&mut self) -> u32 {
         // SAFETY: rule *Owner*.
         unsafe { c::sealstone_backup_latest(self.backup.as_ptr()) }

@@ -17,7 +17,7 @@ pub struct WriteBatch(NonNull<c::Batch>);
 unsafe impl Send for WriteBatch {}
 
 impl WriteBatch {
-    /// An empty batch.
+    /// Returns an empty batch.
     pub fn new() -> Self {
         // SAFETY: no requirements.
         Self(NonNull::new(unsafe { c::sealstone_batch_new() }).expect(NO_MEMORY))

@@ -17,7 +17,7 @@ unsafe impl Send for Cache {}
 unsafe impl Sync for Cache {}
 
 impl Cache {
-    /// A cache for `capacity_bytes` bytes.
+    /// Returns a cache for `capacity_bytes` bytes.
     pub(crate) fn new(capacity_bytes: u64) -> Self {
         // SAFETY: no requirements.
         let cache = unsafe { c::sealstone_cache_new(capacity_bytes) };

@@ -1,5 +1,5 @@
 //! Rules for calling the shim: taking over errors and panics, and passing bytes across. Not here:
-//! what is called (`c`).
+//! the functions (`c`).
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -43,7 +43,7 @@ pub(super) fn as_bytes(slice: &[u8]) -> c::Bytes {
     c::Bytes { data: slice.as_ptr(), bytes: slice.len() }
 }
 
-/// A slice of what the shim points at.
+/// Returns a slice of what the shim points at.
 ///
 /// # Safety
 /// `bytes.data` points to `bytes.bytes` readable bytes that live and do not change for `'a`.

@@ -1,5 +1,5 @@
-//! An open database: reading, writing, and what RocksDB does with all of it. Not here: what works
-//! on a part of it (`iterator`, `transaction`, `table_writer`, `backup`), rewriting single files
+//! An open database: reading, writing, and operations on all of it. Not here: objects that work on
+//! a part of it (`iterator`, `transaction`, `table_writer`, `backup`), rewriting single files
 //! (`rewriting`).
 //!
 //! The rules of `ffi` hold here, too.
@@ -18,14 +18,14 @@ use crate::meter::CipherWork;
 /// Treatment by a compaction of table files that are already in the bottommost level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bottommost {
-    /// They stay as they are, where nothing from above has to be merged into them.
+    /// They stay unchanged, where nothing from above must be merged into them.
     Leave,
     /// They are rewritten, and with a sealed environment re-encrypted.
     Rewrite,
 }
 
-/// An open RocksDB database. Ends (and gives up its lock) when dropped; [`Db::close`] also says how
-/// that went.
+/// An open RocksDB database. Ends (and gives up its lock) when dropped; [`Db::close`] also returns
+/// the outcome.
 ///
 /// Keys and values are any bytes. All methods may be called from many threads at once.
 #[derive(Debug)]
@@ -107,7 +107,7 @@ impl Db {
         let name = path_bytes(path);
         let families: Vec<c::Bytes> =
             families.iter().map(|family| as_bytes(family.as_bytes())).collect();
-        // SAFETY: rule *Slices*; `families` holds as many slices as said; `env` outlives the
+        // SAFETY: rule *Slices*; `families` holds as many slices as stated; `env` outlives the
         // database because it keeps its `Arc`.
         call(|error| unsafe {
             c::sealstone_db_open_for_reading(
@@ -125,7 +125,7 @@ impl Db {
     }
 
     /// Ends the database: syncs its log, so that no part of it can be cut off later unnoticed, and
-    /// says whether its last writes went well. Dropping it does the same without saying.
+    /// returns whether its last writes succeeded. Dropping it does the same without a report.
     ///
     /// # Errors
     /// I/O.
@@ -143,12 +143,12 @@ impl Db {
         closed
     }
 
-    /// The directory it was opened in.
+    /// Returns the directory it was opened in.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The environment it stores its files in.
+    /// Returns the environment it stores its files in.
     pub(crate) fn env(&self) -> &Env {
         &self.env
     }
@@ -165,7 +165,7 @@ impl Db {
         self.env.sealed_files().map(|files| files.cipher_work()).unwrap_or_default()
     }
 
-    /// Empties its block cache, where it was opened with one of its own.
+    /// Empties its block cache, where it was opened with its own cache.
     pub fn empty_cache(&self) {
         if let Some(cache) = &self.cache {
             cache.empty();
@@ -200,7 +200,7 @@ impl Db {
         Ok(there != 0)
     }
 
-    /// The value of `key`, if it is there.
+    /// Returns the value of `key`, if it is there.
     ///
     /// # Errors
     /// As [`Db::get_with`].
@@ -210,7 +210,7 @@ impl Db {
         Ok(value)
     }
 
-    /// The values of several keys, in their order, read together.
+    /// Returns the values of several keys, in their order, read together.
     ///
     /// # Errors
     /// As [`Db::get_with`].
@@ -218,7 +218,7 @@ impl Db {
         let names: Vec<c::Bytes> = keys.iter().map(|key| as_bytes(key)).collect();
         let mut values = vec![None; keys.len()];
         let mut found = |index: usize, value: &[u8]| values[index] = Some(value.to_vec());
-        // SAFETY: as in `get_with`; `names` holds as many slices as said.
+        // SAFETY: as in `get_with`; `names` holds as many slices as stated.
         call_with_sink(&mut found, |sink, error| unsafe {
             c::sealstone_db_multi_get(
                 self.db.as_ptr(),
@@ -287,7 +287,7 @@ impl Db {
         })
     }
 
-    /// Writes what is in memory into table files.
+    /// Writes data in memory into table files.
     ///
     /// # Errors
     /// I/O, a full disk.
@@ -305,7 +305,7 @@ impl Db {
         call(|error| unsafe { c::sealstone_db_sync_wal(self.db.as_ptr(), error) })
     }
 
-    /// Writes what is in memory into table files and merges all levels into the bottommost one.
+    /// Writes data in memory into table files and merges all levels into the bottommost one.
     ///
     /// # Errors
     /// I/O, a full disk, corruption.
@@ -337,8 +337,8 @@ impl Db {
         })
     }
 
-    /// An integer property, such as `rocksdb.num-running-compactions`; absent where RocksDB has no
-    /// such property.
+    /// Returns an integer property, such as `rocksdb.num-running-compactions`; absent where RocksDB
+    /// has no such property.
     pub fn property(&self, name: &str) -> Option<u64> {
         let mut value = 0;
         // SAFETY: rules *Owner* and *Slices*.
@@ -348,7 +348,8 @@ impl Db {
         (known != 0).then_some(value)
     }
 
-    /// Data block lookups since opening that the block cache answered, and those that it did not.
+    /// Returns the data block lookups since opening that the block cache answered, and the lookups
+    /// that missed it.
     pub fn cache_counts(&self) -> (u64, u64) {
         let (mut hits, mut misses) = (0, 0);
         // SAFETY: rule *Owner*.

@@ -1,5 +1,5 @@
-//! Environments: where a database's files are, what counts them and what seals them. Not here:
-//! environments on files that are kept in Rust (`dev/simulator`).
+//! Environments: the place of a database's files, and the layers that count and seal them. Not
+//! here: environments on files that are kept in Rust (`dev/simulator`).
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -30,7 +30,7 @@ pub struct IoCounts {
     pub written_bytes: u64,
     /// Syncs of files and directories.
     pub syncs: u64,
-    /// Wall time inside those, summed over threads.
+    /// Wall time inside these syncs, summed over threads.
     pub sync_ns: u64,
     /// Wall time inside reads, writes and syncs, summed over threads.
     pub wall_ns: u64,
@@ -50,7 +50,8 @@ unsafe impl Send for Env {}
 unsafe impl Sync for Env {}
 
 impl Env {
-    /// An environment on `base` that counts where `count` is set, and seals where `seal` is given.
+    /// Returns an environment on `base` that counts where `count` is set, and seals where `seal` is
+    /// given.
     pub(crate) fn new(base: Base, count: bool, seal: Option<SealedFiles>) -> Self {
         let base = match base {
             Base::Files => c::BASE_DEFAULT,
@@ -69,7 +70,7 @@ impl Env {
         self.1.as_ref()
     }
 
-    /// Before a call that writes into a log.
+    /// Called before a call that writes into a log.
     #[inline]
     pub(super) fn about_to_write(&self) {
         if let Some(files) = &self.1 {
@@ -86,7 +87,8 @@ impl Env {
         IoCounts { read_bytes, written_bytes, syncs, sync_ns, wall_ns, cpu_ns }
     }
 
-    /// The `rocksdb_env_t` of RocksDB's C interface; its owner ends it with `rocksdb_env_destroy`.
+    /// Returns the `rocksdb_env_t` of RocksDB's C interface; its owner ends it with
+    /// `rocksdb_env_destroy`.
     #[cfg(any(feature = "plugin", feature = "rust-rocksdb"))]
     pub(crate) fn into_c(mut self) -> NonNull<std::ffi::c_void> {
         let env = self.0.as_ptr();
@@ -97,7 +99,7 @@ impl Env {
         NonNull::new(handle).expect(NO_MEMORY)
     }
 
-    /// The environment of the crate `rocksdb`.
+    /// Returns the environment of the crate `rocksdb`.
     #[cfg(feature = "rust-rocksdb")]
     pub(crate) fn into_rust_rocksdb(self) -> rocksdb::Env {
         // SAFETY: a `rocksdb_env_t` with one owner, which `rocksdb::Env` ends.

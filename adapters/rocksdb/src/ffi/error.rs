@@ -1,4 +1,4 @@
-//! Error that RocksDB reports for a call that failed. Not here: how it is asked (`call`).
+//! Error that RocksDB reports for a call that failed. Not here: the calls (`call`).
 
 /// Error that RocksDB reported for a failed call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,7 +30,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// From `Status::Code` and `Status::SubCode`.
+    /// Makes it from `Status::Code` and `Status::SubCode`.
     pub(super) fn new(code: i32, subcode: i32) -> Self {
         const NO_SPACE: i32 = 4;
         match code {

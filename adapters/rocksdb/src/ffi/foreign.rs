@@ -31,7 +31,7 @@ impl ForeignEnv {
     /// If `make` returns null.
     ///
     /// # Safety
-    /// What `make` returns is null, or lives until `sealstone_env_free`, which nobody else calls
+    /// The result of `make` is null, or lives until `sealstone_env_free`, which nobody else calls
     /// with it. It copies the operations, and takes the seal over for them alone.
     pub unsafe fn new(
         sealing: Option<Sealing>,
@@ -49,7 +49,7 @@ impl ForeignEnv {
         self.0.0.as_ptr().cast()
     }
 
-    /// From now on new files get `cipher`; without a seal nothing happens.
+    /// Sets `cipher` for new files from now on; without a seal nothing happens.
     pub fn set_cipher(&self, cipher: &'static Cipher) {
         if let Some(files) = self.0.sealed_files() {
             files.set_cipher(cipher);

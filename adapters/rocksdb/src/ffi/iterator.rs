@@ -19,7 +19,7 @@ pub struct Range<'a> {
     pub upper: Option<&'a [u8]>,
     /// Bytes to read ahead; 0 lets RocksDB decide.
     pub readahead_bytes: u64,
-    /// True if what is read goes into the block cache.
+    /// True if read blocks go into the block cache.
     pub fill_cache: bool,
 }
 
@@ -94,8 +94,8 @@ impl Iterator<'_> {
         }
     }
 
-    /// Key and value at its position; nothing past either end and after a failure, which
-    /// [`Iterator::status`] reports.
+    /// Returns the key and value at its position; nothing past either end and after a failure,
+    /// which [`Iterator::status`] reports.
     pub fn entry(&self) -> Option<(&[u8], &[u8])> {
         if self.entry.valid == 0 {
             return None;
@@ -122,7 +122,7 @@ impl Drop for Iterator<'_> {
 }
 
 impl Db {
-    /// An iterator over `range` as of now, not positioned yet.
+    /// Returns an iterator over `range` as of now, not positioned yet.
     pub fn iterator(&self, range: Range<'_>) -> Iterator<'_> {
         let bound =
             |bound: Option<&[u8]>| bound.map_or(c::Bytes { data: ptr::null(), bytes: 0 }, as_bytes);

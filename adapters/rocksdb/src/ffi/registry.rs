@@ -1,5 +1,5 @@
-//! RocksDB's registry of objects: URIs of ours that it passes back to be opened. Not here: what is
-//! in a URI, which the caller of [`register`] knows.
+//! RocksDB's registry of objects: URIs of ours that it passes back to be opened. Not here: the
+//! content of a URI, defined by the caller of [`register`].
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -22,8 +22,8 @@ pub type Opener = fn(uri: &str) -> Result<Sealing, String>;
 /// on.
 static OPENER: OnceLock<Opener> = OnceLock::new();
 
-/// From now on, until the process ends, RocksDB opens URIs that are `scheme` or begin with
-/// `scheme://` by `open`: `--fs_uri` and `--env_uri` of its tools, `FileSystem::CreateFromString`,
+/// Makes RocksDB open, until the process ends, URIs that are `scheme` or begin with `scheme://` by
+/// `open`: `--fs_uri` and `--env_uri` of its tools, `FileSystem::CreateFromString`,
 /// `Env::CreateFromUri`. Does nothing if it was called before.
 ///
 /// To be called only where [`crate::library::check`] finds no mismatch.
@@ -41,7 +41,7 @@ pub fn register(scheme: &str, open: Opener) -> Result<(), Error> {
 }
 
 /// # Safety
-/// As `shim/sealstone.h` says of `sealstone_opener`.
+/// Implements `sealstone_opener` of `shim/sealstone.h`.
 unsafe extern "C" fn open_uri(
     uri: *const c_char,
     uri_bytes: usize,

@@ -1,5 +1,5 @@
-//! Rewriting files of an open database: which there are, and RocksDB replacing them. Not here: in
-//! which order, and how fast (`reseal`).
+//! Rewriting files of an open database: the list of them, and RocksDB replacing them. Not here: the
+//! order and the rate (`reseal`).
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -100,7 +100,7 @@ unsafe extern "C" fn add_live_file(context: *mut c_void, file: *const c::LiveFil
 }
 
 impl Db {
-    /// Every table and blob file of its newest version.
+    /// Returns every table and blob file of its newest version.
     ///
     /// # Errors
     /// No memory.
@@ -153,7 +153,7 @@ impl Db {
         })
     }
 
-    /// While `on`, rewriting a table moves its values out of blob files into new ones.
+    /// Makes the rewriting of a table move its values out of blob files into new files, while `on`.
     ///
     /// # Errors
     /// I/O: RocksDB stores changed options.
@@ -162,7 +162,7 @@ impl Db {
         call(|error| unsafe { c::sealstone_db_move_blobs(self.db.as_ptr(), i32::from(on), error) })
     }
 
-    /// Writes what is in memory into table files, for all column families; if there was anything, a
+    /// Writes data in memory into table files, for all column families; if there was anything, a
     /// new log begins.
     ///
     /// # Errors
@@ -172,8 +172,8 @@ impl Db {
         call(|error| unsafe { c::sealstone_db_flush_all(self.db.as_ptr(), error) })
     }
 
-    /// Looks through the directories and removes every file that is not needed, also those that an
-    /// earlier opening left.
+    /// Scans the directories and removes every unneeded file, including leftovers of an earlier
+    /// opening.
     ///
     /// # Errors
     /// I/O.
@@ -191,7 +191,7 @@ impl Db {
         (begun, ended)
     }
 
-    /// The directory of its logs.
+    /// Returns the directory of its logs.
     ///
     /// # Errors
     /// No memory.
@@ -213,8 +213,8 @@ impl Db {
 impl Db {
     /// Begins a column family with the options of the default one, as the last of its families.
     pub(crate) fn create_family(&self, name: &str) -> Result<(), Error> {
-        // SAFETY: rules *Owner* and *Slices*; no other thread uses the families meanwhile, as tests
-        // see to.
+        // SAFETY: rules *Owner* and *Slices*; no other thread uses the families at the same time,
+        // as tests ensure.
         call(|error| unsafe {
             c::sealstone_db_family_create(self.db.as_ptr(), name.as_ptr().cast(), name.len(), error)
         })

@@ -1,5 +1,5 @@
 //! The callbacks of the sealed file system, which `shim/sealed_fs.cc` and the files next to it
-//! call. Not here: what they do (`file_system`, `catalogue`), and what the catalogues are kept on
+//! call. Not here: their work (`file_system`, `catalogue`), and the files of catalogues
 //! (`stored_files`).
 //!
 //! The rules of `ffi` hold here, too.
@@ -45,7 +45,7 @@ pub(super) static SEAL_OPS: c::SealOps = c::SealOps {
     remove_directory: seal_remove_directory,
 };
 
-/// The file as it is stored, read through the shim.
+/// The stored file, read through the shim.
 struct ShimFile<'a>(&'a c::Raw);
 
 impl RawRead for ShimFile<'_> {
@@ -93,7 +93,7 @@ unsafe extern "C" fn seal_release(seal: *const c_void) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(seal)));
 }
 
-/// The text that the shim points at.
+/// Returns the text that the shim points at.
 ///
 /// # Safety
 /// `data` points to `bytes` readable bytes that live and do not change for `'a`.
@@ -102,7 +102,7 @@ unsafe fn text<'a>(data: *const c_char, bytes: usize) -> Cow<'a, str> {
     String::from_utf8_lossy(unsafe { from_bytes(c::Bytes { data: data.cast(), bytes }) })
 }
 
-/// Takes the path that the shim points at, by which catalogues know a file.
+/// Takes the path that the shim points at, which names a file in catalogues.
 ///
 /// # Safety
 /// As [`text`].
@@ -115,7 +115,7 @@ unsafe fn path<'a>(data: *const c_char, bytes: usize) -> Result<&'a str, Failure
 }
 
 /// # Safety
-/// As `shim/sealstone.h` says of `attach`.
+/// Implements, from `shim/sealstone.h`, `attach`.
 unsafe extern "C" fn seal_attach(seal: *const c_void, files: *const c::Files) {
     // SAFETY: `seal` lives as long as the file system, and `files` until `release`, before which
     // the last use is.
@@ -179,7 +179,7 @@ on_two_paths!(seal_link, "link", link);
 on_two_paths!(seal_rename, "rename", rename);
 
 /// # Safety
-/// As `shim/sealstone.h` says of `renamed`.
+/// Implements, from `shim/sealstone.h`, `renamed`.
 unsafe extern "C" fn seal_renamed(
     seal: *const c_void,
     from: *const c_char,
@@ -203,7 +203,7 @@ unsafe extern "C" fn seal_renamed(
 }
 
 /// # Safety
-/// As `shim/sealstone.h` says of `remove`.
+/// Implements, from `shim/sealstone.h`, `remove`.
 unsafe extern "C" fn seal_remove(
     seal: *const c_void,
     name: *const c_char,
@@ -224,7 +224,7 @@ unsafe extern "C" fn seal_remove(
 }
 
 /// # Safety
-/// As `shim/sealstone.h` says of `hides`.
+/// Implements, from `shim/sealstone.h`, `hides`.
 unsafe extern "C" fn seal_hides(
     seal: *const c_void,
     name: *const c_char,
@@ -236,7 +236,7 @@ unsafe extern "C" fn seal_hides(
 }
 
 /// # Safety
-/// As `shim/sealstone.h` says of `create`.
+/// Implements, from `shim/sealstone.h`, `create`.
 unsafe extern "C" fn seal_create(
     seal: *const c_void,
     name: *const c_char,
@@ -262,7 +262,7 @@ unsafe extern "C" fn seal_create(
 }
 
 /// # Safety
-/// As `shim/sealstone.h` says of `append`.
+/// Implements, from `shim/sealstone.h`, `append`.
 unsafe extern "C" fn seal_append(
     writer: *mut c_void,
     data: *const u8,
@@ -281,14 +281,14 @@ unsafe extern "C" fn seal_append(
     }
 }
 
-/// As `shim/sealstone.h` says of `appended`.
+/// Implements, from `shim/sealstone.h`, `appended`.
 extern "C" fn seal_appended(bytes: usize) {
     // a failure while waiting is no reason not to write
     let _ = catch_unwind(|| pace::wrote(bytes));
 }
 
 /// # Safety
-/// As `shim/sealstone.h` says of `finish`.
+/// Implements, from `shim/sealstone.h`, `finish`.
 unsafe extern "C" fn seal_finish(
     writer: *mut c_void,
     stored: *mut c::Bytes,
@@ -313,14 +313,14 @@ unsafe extern "C" fn seal_writer_free(writer: *mut c_void) {
 }
 
 /// # Safety
-/// As `shim/sealstone.h` says of `before_sync`.
+/// Implements, from `shim/sealstone.h`, `before_sync`.
 unsafe extern "C" fn seal_before_sync(syncer: *const c_void, message: *mut c::Message) -> i32 {
     // SAFETY: `message` is the shim's; `syncer` is from `seal_create` and shared only by reference.
     unsafe { guarded(message, || (*syncer.cast::<Syncer>()).before()) }
 }
 
 /// # Safety
-/// As `shim/sealstone.h` says of `synced`.
+/// Implements, from `shim/sealstone.h`, `synced`.
 unsafe extern "C" fn seal_synced(
     syncer: *const c_void,
     stored_bytes: u64,
@@ -352,7 +352,7 @@ unsafe extern "C" fn seal_syncer_free(syncer: *mut c_void) {
 }
 
 /// # Safety
-/// As `shim/sealstone.h` says of `open`.
+/// Implements, from `shim/sealstone.h`, `open`.
 unsafe extern "C" fn seal_open(
     seal: *const c_void,
     name: *const c_char,
@@ -377,7 +377,7 @@ unsafe extern "C" fn seal_open(
 }
 
 /// # Safety
-/// As `shim/sealstone.h` says of `read`.
+/// Implements, from `shim/sealstone.h`, `read`.
 unsafe extern "C" fn seal_read(
     reader: *const c_void,
     raw: *const c::Raw,
@@ -402,7 +402,7 @@ unsafe extern "C" fn seal_read(
 }
 
 /// # Safety
-/// As `shim/sealstone.h` says of `size`.
+/// Implements, from `shim/sealstone.h`, `size`.
 unsafe extern "C" fn seal_size(
     reader: *const c_void,
     raw: *const c::Raw,

@@ -1,5 +1,5 @@
-//! The boundary for the files that catalogues are kept on: operations of `shim/stored_files.cc`,
-//! called from here. Not here: what is written into them (`catalogue`).
+//! The boundary for the files of catalogues: operations of `shim/stored_files.cc`, called from
+//! here. Not here: their content (`catalogue`).
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -15,13 +15,13 @@ use crate::place::Place;
 /// The stored files that the catalogues are kept on, through the shim.
 pub(super) struct ShimFiles(*const c::Files);
 
-// SAFETY: the shim's functions serve any number of threads at once, as `shim/sealstone.h` says.
+// SAFETY: the shim's functions serve any number of threads at once, as `shim/sealstone.h` states.
 unsafe impl Send for ShimFiles {}
 // SAFETY: as above.
 unsafe impl Sync for ShimFiles {}
 
 impl ShimFiles {
-    /// The stored files that `files` has the functions of.
+    /// Returns the stored files that `files` has the functions of.
     ///
     /// # Safety
     /// `files` is the shim's, and lives as long as the result.
@@ -170,7 +170,7 @@ struct ShimUpdate {
     free: unsafe extern "C" fn(*mut c_void),
 }
 
-// SAFETY: the object belongs to whoever holds it, and may be used from any one thread at a time.
+// SAFETY: the object belongs to its holder, and may be used from any single thread at a time.
 unsafe impl Send for ShimUpdate {}
 
 impl RawUpdate for ShimUpdate {

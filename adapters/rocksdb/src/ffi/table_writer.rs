@@ -93,7 +93,7 @@ impl Db {
     /// I/O, files that overlap each other; nothing is taken over then.
     pub fn ingest(&self, files: &[&Path], move_files: bool) -> Result<(), Error> {
         let names: Vec<c::Bytes> = files.iter().map(|path| as_bytes(path_bytes(path))).collect();
-        // SAFETY: rules *Owner* and *Slices*; `names` holds as many slices as said.
+        // SAFETY: rules *Owner* and *Slices*; `names` holds as many slices as stated.
         call(|error| unsafe {
             c::sealstone_db_ingest(
                 self.db.as_ptr(),

@@ -9,7 +9,7 @@ use super::call::{NO_MEMORY, call, call_with_sink, deliver};
 use super::database::Db;
 use super::error::{Code, Error};
 
-/// A pessimistic transaction: what it writes and what it reads for update is locked until it ends.
+/// A pessimistic transaction: records that it writes or reads for update are locked until it ends.
 /// Dropped without a commit, it is rolled back.
 #[derive(Debug)]
 pub struct Transaction<'db> {
@@ -105,7 +105,7 @@ impl Transaction<'_> {
         call(|error| unsafe { c::sealstone_transaction_rollback(self.transaction.as_ptr(), error) })
     }
 
-    /// Starts again, as a separate transaction; what was not committed is rolled back.
+    /// Starts again, as a separate transaction; uncommitted changes are rolled back.
     pub fn restart(&mut self) {
         // SAFETY: rule *Owner* for both; it was begun on this database.
         unsafe {

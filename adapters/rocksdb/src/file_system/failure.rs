@@ -1,15 +1,15 @@
 //! Reasons why a file could not be read or written: the error of the seal or of the disk below,
-//! with the file's name. Not here: who is told (`ffi`).
+//! with the file's name. Not here: reporting them (`ffi`).
 
 use sealstone_seal::{SealError, SealedFile};
 
 use crate::catalogue::Refusal;
 
-/// Reading stored bytes failed; the implementation that reads knows why.
+/// Reading stored bytes failed; the reading implementation holds the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RawFailed;
 
-/// A file as it is stored.
+/// A stored file.
 pub(crate) trait RawRead {
     /// Reads up to `into.len()` stored bytes from `offset` on; fewer only at the end of the file.
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, RawFailed>;
@@ -18,7 +18,7 @@ pub(crate) trait RawRead {
 /// Reason why a file could not be read or written; texts begin with the file's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// Stored data that is not what was sealed.
+    /// Stored data that differs from the sealed data.
     Damaged(String),
     /// The file may be sound, but it cannot be used: no key, another key, unknown format, used up.
     Refused(String),
@@ -53,8 +53,8 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// Names the file, and once its header is known also cipher and key, in the first line of what the
-/// seal said.
+/// Names the file, and once its header is known also cipher and key, in the first line of the
+/// seal's error.
 pub(super) fn failure(name: &str, file: Option<&SealedFile>, error: SealError) -> Failure {
     let text = error.to_string();
     let (first, rest) =

@@ -1,5 +1,5 @@
-//! Reading sealed files: from what is stored to data, by pages or frame by frame. Not here: how a
-//! file is opened (`file_system`).
+//! Reading sealed files: from stored bytes to data, by pages or frame by frame. Not here: opening a
+//! file (`file_system`).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -32,7 +32,7 @@ pub(super) enum Content {
     Torn(Vec<u8>),
     /// A file that is not sealed, during a conversion.
     Plain {
-        /// Its length when it was opened: such a file is no longer written.
+        /// Its length when it was opened: the file is no longer written.
         bytes: u64,
     },
     Pages {
@@ -54,8 +54,8 @@ impl Reader {
         Self { name: name.to_owned(), file, meter, content }
     }
 
-    /// Length of the pieces in which reading is cheapest: reads that begin and end at multiples of
-    /// it open no page twice.
+    /// Returns the length of the pieces in which reading is cheapest: reads that begin and end at
+    /// multiples of it open no page twice.
     pub(crate) fn page_bytes(&self) -> u64 {
         match &self.content {
             Content::Pages { pages, .. } => u64::from(pages.shape().page_bytes()),
@@ -181,7 +181,7 @@ pub(super) struct FrameStream {
     /// Data of the newest frame read, and where it starts.
     frame: Vec<u8>,
     frame_offset: u64,
-    /// At the end of a file that ends in a torn frame: what RocksDB is to see there.
+    /// At the end of a file that ends in a torn frame: the bytes that RocksDB should see there.
     torn: Vec<u8>,
     fetched: Vec<u8>,
 }
@@ -237,8 +237,8 @@ impl FrameStream {
         Ok(filled)
     }
 
-    /// Goes to the next frame; false at the end of the file, torn or not. It may have grown when
-    /// asked again.
+    /// Goes to the next frame; false at the end of the file, torn or not. It may have grown by the
+    /// next call.
     pub(super) fn advance(&mut self, of: &Reader, raw: &dyn RawRead) -> Result<bool, Failure> {
         loop {
             let Self { reader, frame, frame_offset, .. } = self;
@@ -281,8 +281,8 @@ const LOG_RECORD_HEADER_BYTES: u64 = 7;
 /// seem to end there on purpose, and the recovery modes that stop at a hole would continue after
 /// it.
 ///
-/// A record never begins in the last six bytes of a block; the writer fills those with zeros. So
-/// does this.
+/// A record never begins in the last six bytes of a block; the writer fills these with zeros. So
+/// does this function.
 pub(super) fn torn_record(end: u64) -> Vec<u8> {
     let room = LOG_BLOCK_BYTES - end % LOG_BLOCK_BYTES;
     let filler = if room < LOG_RECORD_HEADER_BYTES { room as usize } else { 0 };

@@ -1,13 +1,14 @@
-//! Writing sealed files: from data to what is to be stored, and what is to be recorded when that is
-//! synced. Not here: which key and format a new file gets (`file_system`).
+//! Writing sealed files: from data to bytes to store, and the record for each sync. Not here: the
+//! key and format of a new file (`file_system`).
 //!
 //! Sealing in parallel with other work:
 //!
-//! - One thread builds a table, so the time for sealing would be added to that for building. From
-//!   the second large piece on a thread for the file seals and stores what RocksDB appended
-//!   (`shim/write_behind.h`). A failure there is reported at the next append or at the sync, before
-//!   which RocksDB counts nothing as written. Handing over costs CPU time, so it pays only where a
-//!   core is idle (`results/at-rest-oltp-batch-2gb.md`); for long reads it does not pay.
+//! - One thread builds a table, so the time for sealing would add to the time for building. From
+//!   the second large piece on a thread for the file seals and stores the data that RocksDB
+//!   appended (`shim/write_behind.h`). A failure there is reported at the next append or at the
+//!   sync, before which RocksDB counts nothing as written. Handing over costs CPU time, so it pays
+//!   only where a core is idle (`results/at-rest-oltp-batch-2gb.md`); for long reads it does not
+//!   pay.
 //! - A log is sealed under the lock that all writers of a database share. Its key stream is made
 //!   ahead (`sealstone_seal::frame`) by the next thread that comes to write
 //!   (`SealedFiles::prepare_logs`), so that an XOR and a hash remain under the lock. Frames of
@@ -26,7 +27,7 @@ use super::failure::{Failure, failure};
 use crate::catalogue::{Catalogues, split};
 use crate::meter::CipherMeter;
 
-/// Writes one sealed file: takes data, returns what is to be stored.
+/// The writer of one sealed file: takes data, returns bytes to store.
 pub(crate) struct Writer {
     pub(super) name: String,
     pub(super) file: SealedFile,
@@ -78,11 +79,11 @@ impl Writer {
         }))
     }
 
-    /// Seals `data`. Returns what is to be stored now, which for pages may be nothing yet.
+    /// Seals `data`. Returns the bytes to store now, which for pages may be none yet.
     pub(crate) fn append(&mut self, data: &[u8]) -> Result<&[u8], Failure> {
         if self.file.info().identity.kind == FileKind::Manifest {
-            // what it says may reach the disk before it is synced, and names files that must then
-            // be listed
+            // its content may reach the disk before it is synced, and names files that must then be
+            // listed
             self.catalogues.make_durable()?;
         }
         let Self { kind, stored, meter, .. } = self;
@@ -96,7 +97,7 @@ impl Writer {
         Ok(&self.stored)
     }
 
-    /// Ends the file: returns what is to be stored last. A second call returns nothing.
+    /// Ends the file: returns the last bytes to store. A second call returns nothing.
     pub(crate) fn finish(&mut self) -> Result<&[u8], Failure> {
         let Self { kind, stored, meter, .. } = self;
         stored.clear();
@@ -112,8 +113,8 @@ impl Writer {
     }
 }
 
-/// Says how much of a file of frames is on stable storage. Serves many threads at once, alongside
-/// the writer.
+/// The record of how much of a file of frames is on stable storage. Serves many threads at once,
+/// alongside the writer.
 pub(crate) struct Syncer {
     directory: String,
     is_manifest: bool,
@@ -124,14 +125,14 @@ pub(crate) struct Syncer {
 }
 
 impl Syncer {
-    /// Before the file is synced: everything that the sync promises must be listed on stable
+    /// Called before the file is synced: everything that the sync promises must be listed on stable
     /// storage.
     pub(crate) fn before(&self) -> Result<(), Failure> {
         Ok(self.catalogues.make_durable()?)
     }
 
     /// Records that the first `stored_bytes` bytes of the file are on stable storage. The first
-    /// time, returns what is to be written into the file's own header area.
+    /// time, returns the mark to write into the file's own header area.
     pub(crate) fn synced(&self, stored_bytes: u64) -> Result<Option<SyncedMark>, Failure> {
         match self.catalogues.record_synced(&self.directory, &self.file_id, stored_bytes) {
             // An edit of a manifest is on stable storage. If RocksDB heard otherwise, it would
@@ -146,8 +147,8 @@ impl Syncer {
 }
 
 /// The logs being written, whose key stream is made by threads that wait for them: sealing happens
-/// under the lock that all writers of a database share, and what is done beforehand does not hold
-/// them up.
+/// under the lock that all writers of a database share, and work done beforehand does not hold them
+/// up.
 #[derive(Default)]
 pub(super) struct Ahead {
     /// True if a log needs key stream.
@@ -177,8 +178,8 @@ impl Ahead {
     }
 }
 
-/// Memory of writers that have ended, for the next ones: growing a megabyte anew for each file
-/// costs as much as sealing it.
+/// Memory of writers that have ended, for the next ones: growing a new megabyte for each file costs
+/// as much as sealing it.
 #[derive(Default)]
 pub(super) struct Spare(Mutex<Vec<Vec<u8>>>);
 
@@ -187,7 +188,7 @@ impl Spare {
     const BUFFERS_MAX: usize = 4;
     const BYTES_MAX: usize = 4 << 20;
 
-    /// An empty buffer.
+    /// Returns an empty buffer.
     pub(super) fn take(&self) -> Vec<u8> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Errors in a MANIFEST or CURRENT. Not here: reading them.
+//! Errors in a MANIFEST or CURRENT.
 
 /// Reason why a MANIFEST or CURRENT cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -8,7 +8,7 @@ pub(crate) enum ManifestError {
     Damaged {
         /// Byte of the content, from the beginning of the file.
         offset: u64,
-        /// Description of what was found.
+        /// Description of the finding.
         found: String,
     },
     /// It holds what only a newer RocksDB writes.
@@ -23,7 +23,7 @@ pub(crate) enum ManifestError {
     /// `CURRENT` does not name a MANIFEST.
     #[error("names no MANIFEST: it holds {found:?}\nrestore the store from a backup")]
     NotCurrent {
-        /// The beginning of what was found.
+        /// The beginning of the data found.
         found: String,
     },
 }

@@ -1,7 +1,7 @@
 //! RocksDB's log format, in which a MANIFEST is written: blocks of 32 KiB, each holding fragments
 //! of records with a header of 7 bytes (CRC-32C, length, type) or, in recycled files, of 11 (the
 //! file's number as well). Takes the bytes in pieces of any length and hands out whole records. Not
-//! here: what a record says (`version_edit`).
+//! here: the content of records (`version_edit`).
 //!
 //! Source: RocksDB's `db/log_format.h` and the page "Write Ahead Log File Format" of its wiki.
 
@@ -14,7 +14,7 @@ const HEADER_BYTES: usize = 7;
 /// Bytes of a header that also names the file, so that what an earlier use of the file left is not
 /// taken for its own.
 const RECYCLABLE_HEADER_BYTES: usize = 11;
-/// Types with this bit may be passed over by a reader that does not know them.
+/// Types with this bit may be skipped by a reader that does not support them.
 const MAY_BE_IGNORED: u8 = 1 << 7;
 
 /// Part of a record that a fragment is.
@@ -51,8 +51,8 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// A reader at the beginning of a file that recyclable headers call `file_number`; those of a
-    /// MANIFEST say 0.
+    /// Returns a reader at the beginning of a file that recyclable headers call `file_number`; a
+    /// MANIFEST's are 0.
     pub(super) fn new(file_number: u32) -> Self {
         Self {
             file_number,
@@ -94,8 +94,8 @@ impl Records {
         (self.pending.len() + self.begun.as_ref().map_or(0, Vec::len)) as u64
     }
 
-    /// Reads what is at `from` in `pending`. Returns how many bytes that took, or nothing where
-    /// more are needed.
+    /// Reads the fragment at `from` in `pending`. Returns how many bytes that took, or nothing
+    /// where more are needed.
     fn fragment(
         &mut self,
         from: usize,
@@ -194,8 +194,8 @@ impl Records {
     }
 }
 
-/// A checksum as RocksDB stores it, so that a checksum over bytes that hold checksums does not
-/// degenerate.
+/// Returns a checksum as RocksDB stores it, so that a checksum over bytes that hold checksums does
+/// not degenerate.
 fn masked(crc: u32) -> u32 {
     crc.rotate_right(15).wrapping_add(0xa282_ead8)
 }
@@ -242,7 +242,8 @@ pub(super) mod tests {
         file
     }
 
-    /// The records of `file`, taken in pieces of `at_once` bytes, and the bytes that are left.
+    /// Returns the records of `file`, taken in pieces of `at_once` bytes, and the bytes that are
+    /// left.
     fn read(
         file: &[u8],
         number: u32,
@@ -300,7 +301,7 @@ pub(super) mod tests {
             let read = read(&file, 0, 999);
             assert!(matches!(read, Err(ManifestError::Damaged { .. })), "{at}");
         }
-        // what an earlier use of the file left is its end
+        // leftovers of an earlier use of the file are its end
         let mut recycled = written(&[b"one"], Some(8));
         recycled.extend(written(&[b"old"], Some(7)));
         assert_eq!(read(&recycled, 8, 5).unwrap(), (vec![b"one".to_vec()], 0));

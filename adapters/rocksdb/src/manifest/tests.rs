@@ -17,7 +17,7 @@ use crate::env::{DbOptions, PlainEnv, SealedEnv};
 use crate::ffi::{Db, LiveKind};
 use crate::rest::{self, ComparedWith};
 
-/// Options under which nothing happens by itself, and values of 100 bytes are in blob files.
+/// Options without automatic work, and values of 100 bytes are in blob files.
 const STILL: &str = ";disable_auto_compactions=true;enable_blob_files=true;min_blob_size=100;\
                      enable_blob_garbage_collection=true;blob_garbage_collection_age_cutoff=1.0;\
                      blob_garbage_collection_force_threshold=1.0;\
@@ -82,7 +82,7 @@ impl Store {
         self.db = Some(self.env.open_stored(&self.path()).unwrap());
     }
 
-    /// One of the things that change the set of files.
+    /// Makes one of the changes to the set of files.
     fn step(&mut self, rng: &mut SmallRng) -> &'static str {
         match rng.random_range(0..12) {
             0..4 => {
@@ -122,7 +122,7 @@ impl Store {
         }
     }
 
-    /// The MANIFEST in force.
+    /// Returns the MANIFEST in force.
     fn manifest(&self) -> Vec<u8> {
         let number = named_by_current(&fs::read(self.path().join("CURRENT")).unwrap()).unwrap();
         fs::read(self.path().join(format!("MANIFEST-{number:06}"))).unwrap()
@@ -172,7 +172,7 @@ fn replayed(content: &[u8]) -> Result<LiveSet, ManifestError> {
     replay.finish()
 }
 
-/// The records of a MANIFEST.
+/// Returns the records of a MANIFEST.
 fn records(content: &[u8]) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     let mut take = |_: u64, record: &[u8]| {
@@ -292,7 +292,7 @@ fn a_damaged_manifest_is_an_error_and_never_more() {
         replayed(&written(&edits.iter().map(Vec::as_slice).collect::<Vec<_>>(), None)),
         replayed(&content)
     );
-    // cut anywhere: what came before counts, and is not an error once there is a database
+    // cut anywhere: earlier records count, and is not an error once there is a database
     let whole_from = (1..content.len()).find(|cut| replayed(&content[..*cut]).is_ok()).unwrap();
     for cut in (whole_from..content.len()).step_by(7) {
         replayed(&content[..cut]).unwrap_or_else(|error| panic!("cut at {cut}: {error}"));
@@ -337,7 +337,7 @@ fn a_damaged_manifest_is_an_error_and_never_more() {
     assert!(refused > 100 && taken > 100, "{refused} refused, {taken} taken");
 }
 
-/// A field of a record: its tag and the bytes that follow.
+/// Returns a field of a record: its tag and the bytes that follow.
 fn field(tag: u32, rest: &[u8]) -> Vec<u8> {
     let mut field = varint(u64::from(tag));
     field.extend_from_slice(rest);
@@ -407,7 +407,7 @@ fn every_way_of_writing_a_record_is_read() {
     let edit = decode(&[field(8196, &wal), field(8199, &slice(&wal)), field(8197, &v(4))]).unwrap();
     assert_eq!((edit.wals, edit.wals_before), (vec![(12, Some(999)); 2], Some(4)));
     assert_eq!(decode(&[field(8200, &slice(&v(5)))]).unwrap().wals_before, Some(5));
-    // families, groups, and what is passed over
+    // families, groups, and skipped records
     let rest = [
         field(1, &slice(b"leveldb.BytewiseComparator")),
         field(2, &v(4)),
@@ -441,7 +441,7 @@ fn every_way_of_writing_a_record_is_read() {
         ..VersionEdit::default()
     };
     assert_eq!(decode(&rest).unwrap(), want);
-    // what must be known and is not shows that a newer RocksDB wrote it
+    // an unknown mandatory tag shows that a newer RocksDB wrote it
     let newer = [
         field(500, &[]),
         field(103, &[numbered, field(66, &slice(b"")), v(1)].concat()),

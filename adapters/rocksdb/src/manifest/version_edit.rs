@@ -1,16 +1,16 @@
 //! One record of a MANIFEST: a change of a database's set of files. Decodes all that RocksDB writes
-//! up to version 11 and passes over what a later one marks as harmless. Not here: what all changes
-//! add up to (`manifest`).
+//! up to version 11 and skips records that a later version marks as harmless. Not here: the sum of
+//! all changes (`manifest`).
 //!
 //! Source: the tags and their values in RocksDB's `db/version_edit.h`, `db/wal_edit.h` and
 //! `db/blob`.
 
 use super::error::ManifestError;
 
-/// Tags with this bit are followed by a length, and a reader that does not know them passes over
-/// that many bytes.
+/// Tags with this bit are followed by a length, and a reader that does not support them skips that
+/// many bytes.
 const TAG_MAY_BE_IGNORED: u32 = 1 << 13;
-/// Fields of a table with this bit must be known.
+/// Fields of a table with this bit must be supported.
 const TABLE_FIELD_MUST_BE_KNOWN: u32 = 1 << 6;
 /// The same for fields of a blob file.
 const BLOB_FIELD_MUST_BE_KNOWN: u32 = 1 << 6;
@@ -26,7 +26,7 @@ pub(crate) struct Table {
     pub(crate) bytes: u64,
     /// Its level.
     pub(crate) level: u32,
-    /// Index of its directory among those of its column family; 0 is the first.
+    /// Index of its directory among its column family's; 0 is the first.
     pub(crate) path_id: u8,
     /// Number of the oldest blob file that it refers to, if any.
     pub(crate) oldest_blob: Option<u64>,
@@ -77,7 +77,7 @@ pub(super) struct VersionEdit {
     pub(super) blobs: Vec<Blob>,
     /// Values that became garbage.
     pub(super) garbage: Vec<Garbage>,
-    /// Logs that are there, with the bytes known to be on stable storage.
+    /// Existing logs, with their bytes on stable storage.
     pub(super) wals: Vec<(u64, Option<u64>)>,
     /// Logs before this one are gone.
     pub(super) wals_before: Option<u64>,
@@ -135,7 +135,7 @@ impl VersionEdit {
             // the same, once marked as harmless and now not
             400 | 8194 => self.blobs.push(blob(input)?),
             401 | 8195 => self.garbage.push(garbage(input)?),
-            // those of logs are marked as harmless, but had no length at first
+            // tags of logs are marked as harmless, but had no length at first
             8196 => self.wals.push(wal(input)?),
             8197 => self.wals_before = Some(input.varint64("a log's number")?),
             8199 => self.wals.push(wal(&mut input.inner("a log's record")?)?),
@@ -155,7 +155,7 @@ impl VersionEdit {
         Ok(())
     }
 
-    /// A new table, in one of the four ways in which they were written over time.
+    /// Returns a new table, in one of the four ways in which they were written over time.
     fn table(&mut self, tag: u32, input: &mut Input) -> Result<Table, ManifestError> {
         let level = input.varint32("a table's level")?;
         let number = input.varint64("a table's number")?;
@@ -245,7 +245,7 @@ fn blob_fields(input: &mut Input) -> Result<(), ManifestError> {
     }
 }
 
-/// A log's number and how much of it was synced, if that was known.
+/// Returns a log's number and how much of it was synced, if that was known.
 fn wal(input: &mut Input) -> Result<(u64, Option<u64>), ManifestError> {
     let number = input.varint64("a log's number")?;
     let mut synced_bytes = None;
@@ -274,7 +274,7 @@ impl<'a> Input<'a> {
         ManifestError::Damaged { offset: self.offset, found: format!("{what} cannot be decoded") }
     }
 
-    /// An integer of at most `bits` bits, seven to a byte, the least first.
+    /// Returns an integer of at most `bits` bits, seven to a byte, the least first.
     fn varint(&mut self, bits: u32, what: &str) -> Result<u64, ManifestError> {
         let mut value = 0;
         for (byte, shift) in self.rest.iter().zip((0..bits).step_by(7)) {
@@ -307,7 +307,7 @@ impl<'a> Input<'a> {
         Ok(slice)
     }
 
-    /// The same, to be decoded.
+    /// Returns the same, to be decoded.
     fn inner(&mut self, what: &str) -> Result<Input<'a>, ManifestError> {
         Ok(Input { offset: self.offset, rest: self.slice(what)? })
     }

@@ -1,5 +1,5 @@
-//! The small files alongside tables and logs: those that RocksDB writes once are copied and renamed
-//! into place, what a kill left of such copies is removed. Not here: when (`work`).
+//! The small files alongside tables and logs: files that RocksDB writes once are copied and renamed
+//! into place, leftovers of a kill are removed. Not here: the order of the work (`work`).
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use crate::file_system::Failure;
 use crate::place;
 use crate::rest::StoredFile;
 
-/// The name of a copy before it gets its own. RocksDB sweeps up leftovers of such names when a
+/// The name of a copy before it gets its own. RocksDB removes leftovers with such names when a
 /// database is opened, and uses this number itself only when it makes one.
 const TEMPORARY: &str = "000001.dbtmp";
 /// The name under which RocksDB writes `IDENTITY` while it opens a database. It never sweeps this
@@ -46,7 +46,7 @@ impl Work<'_> {
             if kind(&name) != Kind::Written {
                 continue;
             }
-            // RocksDB removes old ones at any time
+            // RocksDB removes old files at any time
             let Ok((bytes, under)) = facts(&path) else { continue };
             let readable = under.is_some() || self.files.reads_plain();
             if bytes == 0 || !readable || self.is_wanted(under.as_ref()) {
@@ -112,7 +112,7 @@ impl Work<'_> {
         let reader = self.files.open(&name, bytes, &stored)?;
         let mut writer = self.files.create(&temporary.to_string_lossy())?;
         let mode = stored.0.metadata()?.permissions().mode();
-        // what had that name is gone, so that nothing else is written to in its place
+        // the previous file of that name is gone, so that no other file is written to
         let mut copy = File::options().write(true).create_new(true).mode(mode).open(temporary)?;
         copy.write_all(writer.stored())?;
         let mut piece = vec![0; COPY_BYTES];

@@ -1,4 +1,4 @@
-//! Reasons why a database could not be resealed. Not here: when (`work`, `reseal`).
+//! Reasons why a database could not be resealed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use sealstone_keys::KeyError;
 use crate::directory::DirectoryError;
 use crate::rest::RestError;
 
-/// Reason why a database could not be resealed. What was resealed before stays so, and nothing is
-/// lost: resealing again continues from there.
+/// Reason why a database could not be resealed. Resealed files stay so, and nothing is lost:
+/// resealing again continues from there.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResealError {
@@ -74,7 +74,7 @@ pub enum ResealError {
     PlainFiles {
         /// The directory.
         dir: PathBuf,
-        /// Number of such files.
+        /// Number of remaining files.
         files: usize,
         /// Name of one of them.
         first: String,
@@ -84,7 +84,7 @@ pub enum ResealError {
     Control {
         /// The file.
         file: PathBuf,
-        /// Description of what was found, and the next step.
+        /// Description of the finding, and the next step.
         text: String,
     },
 }

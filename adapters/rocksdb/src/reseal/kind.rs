@@ -1,4 +1,4 @@
-//! Classification of a file of a database by its name. Not here: what it holds.
+//! Classification of a file of a database by its name.
 
 use sealstone_seal::CATALOGUE_NAMES;
 
@@ -13,7 +13,7 @@ pub(super) enum Kind {
     Log,
     /// A manifest, the file that names it, or a copy of the catalogue.
     Manifest,
-    /// Written once and then read, if at all: settings, identity, text logs of a plain database.
+    /// Written once and then at most read: settings, identity, text logs of a plain database.
     Written,
     /// Unfinished.
     Temporary,
@@ -43,7 +43,7 @@ pub(super) fn kind(name: &str) -> Kind {
     }
 }
 
-/// The number of the `OPTIONS` file called `name`, if that is one that ends with `ending`.
+/// Returns the number of the `OPTIONS` file called `name`, if that is one that ends with `ending`.
 pub(super) fn options_number(name: &str, ending: &str) -> Option<u64> {
     name.strip_prefix("OPTIONS-")?.strip_suffix(ending)?.parse().ok()
 }

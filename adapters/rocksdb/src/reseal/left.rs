@@ -1,5 +1,5 @@
-//! Files that are not under the cipher and key wanted, with the reasons why they are still there:
-//! read from the headers of the files. Not here: what is done about it (`work`).
+//! Files that are not under the target cipher and key, with the reasons why they are still there:
+//! read from the headers of the files. Not here: rewriting them (`work`).
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::kind::{Kind, kind};
 use crate::rest::{self, RestError, State};
 
-/// A file that is not under the cipher and key wanted.
+/// A file that is not under the target cipher and key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Left {
     /// Name, from the directory of the database on.
@@ -40,7 +40,7 @@ pub enum Why {
 }
 
 impl Why {
-    /// In words.
+    /// Returns it in words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Unfinished => "not resealed yet",
@@ -53,8 +53,8 @@ impl Why {
     }
 }
 
-/// Every file below `dir`, the directory of a database that is closed, which is not under `cipher`
-/// and `key`.
+/// Returns every file below `dir`, the directory of a database that is closed, which is not under
+/// `cipher` and `key`.
 ///
 /// # Errors
 /// A directory that cannot be read.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::pace::Pace;
 
-/// Interval at which progress is reported, and at which what is not free yet is tried again.
+/// Interval of progress reports, and of retries for files that are not free yet.
 pub(super) const TICK: Duration = Duration::from_millis(50);
 
 /// Progress of resealing.

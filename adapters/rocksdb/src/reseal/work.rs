@@ -1,8 +1,8 @@
-//! One run of resealing over one database: in which order its files are replaced, and when that is
-//! done. Not here: small control files (`control_files`), which thread this is in (`reseal`).
+//! One run of resealing over one database: the order in which its files are replaced, and its end.
+//! Not here: small control files (`control_files`), the thread of the work (`reseal`).
 //!
-//! A run ends only when every compaction that began before the cipher changed has ended, since
-//! those may still add files under the old one.
+//! A run ends only when every compaction that began before the cipher changed has ended, since they
+//! may still add files under the old cipher.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -34,7 +34,7 @@ const HELD_IN_LEVEL_0: Duration = Duration::from_secs(1);
 /// Time that RocksDB is given to remove what it no longer needs.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A table that is to be rewritten.
+/// A table to rewrite.
 #[derive(Debug)]
 struct Task {
     file: LiveFile,
@@ -61,7 +61,7 @@ pub(super) struct Work<'a> {
 pub(super) type Under = (u16, KeyRef);
 
 impl<'a> Work<'a> {
-    /// Of `db` to `cipher` and `key`; nothing is begun.
+    /// Prepares the work on `db` for `cipher` and `key`, without beginning it.
     pub(super) fn new(
         db: &'a Db,
         files: &'a SealedFiles,
@@ -79,8 +79,8 @@ impl Work<'_> {
     pub(super) fn run(&mut self) -> Result<(), ResealError> {
         loop {
             self.pass()?;
-            // after a rotation meanwhile, what was rewritten under the previous key is to be
-            // rewritten too
+            // after a concurrent rotation, files rewritten under the previous key must be rewritten
+            // again
             if self.pace.is_stopped() || !self.is_key_old()? {
                 return Ok(());
             }
@@ -128,7 +128,7 @@ impl Work<'_> {
             let left: u64 = tasks.iter().map(|task| task.bytes).sum();
             let done = self.state.done_bytes.load(Ordering::Acquire);
             self.state.total_bytes.fetch_max(done + left, Ordering::AcqRel);
-            // what others rewrote meanwhile is done too
+            // files that others rewrote in the meantime are done too
             let total = self.state.total_bytes.load(Ordering::Acquire);
             self.state.done_bytes.fetch_max(total - left, Ordering::AcqRel);
             if tasks.is_empty() && !older_compactions {
@@ -148,8 +148,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The tables that are to be rewritten, deepest level first: what is above may be merged down
-    /// before its turn.
+    /// Returns the tables to rewrite, deepest level first: tables above may be merged down before
+    /// their turn.
     fn tasks(&mut self) -> Result<Vec<Task>, ResealError> {
         let live = self.db.live_files().map_err(|error| self.explained(&error))?;
         let mut old_blobs: HashMap<u32, (u64, u64)> = HashMap::new();
@@ -165,8 +165,8 @@ impl Work<'_> {
         for file in live {
             let LiveKind::Table { oldest_blob, .. } = file.kind else { continue };
             let Some((bytes, current)) = self.look(&file) else { continue };
-            // A table names only the oldest of its blob files. Later ones may be of the old kind as
-            // well.
+            // A table names only the oldest of its blob files. Later blob files may also be of the
+            // old kind.
             let newest_old_blob = old_blobs.get(&file.family).map(|(newest, _)| *newest);
             let has_old_blobs =
                 oldest_blob.is_some_and(|oldest| newest_old_blob.is_some_and(|old| oldest <= old));
@@ -196,8 +196,8 @@ impl Work<'_> {
         Ok(tasks)
     }
 
-    /// Bytes on disk of a file, and whether it is under the cipher and key wanted; nothing for one
-    /// that is gone.
+    /// Returns the bytes on disk of a file, and whether it is under the target cipher and key;
+    /// nothing for a file that is gone.
     fn look(&mut self, file: &LiveFile) -> Option<(u64, bool)> {
         let (bytes, under) = match self.known.get(&file.number) {
             Some(known) => known,
@@ -247,9 +247,9 @@ impl Work<'_> {
         Ok(rewritten != Rewrite::InUse)
     }
 
-    /// Ends every write-ahead log that is not under the cipher and key. A flush has done so already
-    /// if they held anything that was not in tables. If not, RocksDB keeps even empty ones, of
-    /// earlier openings too, until there is something to flush.
+    /// Ends every write-ahead log that is not under the cipher and key. A flush has already done so
+    /// if they held anything that was not in tables. If not, RocksDB keeps even empty logs, also of
+    /// earlier openings, until there is something to flush.
     fn end_logs(&mut self) -> Result<(), ResealError> {
         let sweep = || self.db.sweep().map_err(|error| self.explained(&error));
         sweep()?;
@@ -272,7 +272,7 @@ impl Work<'_> {
         Ok(self.logs()?.into_iter().max().is_none_or(|(_, wanted)| wanted))
     }
 
-    /// The write-ahead logs, by number, and whether each is under the cipher and key.
+    /// Returns the write-ahead logs, by number, and whether each is under the cipher and key.
     fn logs(&self) -> Result<Vec<(u64, bool)>, ResealError> {
         let dir = self.db.log_dir().map_err(|error| self.explained(&error))?;
         let mut logs = Vec::new();
@@ -345,7 +345,7 @@ pub(super) fn facts(path: &Path) -> io::Result<(u64, Option<Under>)> {
     let bytes = file.metadata()?.len();
     let mut header = Vec::with_capacity(HEADER_BYTES);
     file.take(HEADER_BYTES as u64).read_to_end(&mut header)?;
-    // what cannot be opened is reported when it is opened
+    // a file that cannot be opened is reported when it is opened
     Ok((bytes, inspect(&header).ok().map(|info| (info.cipher.id, info.key))))
 }
 
@@ -358,7 +358,7 @@ pub(super) fn names(dir: &Path) -> Result<Vec<String>, ResealError> {
         .collect()
 }
 
-/// A number that no other key of a database is likely to have.
+/// Returns a number that no other key of a database is likely to have.
 fn random() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(std::process::id())

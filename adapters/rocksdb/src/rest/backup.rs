@@ -1,7 +1,7 @@
 //! Directories of RocksDB's backup engine, in which the files of a database are kept apart:
 //! `private/N` holds CURRENT, MANIFEST and logs of backup `N`, `shared` or `shared_checksum` the
-//! tables and blob files of all backups, and `meta/N` lists what belongs to backup `N`. Not here:
-//! what the files hold (`rest`), live sets (`live_set`).
+//! tables and blob files of all backups, and `meta/N` lists the files of backup `N`. Not here: the
+//! content of files (`rest`), live sets (`live_set`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Those that may be file `number` of a database, with their lengths on disk.
+    /// Returns the files that may be file `number` of a database, with their lengths on disk.
     pub(super) fn candidates(
         &self,
         number: u64,

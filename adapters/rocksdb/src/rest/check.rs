@@ -1,5 +1,5 @@
-//! Check that a single file is as it was sealed: every page and frame is opened, and the file is
-//! looked up in the catalogue. Not here: which files must be there (`live_set`).
+//! Check that a single file is unchanged since sealing: every page and frame is opened, and the
+//! file is looked up in the catalogue. Not here: the required files (`live_set`).
 
 use std::fs::File;
 use std::io;
@@ -73,7 +73,7 @@ impl Check<'_, '_> {
             _ if is_temporary(base) => 0,
             _ => match self.view.check(&path, sealed.info()) {
                 Ok(synced_bytes) => synced_bytes,
-                // removed meanwhile
+                // removed in the meantime
                 Err(_) if !self.path.exists() || self.view.is_leaving(&path) => return Ok(()),
                 Err(Refusal::Seal { error, .. }) => {
                     self.fail_with(&error);

@@ -1,5 +1,5 @@
-//! The whole content of one sealed file, read from the disk as it is and passed on piece by piece.
-//! Not here: what the content means (`manifest`, `live_set`).
+//! The whole content of one sealed file, read directly from the disk and passed on piece by piece.
+//! Not here: the meaning of the content (`manifest`, `live_set`).
 
 use std::fs::File;
 use std::io;
@@ -23,13 +23,13 @@ use crate::place;
 /// Reason why the content of a file could not be read.
 #[derive(Debug)]
 pub(super) enum Unread {
-    /// There is no such file.
+    /// The file does not exist.
     Missing,
     /// It holds nothing, not even a header.
     Empty,
     /// The seal does not open, or the file cannot be read.
     Failed(String),
-    /// It says what only a newer RocksDB writes.
+    /// It contains records that only a newer RocksDB writes.
     Newer(String),
 }
 
@@ -37,7 +37,7 @@ pub(super) enum Unread {
 pub(super) const NEXT: &str = "restore the store from a backup";
 
 impl Unread {
-    /// Describes the problem with a file that could not be read. `role`: what the file is for.
+    /// Describes the problem with a file that could not be read. `role`: the purpose of the file.
     pub(super) fn explain(self, role: &str) -> String {
         match self {
             Self::Missing => format!("missing: {role}\n{NEXT}"),
@@ -76,7 +76,7 @@ impl From<SealError> for Unread {
 pub(crate) struct Contents<'a> {
     pub(crate) keys: &'a dyn KeySource,
     pub(crate) backend: Backend,
-    /// True if files that are not sealed are read as they are.
+    /// True if unsealed files are read unchanged.
     pub(crate) reads_plain: bool,
 }
 
@@ -105,7 +105,8 @@ impl Contents<'_> {
         }
     }
 
-    /// All of the content of a small file, of which no more than `bytes_max` bytes are accepted.
+    /// Returns all of the content of a small file, of which no more than `bytes_max` bytes are
+    /// accepted.
     pub(super) fn small(&self, path: &Path, bytes_max: usize) -> Result<Vec<u8>, Unread> {
         let mut content = Vec::new();
         self.each(path, &mut |piece| {
@@ -118,8 +119,7 @@ impl Contents<'_> {
         Ok(content)
     }
 
-    /// Returns what is wrong with the seal of file `name` below `root`; nothing for a file that is
-    /// gone.
+    /// Returns the faults of the seal of file `name` below `root`; none for a file that is gone.
     pub(super) fn check(&self, root: &Path, name: &str) -> Vec<Finding> {
         let Self { keys, backend, .. } = *self;
         let mut report = Verification::default();
@@ -144,7 +144,7 @@ impl Contents<'_> {
         report.failures
     }
 
-    /// The length of the content in bytes.
+    /// Returns the length of the content in bytes.
     pub(super) fn bytes(&self, path: &Path) -> Result<u64, Unread> {
         let mut bytes = 0;
         self.each(path, &mut |piece| {

@@ -1,5 +1,5 @@
-//! Reasons why a directory cannot be inspected, checked or rotated. What is wrong with single files
-//! is not an error but is listed in reports.
+//! Reasons why a directory cannot be inspected, checked or rotated. Faults of single files are not
+//! errors but are listed in reports.
 
 use std::io;
 use std::path::PathBuf;
@@ -41,10 +41,10 @@ pub enum RestError {
     /// The anchor cannot be read or written.
     #[error(transparent)]
     Anchor(#[from] AnchorError),
-    /// A catalogue cannot be read; the text says which, and why.
+    /// A catalogue cannot be read; the text names it and the reason.
     #[error("{0}")]
     Catalogue(String),
-    /// A file cannot be read, so it is not known which key it is under.
+    /// A file cannot be read, so its key is unknown.
     #[error("cannot read {}: {source}\n\
              without it the key it is under is not known; give this user access", file.display())]
     File {
@@ -58,7 +58,7 @@ pub enum RestError {
     UnknownKey {
         /// The file.
         file: PathBuf,
-        /// Description of what was found.
+        /// Description of the finding.
         found: String,
         /// Advice on what to do next.
         next: &'static str,

@@ -1,5 +1,5 @@
-//! State of a single stored file, judged by its header alone. Not here: whether the rest of it is
-//! whole (`check`).
+//! State of a single stored file, judged by its header alone. Not here: the check of the rest
+//! (`check`).
 
 use std::io;
 use std::path::Path;
@@ -40,7 +40,7 @@ pub struct Sealed {
     pub key_id: String,
     /// Version of that key.
     pub key_version: u32,
-    /// Bytes of data in it; absent for frames, whose lengths can be told only with the key.
+    /// Bytes of data in it; absent for frames, whose lengths can be read only with the key.
     pub logical_bytes: Option<u64>,
 }
 

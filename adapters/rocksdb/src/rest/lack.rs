@@ -1,7 +1,7 @@
 //! Requirements of a store that the RocksDB of this program does not meet: a newer format, or a
 //! part such as a comparator that only the program that made the store can provide. Read from
-//! MANIFEST and OPTIONS once RocksDB has refused, for an error that names what was found. Not here:
-//! opening (`env`), what a MANIFEST says otherwise (`live_set`).
+//! MANIFEST and OPTIONS once RocksDB has refused, for an error that names the finding. Not here:
+//! opening (`env`), the rest of a MANIFEST (`live_set`).
 //!
 //! Source: the names of settings in RocksDB's `options/cf_options.cc` and `options/db_options.cc`.
 
@@ -37,7 +37,8 @@ enum Lack {
 }
 
 /// Explains RocksDB's error about the store in `dir`, in the words of [`directory::explain`], or
-/// names what the store needs that this program lacks. `remedy`: what to do if a part is missing.
+/// names the part that the store needs and this program lacks. `remedy`: the next step if a part is
+/// missing.
 pub(crate) fn explain(
     attempt: &str,
     dir: &Path,
@@ -79,7 +80,7 @@ fn lack(dir: &Path, error: &Error, contents: Contents<'_>) -> Option<Lack> {
         }
         Err(_) => {}
         Ok((_, live)) => {
-            // RocksDB says `A: does not match existing comparator B`
+            // RocksDB's error is `A: does not match existing comparator B`
             let refused = |name: &str| error.text.ends_with(&format!("comparator {name}"));
             if let Some(family) = live.families.values().find(|family| refused(&family.comparator))
             {
@@ -92,14 +93,14 @@ fn lack(dir: &Path, error: &Error, contents: Contents<'_>) -> Option<Lack> {
     part(&options, error).or_else(|| written_by_newer(&options))
 }
 
-/// The first line of what the reader of a MANIFEST said, in brackets.
+/// Returns the first line of the MANIFEST reader's error, in brackets.
 fn newer_field(manifest: &str, what: &str) -> String {
     let first = what.lines().next().unwrap_or_default();
     let found = first.split_once("it holds ").map_or(first, |(_, found)| found);
     format!("{manifest} holds {}", found.trim_end_matches(", which this program does not know"))
 }
 
-/// The part that `error` is about, by the names in the text of an OPTIONS file.
+/// Returns the part that `error` is about, by the names in the text of an OPTIONS file.
 fn part(options: &str, error: &Error) -> Option<Lack> {
     let mut family = String::new();
     for line in options.lines().map(str::trim) {
@@ -118,7 +119,7 @@ fn part(options: &str, error: &Error) -> Option<Lack> {
     None
 }
 
-/// The name of a part: the value itself, or its `id` where it has settings of its own.
+/// Returns the name of a part: the value itself, or its `id` where it has its own settings.
 fn part_name(value: &str) -> &str {
     let inner = value.strip_prefix('{').unwrap_or(value);
     inner.split(';').find_map(|field| field.strip_prefix("id=")).unwrap_or(value)

@@ -1,10 +1,10 @@
 //! Check that a directory holds the database that its CURRENT and MANIFEST name: every table, blob
-//! file and log of the [live set](LiveSet), each of the right length. Not here: what each file
-//! holds (`check`), what a MANIFEST says (`manifest`).
+//! file and log of the [live set](LiveSet), each of the right length. Not here: the content of
+//! files (`check`), reading a MANIFEST (`manifest`).
 //!
-//! A database may be in use meanwhile. It writes a file before its MANIFEST names it, and removes
-//! one after its MANIFEST has dropped it; so what is missing counts only if a MANIFEST read later
-//! still names it.
+//! The database may be in use. It writes a file before its MANIFEST names it, and removes a file
+//! after its MANIFEST has dropped it; so a missing file counts only if a MANIFEST read later still
+//! names it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -57,8 +57,8 @@ pub(super) fn logs_in(dir: &Path) -> impl Iterator<Item = (String, u64)> {
     here.map(|(name, bytes)| (dir.join(name).to_string_lossy().into_owned(), bytes))
 }
 
-/// Compares the directories that hold `files`, named from `root` on, and adds what is found to
-/// `report`, which already holds what was found in each file.
+/// Compares the directories that hold `files`, named from `root` on, and adds the findings to
+/// `report`, which already holds the findings in each file.
 pub(super) fn compare(
     root: &Path,
     files: &[(String, u64)],
@@ -84,8 +84,8 @@ pub(super) fn compare(
         };
         let of_a_database =
             |dir: &Path| fs::canonicalize(dir).is_ok_and(|dir| of_logs.contains(&dir));
-        // RocksDB keeps logs that others may still want in `archive`, and what a repair took out of
-        // a database in `lost`
+        // RocksDB keeps logs that others may still need in `archive`, and files that a repair took
+        // out of a database in `lost`
         let is_beside = |dir: &Path| {
             let parent = dir.parent().filter(|_| dir.ends_with("archive") || dir.ends_with("lost"));
             parent.is_some_and(|parent| parent.join("CURRENT").exists() || of_a_database(parent))
@@ -100,8 +100,8 @@ pub(super) fn compare(
     report.failures.append(&mut found);
 }
 
-/// The names in each directory. A name from the root on holds no leading slash: the others are
-/// elsewhere.
+/// Returns the names in each directory. A name from the root on holds no leading slash: the others
+/// are elsewhere.
 fn by_directory(files: &[(String, u64)]) -> BTreeMap<String, Vec<&str>> {
     let mut directories: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (path, _) in files.iter().filter(|(path, _)| !path.starts_with('/')) {
@@ -140,9 +140,9 @@ impl Compare<'_> {
     fn database(&mut self) {
         let mut look = self.look();
         if !look.failures.is_empty() {
-            // What a look finds counts only if the next one, which reads CURRENT and MANIFEST
-            // again, finds it too: a file that was removed in time is no longer named then. By
-            // name, since a text may name a MANIFEST that was replaced.
+            // A finding of a look counts only if the next look, which reads CURRENT and MANIFEST
+            // again, repeats it: a file that was removed in time is no longer named then. By name,
+            // since a text may name a MANIFEST that was replaced.
             let before: BTreeSet<String> =
                 std::mem::take(&mut look.failures).into_iter().map(|(name, _)| name).collect();
             thread::sleep(PAUSE);
@@ -168,9 +168,9 @@ impl Compare<'_> {
         self.compared(with);
     }
 
-    /// Reconsiders what the check of each file of this directory found, which may have met it half
-    /// written. What is not part of the live set does no harm; what is was whole before the
-    /// MANIFEST named it, so a second check tells.
+    /// Reconsiders the findings in each file of this directory, which may have been half written. A
+    /// file outside the live set does no harm; a file of the live set was whole before the MANIFEST
+    /// named it, so a second check decides.
     fn settle(&mut self, look: &Look) {
         let is_here = |finding: &Finding| {
             finding.file.rsplit_once('/').unwrap_or(("", &finding.file)).0 == self.below
@@ -191,7 +191,7 @@ impl Compare<'_> {
         }
     }
 
-    /// Compares what is there now with what CURRENT and MANIFEST name now.
+    /// Compares the current files with the files that CURRENT and MANIFEST name now.
     fn look(&self) -> Look {
         let mut look = Look::default();
         let (manifest, live) = match named_by_current(&self.dir, self.contents) {
@@ -220,7 +220,7 @@ impl Compare<'_> {
                 let wanted =
                     Wanted { names: &names, bytes: table.bytes, what: &what, manifest: &manifest };
                 if let Some(failure) = self.wanted(&wanted, &present, shared) {
-                    // RocksDB does not record where those directories are
+                    // RocksDB does not record the place of these directories
                     match table.path_id > 0 && failure.missing {
                         true => elsewhere += 1,
                         false => drop(look.failures.insert((failure.name, failure.what))),
@@ -259,7 +259,7 @@ impl Compare<'_> {
         look
     }
 
-    /// Checks a file of the live set, and returns what is wrong with it, if anything.
+    /// Checks a file of the live set, and returns its fault, if any.
     fn wanted(
         &self,
         wanted: &Wanted<'_>,
@@ -291,7 +291,7 @@ impl Compare<'_> {
                     None if sealed.page_bytes.is_some() => return None,
                     None => format!("sealed as {}", sealed.format),
                 },
-                // the check of the file itself says why
+                // the check of the file itself reports why
                 Ok(State::NotSealed | State::Unreadable { .. }) => return None,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(_) => return None,
@@ -333,7 +333,7 @@ impl Compare<'_> {
                 }
             },
             Ok(None) => {}
-            // the check of the file itself says why
+            // the check of the file itself reports why
             Err(()) => {}
         }
         if let Some((path, what)) = other_logs(&self.dir, self.contents) {
@@ -365,7 +365,7 @@ impl Compare<'_> {
                 continue;
             }
             look.logs += 1;
-            // a catalogue says how much of a log was synced, and with it whether it may be empty
+            // a catalogue records how much of a log was synced, and so whether it may be empty
             let catalogued =
                 CATALOGUE_NAMES.iter().any(|catalogue| path.with_file_name(catalogue).exists());
             if *stored_bytes > 0 || catalogued {
@@ -386,7 +386,7 @@ impl Compare<'_> {
         }
     }
 
-    /// Looks at the files other than data, and names what is not part of the database.
+    /// Checks the files other than data, and names files that are not part of the database.
     fn control_files(
         &self,
         look: &mut Look,
@@ -425,7 +425,7 @@ impl Compare<'_> {
 
     /// Looks at a directory that has no CURRENT.
     fn without_current(&mut self, names: &[&str]) {
-        // there is nothing to say about a directory that has disappeared meanwhile
+        // a directory that has disappeared in the meantime has no findings
         let Ok(present) = lengths(&self.dir) else { return };
         let stored: Vec<(&str, State)> = names
             .iter()
@@ -486,12 +486,12 @@ impl Compare<'_> {
         }
     }
 
-    /// The name of a file of this directory, from the root on.
+    /// Returns the name of a file of this directory, from the root on.
     fn named(&self, name: &str) -> String {
         if self.below.is_empty() { name.to_owned() } else { format!("{}/{name}", self.below) }
     }
 
-    /// The same for any file: the whole path if it is not below the root.
+    /// Returns the same for any file: the whole path if it is not below the root.
     fn shown(&self, path: &Path) -> String {
         let root = fs::canonicalize(self.root).unwrap_or_else(|_| self.root.to_owned());
         let below =
@@ -523,8 +523,8 @@ fn finding(file: String, what: String) -> Finding {
     Finding { file, page: None, frame: None, what }
 }
 
-/// The name of the MANIFEST that CURRENT in `dir` names, and what that says; or the file that is in
-/// the way and why.
+/// Returns the name of the MANIFEST that CURRENT in `dir` names, and its content; or the
+/// obstructing file and the reason.
 pub(super) fn named_by_current(
     dir: &Path,
     contents: Contents<'_>,
@@ -542,7 +542,7 @@ pub(super) fn named_by_current(
     live.map(|live| (manifest.clone(), live)).map_err(|unread| (manifest, unread))
 }
 
-/// The number in a name such as `000012.log`.
+/// Returns the number in a name such as `000012.log`.
 pub(super) fn numbered(name: &str, ending: &str) -> Option<u64> {
     let digits = name.strip_suffix(ending)?.strip_suffix('.')?;
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -551,7 +551,8 @@ pub(super) fn numbered(name: &str, ending: &str) -> Option<u64> {
     digits.parse().ok()
 }
 
-/// The directory of the logs of the database in `dir`, if its OPTIONS name one other than `dir`.
+/// Returns the directory of the logs of the database in `dir`, if its OPTIONS name one other than
+/// `dir`.
 ///
 /// # Errors
 /// OPTIONS that cannot be read.
@@ -565,9 +566,9 @@ pub(super) fn log_directory(dir: &Path, contents: Contents<'_>) -> Result<Option
     Ok(is_other.then_some(named))
 }
 
-/// Returns what is wrong with the directory in which the database in `dir` has its logs, as its
-/// catalogue says, and where; none if that is not known, since the catalogue cannot be read, which
-/// is said elsewhere.
+/// Returns the fault of the directory in which the database in `dir` has its logs, according to its
+/// catalogue, and its path; none if that is unknown, since the catalogue cannot be read, which is
+/// reported elsewhere.
 pub(super) fn other_logs(dir: &Path, contents: Contents<'_>) -> Option<(String, String)> {
     let dir = dir.to_str()?;
     let mut view = View::new(contents.keys, contents.backend);
@@ -580,7 +581,7 @@ pub(super) fn other_logs(dir: &Path, contents: Contents<'_>) -> Option<(String, 
     }
 }
 
-/// The text of the newest OPTIONS file in `dir`, if there is one.
+/// Returns the text of the newest OPTIONS file in `dir`, if there is one.
 ///
 /// # Errors
 /// One that cannot be read.
@@ -594,8 +595,8 @@ pub(super) fn newest_options(dir: &Path, contents: Contents<'_>) -> Result<Optio
     Ok(Some(String::from_utf8_lossy(&content).into_owned()))
 }
 
-/// A value of an OPTIONS file, in which a backslash precedes what would otherwise mean something
-/// else.
+/// Returns a value of an OPTIONS file, in which a backslash precedes what would otherwise mean
+/// something else.
 fn unescaped(value: &str) -> String {
     let mut characters = value.chars();
     let mut plain = String::with_capacity(value.len());

@@ -1,5 +1,5 @@
 //! The records of a sealed store that no process has open, read without writing a byte to it. Not
-//! here: how they are shown (`sealstone-cli`), stores that are in use.
+//! here: their display (`sealstone-cli`).
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -34,12 +34,12 @@ pub enum ReadError {
     /// RocksDB refused, or lacks what the store needs.
     #[error(transparent)]
     Database(#[from] DirectoryError),
-    /// There is no such column family.
+    /// The column family does not exist.
     #[error("no column family {name} in the store\nit has: {}", known.join(", "))]
     NoFamily {
         /// Its name.
         name: String,
-        /// Those that there are.
+        /// The existing families.
         known: Vec<String>,
     },
 }
@@ -66,12 +66,12 @@ pub struct Records {
 }
 
 impl Records {
-    /// Opens column family `family` (`default` is the one that every store has) of the store in
-    /// `dir`. While this lives, no process can open the store for writing.
+    /// Opens column family `family` (every store has `default`) of the store in `dir`. While this
+    /// lives, no process can open the store for writing.
     ///
     /// # Errors
-    /// A directory that is no sealed store, a store in use, no key, another key, damage, no such
-    /// column family; a store that needs what this program's RocksDB lacks.
+    /// A directory that is no sealed store, a store in use, no key, another key, damage, an unknown
+    /// column family; a store that needs a part that this program's RocksDB lacks.
     pub fn open(
         dir: &Path,
         keys: Arc<dyn KeySource>,
@@ -94,13 +94,13 @@ impl Records {
         Ok(Self { db, bytewise, families, source })
     }
 
-    /// The column families of the store, in order of their making.
+    /// Returns the column families of the store, in order of their making.
     #[must_use]
     pub fn families(&self) -> &[String] {
         &self.families
     }
 
-    /// The value of `key`, if it is there.
+    /// Returns the value of `key`, if it is there.
     ///
     /// # Errors
     /// I/O, damage.

@@ -1,4 +1,4 @@
-//! Content of reports on stored files. Not here: how it is found (`verify`, `rotate`, `status`).
+//! Content of reports on stored files. Not here: making them (`verify`, `rotate`, `status`).
 
 use std::path::PathBuf;
 
@@ -75,14 +75,14 @@ pub struct Finding {
     pub page: Option<u64>,
     /// Frame it is about, from 0, if it is about one.
     pub frame: Option<u64>,
-    /// Description of what was found.
+    /// Description of the finding.
     pub what: String,
 }
 
 /// Record of what the files of a directory were compared with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Comparison {
-    /// The directory, from the one verified on; empty for that one itself.
+    /// The directory, relative to the verified directory; empty for the verified directory itself.
     pub directory: String,
     /// Source that its files were compared with.
     #[serde(flatten)]
@@ -101,16 +101,15 @@ pub enum ComparedWith {
         tables: u64,
         /// Blob files that it names.
         blob_files: u64,
-        /// Logs that opening the database would read. A MANIFEST says only of some whether they
+        /// Logs that opening the database would read. A MANIFEST states only for some whether they
         /// must be there.
         logs: u64,
         /// Files in the directory that are not part of the database: left by a crash, or being
         /// written.
         leftovers: Vec<String>,
     },
-    /// Nothing: there is no database here, and each file was checked by itself.
+    /// Nothing: there is no database here, and each file was checked separately.
     Nothing,
-    /// Nothing: there is a database here, but what it consists of cannot be read. A failure says
-    /// why.
+    /// Nothing: there is a database here, but its contents cannot be read. A failure reports why.
     Unknown,
 }

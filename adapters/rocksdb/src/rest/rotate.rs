@@ -1,10 +1,10 @@
 //! Rotation of the key-encryption key of a store: every sealed file is brought under the current
 //! version of its key by rewrapping its data key. No data is touched, and the store may be open and
-//! written meanwhile.
+//! written at the same time.
 //!
 //! Each header is stored twice. The copies are rewritten in place, one after the other with a sync
 //! in between, so one of them is whole at any time. A process that has the file open keeps its data
-//! key and is not affected; one that reads a header while it is being written reads it again
+//! key and is not affected; a process that reads a header while it is being written reads it again
 //! (`opening`). A kill leaves each file under the old version or the new one, and the next run
 //! continues. Not here: new data keys and other ciphers, which require rewriting all data.
 
@@ -39,11 +39,10 @@ const PASSES_MAX: u32 = 20;
 /// Passes after which a header that is not whole is what a crash left behind, which nothing opens
 /// under any key.
 const UNFINISHED_PASSES: u32 = 4;
-/// Advice for a name that does not refer to a file, when the key that a file is under has to be
-/// known.
+/// Advice for a name that does not refer to a file, where the key of a file must be known.
 const NOT_A_FILE: &str =
     "put the file back that belongs there, or remove this if you know who put it there";
-/// Pause before a further pass. A process that asked for the key just before it was rotated has
+/// Pause before a further pass. A process that requested the key just before it was rotated has
 /// made its file by then.
 const SETTLE: Duration = Duration::from_millis(50);
 
@@ -101,9 +100,9 @@ pub struct RotationProgress<'a> {
 ///
 /// # Errors
 /// A directory that cannot be read, or in which another rotation is running; a key that cannot be
-/// obtained, before anything is changed; files under an older version that keep appearing. What is
-/// wrong with a file is not an error but a failure in the report. In each case every file opens
-/// under the version that its header names.
+/// obtained, before anything is changed; files under an older version that keep appearing. A fault
+/// of a file is not an error but a failure in the report. In each case every file opens under the
+/// version that its header names.
 pub fn rotate(
     dir: &Path,
     keys: &dyn KeySource,
@@ -145,20 +144,20 @@ pub fn rotate(
 pub struct Protected {
     /// Sealed files in the directory.
     pub sealed_files: u64,
-    /// Those under that version.
+    /// The files under that version.
     pub files: u64,
     /// One of them, by name from the directory on.
     pub example: Option<String>,
 }
 
-/// Says what below `dir` is wrapped under exactly `key`, so that a version is retired only once
-/// nothing is. Headers of the other files are synced: the answer also holds after a power cut if
-/// the previous rotation was killed.
+/// Reports the files below `dir` that are wrapped under exactly `key`, so that a version is retired
+/// only once there are none. Headers of the other files are synced: the answer also holds after a
+/// power cut if the previous rotation was killed.
 ///
 /// # Errors
-/// A directory or file that cannot be read: then it is not known. The same goes for a file that
-/// begins as a sealed one and whose header this program cannot read, whether newer, damaged or cut
-/// short, and for one whose header is zeros before other bytes.
+/// A directory or file that cannot be read: then the answer is unknown. The same applies to a file
+/// that begins like a sealed file and whose header this program cannot read, whether newer, damaged
+/// or cut short, and to a file whose header is zeros before other bytes.
 pub fn protected(dir: &Path, key: &KeyRef) -> Result<Protected, RestError> {
     let mut found = Protected { sealed_files: 0, files: 0, example: None };
     let mut open = Vec::new();
@@ -186,7 +185,7 @@ pub fn protected(dir: &Path, key: &KeyRef) -> Result<Protected, RestError> {
         let info = match looked {
             Ok(info) => info,
             Err(SealError::NotSealed) => continue,
-            // what a power cut leaves of a file of which nothing was on disk yet, or an empty file
+            // a power cut leaves this of a file of which nothing was on disk yet, or an empty file
             Err(_) if is_zero && is_all_zero(&file).map_err(cannot)? => continue,
             Err(error) => return Err(nobody_knows(&path, &error)),
         };
@@ -205,7 +204,8 @@ pub fn protected(dir: &Path, key: &KeyRef) -> Result<Protected, RestError> {
     Ok(found)
 }
 
-/// The refusal to say which key the file at `path` is under, because of `error` in its header.
+/// Returns the error that the key of the file at `path` is unknown, because of `error` in its
+/// header.
 fn nobody_knows(path: &Path, error: &SealError) -> RestError {
     let words = error.to_string();
     let found = words.lines().next().unwrap_or_default().to_owned();
@@ -251,7 +251,7 @@ struct Run<'a> {
 struct Pass {
     /// Sealed files.
     files: u64,
-    /// Those brought under the new key.
+    /// The files brought under the new key.
     rewrapped: u64,
     /// Files without a whole header: another pass has to look at them.
     unfinished: u64,
@@ -367,8 +367,8 @@ fn place(file: &File) -> Option<(u64, u64)> {
     file.metadata().ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// Puts what was written to the files `open` on disk, then writes and syncs the last copy of the
-/// headers in `begun`: one copy of each header is whole at any time. Leaves both empty.
+/// Puts the writes to the files `open` on disk, then writes and syncs the last copy of the headers
+/// in `begun`: one copy of each header is whole at any time. Leaves both empty.
 fn settle(
     open: &mut Vec<(PathBuf, File)>,
     begun: &mut Vec<(usize, Box<Rewrapped>)>,
@@ -391,7 +391,7 @@ fn cannot_write(path: &Path, source: io::Error) -> RestError {
     RestError::Write { attempt: "write the header of", file: path.to_owned(), source }
 }
 
-/// Puts what was written to `files` on disk, many at a time.
+/// Puts the writes to `files` on disk, many at a time.
 fn sync(files: &[(PathBuf, File)]) -> Result<(), RestError> {
     let next = AtomicUsize::new(0);
     let work = || -> Result<(), RestError> {

@@ -1,6 +1,6 @@
 //! A sealed store that no process has open, to be read without changing a byte of it: its lock, its
-//! key, and whether it has the files that its catalogue lists. Not here: what its records are
-//! (`records`), its files in the clear (`unseal`).
+//! key, and the check of its files against its catalogue. Not here: its records (`records`), its
+//! files in the clear (`unseal`).
 //!
 //! The lock belongs to the open file, where RocksDB's own belongs to the process.
 
@@ -62,13 +62,13 @@ pub enum SourceError {
     /// Another process has it open.
     #[error(transparent)]
     Open(#[from] DirectoryError),
-    /// Stored data that is not what was sealed, or a different key of the same name; the text names
-    /// the file.
+    /// Stored data that differs from the sealed data, or a different key of the same name; the text
+    /// names the file.
     #[error("cannot read the store in {}: {text}", dir.display())]
     Unreadable {
         /// The directory.
         dir: PathBuf,
-        /// Description of what was found, in which file, and the next step.
+        /// Description of the finding, the file, and the next step.
         text: String,
     },
 }
@@ -129,11 +129,11 @@ impl Source {
         Contents { keys: &*self.keys, backend: self.backend, reads_plain: false }
     }
 
-    /// The name of its MANIFEST, and what that says.
+    /// Returns the name and the content of its MANIFEST.
     pub(super) fn live_set(&self) -> Result<(String, LiveSet), SourceError> {
         let found = live_set::named_by_current(&self.dir, self.contents());
         let manifest = found.as_ref().map_or_else(|(name, _)| name, |(manifest, _)| manifest);
-        // what it holds is worth something only if it is all there, which the catalogue knows
+        // its content is useful only if complete, which the catalogue records
         for name in ["CURRENT", manifest] {
             self.check(name)?;
         }
@@ -157,7 +157,7 @@ impl Source {
             .map_err(|failure| self.failed(failure))
     }
 
-    /// The store cannot be read, for the reason `text`.
+    /// Returns the error that the store cannot be read, for the reason `text`.
     pub(super) fn unreadable(&self, text: String) -> SourceError {
         SourceError::Unreadable { dir: self.dir.clone(), text }
     }

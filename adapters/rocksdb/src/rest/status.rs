@@ -1,5 +1,5 @@
-//! State of the files of a directory, sealed or not, judged by their headers alone. Not here:
-//! whether they are whole (`verify`).
+//! State of the files of a directory, sealed or not, judged by their headers alone. Not here: the
+//! check that they are whole (`verify`).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -26,14 +26,14 @@ pub struct Status {
     pub totals: Vec<Total>,
     /// Names of the files that hold something in the clear.
     pub not_sealed: Vec<String>,
-    /// Bytes on disk of those.
+    /// Bytes on disk of these files.
     pub not_sealed_bytes: u64,
     /// Share of these bytes in all bytes on disk, in percent.
     pub not_sealed_percent: f64,
     /// Names of the files that cannot be read, or begin as sealed files and do not continue as
     /// such.
     pub unreadable: Vec<String>,
-    /// Bytes on disk of those.
+    /// Bytes on disk of these files.
     pub unreadable_bytes: u64,
     /// Bytes on disk of all files.
     pub stored_bytes: u64,

@@ -1,5 +1,4 @@
-//! Stored files as the operating system has them: names, lengths, first bytes. Not here: what the
-//! bytes mean.
+//! Stored files as the operating system has them: names, lengths, first bytes.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, File};
@@ -64,7 +63,7 @@ pub(super) struct Listing {
 }
 
 impl Listing {
-    /// Names and reports of what is no file.
+    /// Returns findings for the names that are no files.
     pub(super) fn failures(&self) -> impl Iterator<Item = Finding> {
         let of = |(file, what): &(String, String)| Finding {
             file: file.clone(),
@@ -109,7 +108,7 @@ pub(super) fn list(dir: &Path) -> Result<Listing, RestError> {
                 Ok(Place::Directory) => directories.push(path),
                 Ok(Place::File { bytes }) => listing.files.push((name, bytes)),
                 Ok(Place::Other(found)) => listing.others.push((name, found)),
-                // removed meanwhile
+                // removed in the meantime
                 Ok(Place::Nothing) => {}
                 Err(error) => listing
                     .others
@@ -122,8 +121,8 @@ pub(super) fn list(dir: &Path) -> Result<Listing, RestError> {
     Ok(listing)
 }
 
-/// Returns name and length of every regular file in `dir` itself, links followed. What else has a
-/// name there is for the comparison with the catalogue to report, and for [`list`].
+/// Returns name and length of every regular file in `dir` itself, links followed. Other objects are
+/// reported by the comparison with the catalogue, and by [`list`].
 pub(super) fn lengths(dir: &Path) -> io::Result<BTreeMap<String, u64>> {
     let mut lengths = BTreeMap::new();
     for entry in fs::read_dir(dir)? {

@@ -1,12 +1,12 @@
-//! Unsealing: a plain RocksDB store is made of a sealed one, which stays as it is.
+//! Unsealing: a plain RocksDB store is made from a sealed store, which stays unchanged.
 //!
 //! The files of the live set are copied one by one, each through its seal and checked against the
 //! catalogue. RocksDB takes no part, so neither comparator nor merge operator is needed, and the
-//! copy has what the store has: column families, settings, logs that were not flushed. `CURRENT`
-//! comes last, and until then a text is in its place that RocksDB refuses, so a copy that is not
-//! whole is no store. That text also lists what is whole, by the ids of the sealed files. So a call
-//! that resumes keeps exactly the files that are still part of the store, whatever happened to it
-//! in the meantime.
+//! copy has everything that the store has: column families, settings, logs that were not flushed.
+//! `CURRENT` comes last, and until then a text that RocksDB refuses is in its place, so an
+//! incomplete copy is no store. That text also lists the complete files, by the ids of the sealed
+//! files. So a resuming call keeps exactly the files that are still part of the store, whatever
+//! happened to it in the meantime.
 //!
 //! Not here: one file (`unseal/copy.rs`), the directory of the copy (`unseal/target.rs`), records
 //! (`records`).
@@ -52,7 +52,7 @@ pub struct Unsealed {
     /// True if it was stopped before the end: the copy is not a store yet, and the same call
     /// resumes.
     pub stopped: bool,
-    /// Files of the copy, `CURRENT` among them; when it was stopped, those that are whole.
+    /// Files of the copy, `CURRENT` among them; when it was stopped, the complete files.
     pub files: u64,
     /// Bytes in them.
     pub bytes: u64,
@@ -85,7 +85,7 @@ pub struct Unopened {
 /// not finish. Every file is read back from the device before the copy becomes a store.
 ///
 /// - `keys`: must have the keys that the files name
-/// - `stop`: once set, it ends soon, and the report says so
+/// - `stop`: once set, it ends soon, and the report shows that
 /// - `progress`: called about once a megabyte
 ///
 /// # Errors
@@ -139,7 +139,8 @@ pub fn unseal(
     Ok(report)
 }
 
-/// The file `CURRENT`, checked as any other, must name the MANIFEST that the plan was read from.
+/// Checks that the file `CURRENT`, itself checked like any other, names the MANIFEST that the plan
+/// was read from.
 fn check_current(source: &Source, plan: &Plan) -> Result<(), UnsealError> {
     let path = source.dir.join("CURRENT");
     let unreadable = |what: String| source.unreadable(format!("{}: {what}", path.display()));
@@ -164,7 +165,7 @@ fn check_current(source: &Source, plan: &Plan) -> Result<(), UnsealError> {
     }
 }
 
-/// Copies what is not there yet. Returns whether all of it was copied, and false if it was stopped.
+/// Copies the missing files. Returns whether all of it was copied, and false if it was stopped.
 fn copy_all(
     source: &Source,
     plan: &Plan,

@@ -1,12 +1,11 @@
-//! Verification that everything stored in a directory is as it was sealed: each file by itself, all
-//! of them against the live set and the catalogues, and the store against an anchor. Not here: one
-//! file (`check`), the live set (`live_set`).
+//! Verification that everything stored in a directory is unchanged since sealing: each file
+//! separately, all of them against the live set and the catalogues, and the store against an
+//! anchor. Not here: one file (`check`), the live set (`live_set`).
 //!
 //! RocksDB takes no part, since opening a store takes its lock and changes it; the live set comes
-//! from a reader of ours for MANIFEST (`manifest`). A store in use is checked until two passes,
-//! each with CURRENT and MANIFEST read again, agree on what is wrong, or nothing is. In a directory
-//! of backups the live set of each backup is compared with the files that the backups share
-//! (`backup`).
+//! from our reader of MANIFEST (`manifest`). A store in use is checked until two passes, each with
+//! CURRENT and MANIFEST read again, agree on the faults, or find none. In a directory of backups
+//! the live set of each backup is compared with the files that the backups share (`backup`).
 
 use std::collections::BTreeSet;
 use std::io;
@@ -30,13 +29,13 @@ use crate::place;
 ///
 /// - `keys`: must hold the keys that the files name
 /// - `backend`: instruction set to use
-/// - `anchor`: what remembers how new the store in `dir` itself was, if there is something. A store
-///   that is older is a failure; one that is whole and newer is remembered from now on
+/// - `anchor`: record of how new the store in `dir` itself was, if any. An older store is a
+///   failure; a whole and newer store is recorded from now on
 /// - `progress`: called about once a megabyte
 ///
 /// # Errors
-/// A directory that cannot be read; an anchor that cannot be read or written. What is wrong with a
-/// file is not an error but a failure in the report.
+/// A directory that cannot be read; an anchor that cannot be read or written. A fault of a file is
+/// not an error but a failure in the report.
 pub fn verify(
     dir: &Path,
     keys: &dyn KeySource,
@@ -76,11 +75,10 @@ pub fn verify(
         }
         report.files += 1;
     }
-    // what the live set says about a file is what a reader can act on; the catalogue adds what that
-    // does not cover
+    // a reader can act on findings of the live set; the catalogue adds the rest
     live_set::compare(dir, &files, contents, &mut report);
     survey(dir, &files, &elsewhere, &mut view, &mut report);
-    // what is no file is only that, and not also missing
+    // an object that is no file is only that, and not also missing
     report.failures.retain(|failure| !others.iter().any(|other| other.file == failure.file));
     report.failures.extend(others);
     if let Some(anchor) = anchor {
@@ -89,8 +87,8 @@ pub fn verify(
     Ok(report)
 }
 
-/// Compares how new the store is with what `anchor` remembers, and has it remember what is newer,
-/// if all of it is whole.
+/// Compares how new the store is with the record of `anchor`, and records a newer state, if
+/// everything is whole.
 fn check_anchor(
     dir: &Path,
     anchor: &dyn Anchor,

@@ -1,5 +1,5 @@
-//! Directories of logs that are not that of their database (`wal_dir`): what stands in their place
-//! as a whole. Not here: single logs within them (`names`, `readers`).
+//! Directories of logs separate from their database (`wal_dir`): replacements of the whole
+//! directory. Not here: single logs within them (`names`, `readers`).
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -39,7 +39,7 @@ impl Apart {
         env.open(&self.dir, &DbOptions { text, ..DbOptions::default() })
     }
 
-    /// Ten records in tables and ten in the log.
+    /// Writes ten records into tables and ten into the log.
     fn fill(&self, site: &Site) {
         for records in [0..10, 10..20] {
             let db = self.open(&env(site)).unwrap();
@@ -86,12 +86,12 @@ fn a_directory_of_logs_is_missed_whatever_stands_in_its_place() {
         assert!(opened.is_err(), "opened with {what}: {} records", opened.unwrap().len());
         remove(logs);
     }
-    // nothing was lost meanwhile
+    // nothing was lost in the meantime
     fs::rename(&kept, logs).unwrap();
     assert_eq!(read(&store.open(&env(&site)).unwrap()).unwrap().len(), 20);
     assert!(rest::verify(dir, &*site.keys, Backend::auto(), None, &mut |_| ()).unwrap().is_whole());
 
-    // what the message says is the way out
+    // the message names the remedy
     fs::rename(logs, &kept).unwrap();
     fs::create_dir(logs).unwrap();
     let error = store.open(&env(&site)).unwrap_err();
@@ -118,7 +118,7 @@ fn a_database_and_its_logs_may_be_moved_and_left() {
             .unwrap()
             .is_whole()
     );
-    // from now on in its own directory; what was in the old logs is in tables by then
+    // from now on in its own directory; the content of the old logs is in tables by then
     let db = moved.open(&env(&site)).unwrap();
     db.flush().unwrap();
     db.close().unwrap();
@@ -169,7 +169,7 @@ fn a_copy_of_the_logs_is_no_directory_of_logs() {
         drop(again);
         remove(&backups);
     }
-    // the directory of the logs is still known
+    // the directory of the logs is still recorded
     remove(&store.logs);
     fs::create_dir(&store.logs).unwrap();
     assert!(store.open(&env(&site)).is_err());

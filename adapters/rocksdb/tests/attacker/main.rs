@@ -1,16 +1,16 @@
 //! An attacker who may do anything to the files of a closed store, and has older copies of them and
 //! those of another store under the same key, but not the key: files removed, emptied, cut,
 //! renamed, added, put back in an older state or taken from the other store, one attack alone and
-//! in every combination of two. What the store does then is counted:
+//! in every combination of two. The outcomes are counted:
 //!
 //! - refused: it does not open, or a read fails
-//! - harmless: it opens, and holds what it held
+//! - harmless: it opens, and holds the same data
 //! - stale: it opens, and holds something that was overwritten or deleted
 //! - lost: it opens, and lacks something that was written and synced
 //!
-//! The last two must not happen. What remains possible, putting back an older copy of every file at
-//! once, takes more than two files and is for an anchor to detect; see SECURITY.md. Not here: names
-//! that stand for something else than files (`names`).
+//! The last two must not happen. The remaining attack, restoring an older copy of every file at
+//! once, takes more than two files and only an anchor detects it; see SECURITY.md. Not here: names
+//! that are not files (`names`).
 
 mod logs;
 mod names;
@@ -58,8 +58,8 @@ impl Site {
     }
 }
 
-/// Files in memory where the system has such a place: a store opened thousands of times is synced
-/// as often.
+/// Returns a directory in memory where the system has one: a store opened thousands of times is
+/// synced as often.
 fn scratch() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() {
@@ -104,7 +104,7 @@ fn read(db: &Db) -> Result<Content, Error> {
     Ok(content)
 }
 
-/// A store with a history: its files now, what it holds, and its files at earlier times.
+/// A store with a history: its current files, its data, and its files at earlier times.
 struct Victim {
     now: Files,
     content: Content,
@@ -128,7 +128,7 @@ fn victim(site: &Site, name: &str, salt: u32) -> Victim {
     let db = site.open(&dir, MODES[0]).unwrap();
     put(&db, 5..25, salt + 4);
     delete(&db, 45..48);
-    // the log is the only place that knows about what follows
+    // only the log holds the following writes
     earlier.push(files(&dir));
     put(&db, 50..60, salt + 5);
     delete(&db, 0..3);
@@ -235,7 +235,7 @@ fn judge(
 }
 
 /// Variable of the environment that, if set, puts every pair of attacks under every recovery mode,
-/// which takes minutes. Otherwise each pair is under one of them, in turn.
+/// which takes minutes. Otherwise each pair is under one mode, alternately.
 const ALL_PAIRS: &str = "SEALSTONE_ALL_PAIRS";
 
 #[test]

@@ -1,11 +1,11 @@
-//! Stores in which one name stands for something else: a directory, a FIFO, a socket, a device, a
-//! link that is good, leads nowhere, leads to itself or to another store's file; or nothing.
-//! Whoever opens such a store returns what was synced, or refuses with an error that names the
-//! file, and never waits; and `rest verify` calls none of them whole that somebody refuses. What a
-//! store holds is for plain RocksDB to say, after the same history.
+//! Stores in which one name is something else than a file: a directory, a FIFO, a socket, a device,
+//! a link that is good, leads nowhere, leads to itself or to another store's file; or nothing.
+//! Every opener of such a store returns the synced data, or refuses with an error that names the
+//! file, and never waits; and `rest verify` never reports a store as whole that an opener refuses.
+//! Plain RocksDB, after the same history, defines the expected content.
 //!
-//! `SEALSTONE_NAMES=500 SEALSTONE_SEED=7` tries that many, drawn by that seed. Not here: what files
-//! hold (`main`).
+//! `SEALSTONE_NAMES=500 SEALSTONE_SEED=7` tries that many, drawn by that seed. Not here: the
+//! content of files (`main`).
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -85,12 +85,12 @@ const INSTEAD: [Instead; 14] = [
 ];
 
 impl Instead {
-    /// Tells whether the file that this leads to is the one that was there.
+    /// Returns whether the file that this leads to is the original file.
     fn is_good(self) -> bool {
         matches!(self, Self::GoodLink | Self::LinkOfLinks)
     }
 
-    /// Tells whether this is neither nothing nor a regular file.
+    /// Returns whether this is neither nothing nor a regular file.
     fn is_no_file(self) -> bool {
         !matches!(self, Self::Nothing | Self::OtherStore) && !self.is_good()
     }
@@ -154,7 +154,7 @@ enum History {
     Closed,
     /// Killed with several logs that hold synced writes.
     Killed,
-    /// Closed, with the logs in a directory of their own.
+    /// Closed, with the logs in a separate directory.
     Apart,
 }
 
@@ -166,7 +166,7 @@ fn write(db: &Db, range: Range<u32>, generation: u32) {
     }
 }
 
-/// Does the same to a store each time. Returns it open, where it is to be killed.
+/// Runs the same history on a store each time. Returns it open, where it will be killed.
 fn live(history: History, open: &dyn Fn() -> Db) -> Option<Db> {
     let db = open();
     write(&db, 0..40, 1);
@@ -262,7 +262,7 @@ impl Base {
         fs::create_dir(self.place.join("aside")).unwrap();
     }
 
-    /// The names to try, by their paths from the place on.
+    /// Returns the names to try, by their paths from the place on.
     fn names(&self) -> Vec<PathBuf> {
         let mut names: BTreeSet<PathBuf> =
             self.files.iter().map(|(name, _)| name.clone()).collect();
@@ -282,7 +282,7 @@ impl Site {
     }
 }
 
-/// One who opens stores, and what it found: what the store holds, or why it refused.
+/// An opener of stores, and its result: the store's content, or the reason of its refusal.
 type Opener<'a> = (&'static str, Box<dyn FnOnce() -> Result<Content, String> + Send + 'a>);
 
 fn openers<'a>(site: &'a Site, base: &'a Base) -> Vec<Opener<'a>> {
@@ -341,7 +341,7 @@ fn openers<'a>(site: &'a Site, base: &'a Base) -> Vec<Opener<'a>> {
     openers
 }
 
-/// Runs `work` on a thread of its own; none if it does not come back.
+/// Runs `work` on a separate thread; returns none if it does not return.
 fn in_time<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
     let (done, wait) = mpsc::channel();
     thread::scope(|scope| {
@@ -356,7 +356,7 @@ fn in_time<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
     })
 }
 
-/// Reports what is wrong with how one store, attacked at `name`, was taken.
+/// Reports wrong reactions to a store that was attacked at `name`.
 fn judge(
     site: &Site,
     base: &Base,
@@ -383,7 +383,7 @@ fn judge(
         Ok(report) => (report.is_whole(), report.failures),
         Err(error) => panic!("{about}: {error}"),
     };
-    // a catalogue of another store is found by what it lists, and not by itself
+    // a catalogue of another store is detected by its list, and not by itself
     let is_catalogue = file.starts_with("SEALSTONE");
     let names_it =
         failures.iter().any(|failure| failure.file.contains(file) || failure.what.contains(file));

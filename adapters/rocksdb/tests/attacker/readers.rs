@@ -1,6 +1,5 @@
-//! Those who open a store for reading alone, without its lock: they notice what is missing, and
-//! take nothing that a writer does meanwhile for damage. Not here: single names that stand for
-//! something else (`names`).
+//! Readers that open a store without its lock: they notice missing files, and do not mistake
+//! concurrent writes for damage. Not here: single names that are not files (`names`).
 
 use std::fs;
 use std::path::Path;
@@ -127,7 +126,7 @@ fn a_reader_beside_a_writer_reports_no_damage() {
         while begin.elapsed() < BESIDE || (read_whole < 5 && begin.elapsed() < 10 * BESIDE) {
             match read_alone(&site, &dir, Some(&anchor)) {
                 // a log that is flushed and removed between two steps of an opening is missing
-                // without a seal, too, so how many records there are says nothing
+                // without a seal, too, so the number of records proves nothing
                 Ok(content) => {
                     for (key, value) in content {
                         let n = u32::from_be_bytes(key.try_into().unwrap());
@@ -138,7 +137,7 @@ fn a_reader_beside_a_writer_reports_no_damage() {
                     }
                     read_whole += 1;
                 }
-                // what a file that went in between looks like, as without a seal
+                // the error of a file that disappeared in between, as without a seal
                 Err(error) if error.text.contains("No such file") => refused.push(error.text),
                 Err(error) => panic!("after {read_whole} readings: {error}"),
             }

@@ -1,6 +1,6 @@
-//! Tests of what remains possible for somebody who has older copies of files: how few of them undo
-//! what was written since, and how an anchor changes that. SECURITY.md describes this, and these
-//! tests are the proof. Not here: what is not possible (`main`).
+//! Tests of the remaining attacks with older copies of files: how few of them undo later writes,
+//! and how an anchor changes that. SECURITY.md describes this, and these tests are the proof. Not
+//! here: prevented attacks (`main`).
 
 use std::fs;
 use std::path::Path;
@@ -24,7 +24,7 @@ fn is_whole(site: &Site, dir: &Path) -> bool {
     rest::verify(dir, &*site.keys, Backend::auto(), None, &mut |_| ()).unwrap().is_whole()
 }
 
-/// The files whose names end or begin like this.
+/// Returns the files whose names end or begin like this.
 fn named<'a>(files: &'a Files, part: &'a str) -> impl Iterator<Item = &'a str> {
     files
         .keys()
@@ -48,8 +48,7 @@ fn three_files_undo_a_log_and_four_a_flush() {
     db.close().unwrap();
     let now = files(&dir);
 
-    // what holds the names in `back` as they were in `older`, and everything else as it is in
-    // `newer`
+    // the files in `back` from `older`, and all others from `newer`
     let undone = |newer: &Files, back: &[&str]| {
         let mut undone = newer.clone();
         back.iter().for_each(|name| drop(undone.insert((*name).to_owned(), older[*name].clone())));
@@ -74,7 +73,7 @@ fn three_files_undo_a_log_and_four_a_flush() {
     undone(&logged, &[log, CATALOGUES[0]]);
     assert!(holds(None).is_err(), "two do not");
 
-    // after it: the manifest, too, and what was made since is taken away
+    // after it: the manifest, too, and newer files are removed
     let four = [log, manifest, CATALOGUES[0], CATALOGUES[1]];
     let made_since: Vec<&String> = now.keys().filter(|name| !older.contains_key(*name)).collect();
     let mut rest = now.clone();

@@ -1,4 +1,4 @@
-//! Tests of what a crash leaves: logs that are replayed, logs that end where they are torn, and
+//! Tests of the state after a crash: logs that are replayed, logs that end where they are torn, and
 //! logs that were cut.
 
 use std::fs;
@@ -22,7 +22,7 @@ fn a_torn_log_ends_where_it_is_torn() {
     let dir = crashed(&site, "db", 300);
     let log = logs(&dir).pop().unwrap();
     let whole = fs::read(&log).unwrap();
-    // anything from all but the last byte to nothing at all
+    // anything from all but the last byte to nothing
     for bytes in [whole.len() - 1, whole.len() - 100, whole.len() / 2, 9000, 8193, 8192, 0] {
         let torn = copy(&dir, &site.path("torn"));
         fs::write(torn.join(log.file_name().unwrap()), &whole[..bytes]).unwrap();

@@ -1,4 +1,4 @@
-//! Wrong keys, and directories that are not what was asked for: each is one clear error.
+//! Wrong keys, and unsuitable directories: each is one clear error.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,7 +15,7 @@ use sealstone_rocksdb::{PlainEnv, SealedEnv, check_directory, explain_failure, r
 use crate::site::Site;
 use crate::{files, fill, must_fail, options, read_all, tables};
 
-/// The answer to opening `dir` with `cipher`.
+/// Returns the answer to opening `dir` with `cipher`.
 fn refusal(site: &Site, cipher: Option<&str>, dir: &Path) -> String {
     let cipher = cipher.map(|name| sealstone_cipher::cipher(name).unwrap());
     let opened = check_directory(dir, cipher).and_then(|()| {
@@ -120,8 +120,8 @@ fn unsuitable_directories_are_refused_with_a_next_step() {
     assert!(error.contains("is in use by another process\n"), "{error}");
 }
 
-/// A file of a store is known by its name, which is text: a path that is none is one clear error
-/// everywhere, and never another directory.
+/// A file of a store is identified by its name, which is text: a path that is not text is one clear
+/// error everywhere, and never another directory.
 #[test]
 fn a_path_that_is_not_text_is_one_clear_error() {
     let site = Site::new();

@@ -1,5 +1,5 @@
-//! Tests that RocksDB handles sealed data as it does its own: iterators, batches, blobs,
-//! transactions, checkpoints, backups; and that what it throws is an error.
+//! Tests that RocksDB handles sealed data like plain data: iterators, batches, blobs, transactions,
+//! checkpoints, backups; and that its exceptions become errors.
 
 use std::fs;
 use std::path::Path;
@@ -221,7 +221,7 @@ fn backups_verify_and_restore() {
     let shared = site.path("backup/shared_checksum");
     let table = &tables(&shared)[0];
     change(table, |bytes| bytes[page_range(2).start] ^= 1);
-    // newer versions of RocksDB name the file but not what was wrong with it
+    // newer versions of RocksDB name the file but not its fault
     let error = backups.verify(1).unwrap_err();
     assert!(error.text.contains(table.file_name().unwrap().to_str().unwrap()), "{error}");
     assert_eq!(
@@ -246,7 +246,7 @@ fn table_files_made_outside_are_taken_over() {
         db.ingest(&[&outside], move_files).unwrap();
         assert_eq!(outside.exists(), !move_files);
         assert_eq!(read_all(&db, 0).unwrap(), 3000);
-        // overlapping with what is there
+        // overlapping with existing data
         let again = site.path("again.sst");
         let mut writer = db.table_writer(&again).unwrap();
         (0..3000).for_each(|n| writer.put(&key(n), &value(n, 1)).unwrap());

@@ -1,6 +1,6 @@
-//! Tests of what sealing must withstand and keep working, through a real database: damage of every
-//! kind to every kind of file, wrong keys, crashes, and RocksDB's own ways of copying data around.
-//! Not here: mutations by the thousand and kills under load (`dev/e2e`).
+//! Tests of sealing through a real database, of its protection and of normal operation: damage of
+//! every kind to every kind of file, wrong keys, crashes, and RocksDB's own ways of copying data
+//! around. Not here: mutations by the thousand and kills under load (`dev/e2e`).
 
 mod crashes;
 mod damage;
@@ -119,7 +119,7 @@ pub(crate) fn page_range(page: u64) -> std::ops::Range<usize> {
     start as usize..(start + STRIDE) as usize
 }
 
-/// A database that was never closed: its files as a crash would leave them, in a copy.
+/// Returns a database that was never closed: its files as a crash would leave them, in a copy.
 pub(crate) fn crashed(site: &Site, name: &str, entries: u32) -> PathBuf {
     let db = site.open("live").unwrap();
     fill(&db, 0..entries, 0);

@@ -1,5 +1,4 @@
-//! A separate directory for each test, and a key that lives as long. Not here: what a test stores
-//! in it, which each adds.
+//! A separate directory for each test, and a key with the same lifetime.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

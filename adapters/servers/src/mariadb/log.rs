@@ -1,5 +1,4 @@
-//! Messages in a server's log that matter when it does not start. Not here: the log of a server
-//! that runs.
+//! Messages in a server's log that matter when it does not start.
 
 /// Most lines that are quoted.
 pub(super) const LINES_MAX: usize = 4;
@@ -7,7 +6,7 @@ pub(super) const LINES_MAX: usize = 4;
 const READY: &str = "ready for connections";
 /// Message that it logs if another process listens on the port.
 const PORT_TAKEN: &str = "Bind on TCP/IP port";
-/// Lines with these words say why.
+/// Lines with these words explain why.
 const GRAVE: &[&str] = &["[ERROR]", "mariadbd:", "unshare:"];
 
 /// Returns whether the log `text` shows that the server answers.
@@ -20,7 +19,7 @@ pub(super) fn is_port_taken(text: &str) -> bool {
     text.contains(PORT_TAKEN)
 }
 
-/// The lines of `text` that matter, without time and thread.
+/// Returns the lines of `text` that matter, without time and thread.
 pub(super) fn matters(text: &str) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for line in text.lines().filter(|line| GRAVE.iter().any(|words| line.contains(words))) {

@@ -1,5 +1,5 @@
-//! MariaDB in the table of servers: one server. Not here: how it is started (`mariadb`), what a lab
-//! does with it (`single`).
+//! MariaDB in the table of servers: one server. Not here: starting it (`mariadb`), its use in a lab
+//! (`single`).
 
 use std::path::{Path, PathBuf};
 

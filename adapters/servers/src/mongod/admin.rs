@@ -1,4 +1,4 @@
-//! Commands to one server of a lab. Not here: when they are given (`replica_set`).
+//! Commands to one server of a lab. Not here: their use (`replica_set`).
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -48,7 +48,7 @@ fn failure(server: &Mongod, attempt: &'static str, error: &mongodb::error::Error
     LabError::Command { attempt, port: server.port(), found, log: server.log_path() }
 }
 
-/// The configuration of the replica set, as `server` knows it.
+/// Returns the configuration of the replica set, from `server`.
 ///
 /// # Errors
 /// As [`run`].
@@ -69,7 +69,8 @@ pub(super) fn status(server: &Mongod) -> Option<Document> {
     run(server, "read the replica set's state", doc! { "replSetGetStatus": 1 }).ok()
 }
 
-/// The number `name` of what a server answered, of whichever type it sent; `None` if there is none.
+/// Returns the number `name` of what a server answered, of whichever type it sent; `None` if there
+/// is none.
 #[must_use]
 pub fn number(document: &Document, name: &str) -> Option<i64> {
     match document.get(name)? {

@@ -1,7 +1,5 @@
 //! Messages in a server's log that matter when it does not start: messages of the extension first,
 //! then errors.
-//!
-//! Not here: the log of a server that runs.
 
 use serde_json::Value;
 
@@ -33,8 +31,8 @@ pub(super) fn is_port_taken(text: &str) -> bool {
     })
 }
 
-/// The lines of the log `text` that matter, worded for a reader; if there are none, those of
-/// `output`, which was printed elsewhere.
+/// Returns the lines of the log `text` that matter, worded for a reader; if there are none, the
+/// lines of `output`, which was printed elsewhere.
 pub(super) fn matters(text: &str, output: &str) -> Vec<String> {
     let mut of_extension = Vec::new();
     let mut errors = Vec::new();

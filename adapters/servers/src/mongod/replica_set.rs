@@ -1,5 +1,5 @@
-//! A replica set of real servers: initiated, waited for, its members added, removed and resynced.
-//! Not here: how a single server is started (`mongod`).
+//! A replica set of real servers: initiated, awaited, its members added, removed and resynced. Not
+//! here: starting a single server (`mongod`).
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -160,24 +160,24 @@ impl ReplicaSet {
         self.complete
     }
 
-    /// The members, in the order in which they came.
+    /// Returns the members, in the order in which they came.
     #[must_use]
     pub fn members(&self) -> &[Mongod] {
         &self.members
     }
 
-    /// Member number `at`, to end it or to start it again.
+    /// Returns member number `at`, to end it or to start it again.
     pub fn member_mut(&mut self, at: usize) -> &mut Mongod {
         &mut self.members[at]
     }
 
-    /// Directory of the lab.
+    /// Returns the directory of the lab.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Name of the set.
+    /// Returns the name of the set.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -190,18 +190,18 @@ impl ReplicaSet {
         format!("mongodb://{}/?replicaSet={}", hosts.join(","), self.name)
     }
 
-    /// The processes that run.
+    /// Returns the processes that run.
     pub fn pids(&mut self) -> Vec<i32> {
         self.members.iter_mut().filter_map(Mongod::pid).collect()
     }
 
-    /// The data directories, member by member.
+    /// Returns the data directories, member by member.
     #[must_use]
     pub fn data_dirs(&self) -> Vec<PathBuf> {
         self.members.iter().map(Mongod::data_dir).collect()
     }
 
-    /// The state of each member.
+    /// Returns the state of each member.
     pub fn status(&mut self) -> Vec<MemberStatus> {
         let seen = self.seen();
         let own_state = |address: &str| {
@@ -224,7 +224,7 @@ impl ReplicaSet {
         all
     }
 
-    /// Number of the member that is primary now, if one is.
+    /// Returns the number of the member that is primary now, if one is.
     pub fn primary(&mut self) -> Option<usize> {
         let is_primary = |server: &Mongod| {
             let status = admin::status(server)?;
@@ -300,9 +300,9 @@ impl ReplicaSet {
         self.save()
     }
 
-    /// One step of a rolling conversion: takes member number `at` out of the set, ends it, removes
-    /// its data, starts it with `options`, adds it again, and waits until it has all data and
-    /// votes.
+    /// Runs one step of a rolling conversion: takes member number `at` out of the set, ends it,
+    /// removes its data, starts it with `options`, adds it again, and waits until it has all data
+    /// and votes.
     ///
     /// It leaves the set before its data are removed, since a member that forgot what it
     /// acknowledged must not vote.
@@ -413,7 +413,7 @@ impl ReplicaSet {
             let now = set.primary();
             if let Some(at) = now.filter(|_| now == before) {
                 let command = doc! { "replSetStepDown": 60, "secondaryCatchUpPeriodSecs": 30 };
-                // refused while no other has caught up: asked again, until the limit
+                // refused while no other has caught up: retried, until the limit
                 let _ = admin::run(&set.members[at], "make the primary step down", command);
             }
             now.is_some() && now != before
@@ -448,7 +448,7 @@ impl ReplicaSet {
                 }
             }
         });
-        // the server's own words say more than how long it took
+        // the server's own words are more informative than the time it took
         match (outcome, last) {
             (Err(LabError::NotInTime { .. }), Some(error)) => Err(error),
             (outcome, _) => outcome,
@@ -516,7 +516,7 @@ fn members_of(status: &Document) -> Option<Vec<Document>> {
     Some(members.iter().filter_map(|member| member.as_document().cloned()).collect())
 }
 
-/// Up to where a member has applied the operations.
+/// Returns the time up to which a member has applied the operations.
 fn applied(member: &Document) -> Option<Timestamp> {
     member.get_document("optime").ok()?.get_timestamp("ts").ok()
 }

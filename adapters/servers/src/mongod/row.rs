@@ -1,5 +1,4 @@
-//! MongoDB in the table of servers: a replica set of mongods. Not here: what a set does
-//! (`replica_set`).
+//! MongoDB in the table of servers: a replica set of mongods. Not here: the set (`replica_set`).
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
-//! Messages in a server's log that matter when it does not start. Not here: the log of a server
-//! that runs.
+//! Messages in a server's log that matter when it does not start.
 
 /// Most lines that are quoted.
 pub(super) const LINES_MAX: usize = 4;
@@ -10,7 +9,7 @@ const PORT_TAKEN: &str = "Address already in use";
 /// Messages that it logs while processes of a server that was killed have not ended yet.
 const PREDECESSOR: &[&str] =
     &["pre-existing shared memory block", "lock file \"postmaster.pid\" already exists"];
-/// Lines with these words say why.
+/// Lines with these words explain why.
 const GRAVE: &[&str] = &["FATAL:", "PANIC:", "ERROR:", "HINT:", "postgres:", "unshare:"];
 
 /// Returns whether the log `text` shows that the server answers.
@@ -28,7 +27,7 @@ pub(super) fn is_predecessor_there(text: &str) -> bool {
     PREDECESSOR.iter().any(|words| text.contains(words))
 }
 
-/// The lines of `text` that matter, without time and process.
+/// Returns the lines of `text` that matter, without time and process.
 pub(super) fn matters(text: &str) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for line in text.lines() {

@@ -1,5 +1,5 @@
-//! PostgreSQL in the table of servers: one server. Not here: how it is started (`postgres`), what a
-//! lab does with it (`single`).
+//! PostgreSQL in the table of servers: one server. Not here: starting it (`postgres`), its use in a
+//! lab (`single`).
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! Commands to one server of a lab, and what its cluster says of its nodes. Not here: when they are
-//! given (`cluster`).
+//! Commands to one server of a lab, and its report of the cluster's nodes. Not here: their use
+//! (`cluster`).
 
 use std::collections::HashMap;
 use std::fs;
@@ -23,7 +23,7 @@ pub(super) struct Seen {
     pub(super) id: String,
     /// True if it is a replica.
     pub(super) is_replica: bool,
-    /// True if it is considered dead, or not known well yet.
+    /// True if it is considered dead, or not fully known yet.
     pub(super) is_missing: bool,
 }
 
@@ -87,13 +87,13 @@ fn pairs(text: &str) -> HashMap<String, String> {
     pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// The nodes that `server` knows, by port; nothing if it does not answer.
+/// Returns the nodes known to `server`, by port; nothing if it does not answer.
 pub(super) fn nodes(server: &Redis) -> HashMap<u16, Seen> {
     let text: String = ask(server, redis::cmd("CLUSTER").arg("NODES")).unwrap_or_default();
     text.lines().filter_map(node).collect()
 }
 
-/// `ID HOST:PORT@BUS[,NAME] FLAGS PRIMARY …`
+/// Parses `ID HOST:PORT@BUS[,NAME] FLAGS PRIMARY …`
 fn node(line: &str) -> Option<(u16, Seen)> {
     let mut words = line.split(' ');
     let id = words.next()?.to_owned();

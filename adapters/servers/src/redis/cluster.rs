@@ -1,5 +1,5 @@
-//! The Redis of a lab: a single server, or a cluster of them, made, waited for, found again. Not
-//! here: how a server is started (`redis`), its row in the table (`row`).
+//! The Redis of a lab: a single server, or a cluster of them, made, awaited, found again. Not here:
+//! starting a server (`redis`), its row in the table (`row`).
 
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
@@ -87,7 +87,7 @@ impl RedisServers {
         }
         fs::create_dir_all(lab).map_err(|error| io("create directory", lab, error))?;
         let dir = lab.join(DIRECTORY);
-        // what is stored may be anybody's records
+        // stored data may be anybody's records
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&dir);
         made.map_err(|error| io("create directory", &dir, error))?;
         let dir = dir.canonicalize().map_err(|error| io("look at", &dir, error))?;
@@ -240,7 +240,7 @@ impl RedisServers {
         if self.is_cluster() { self.wait_until_ready() } else { Ok(()) }
     }
 
-    /// Asks every server to end, and waits until it has.
+    /// Requests every server to end, and waits until it has.
     ///
     /// # Errors
     /// [`LabError::Stop`]; the others have ended.
@@ -270,19 +270,18 @@ impl RedisServers {
         self.nodes.len() > 1
     }
 
-    /// The servers: of a cluster the first half are those that were primaries at first, where there
-    /// are replicas.
+    /// Returns the servers: in a cluster with replicas the first half are the original primaries.
     #[must_use]
     pub fn nodes(&self) -> &[Redis] {
         &self.nodes
     }
 
-    /// Server number `at`, to end it or to start it again.
+    /// Returns server number `at`, to end it or to start it again.
     pub fn node_mut(&mut self, at: usize) -> &mut Redis {
         &mut self.nodes[at]
     }
 
-    /// Directory of the servers, `lab.redis` in that of the lab.
+    /// Returns the directory of the servers, `lab.redis` in that of the lab.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
@@ -296,18 +295,18 @@ impl RedisServers {
         format!("{}://{}", if tls { "rediss" } else { "redis" }, hosts.join(","))
     }
 
-    /// The processes that run.
+    /// Returns the processes that run.
     pub fn pids(&mut self) -> Vec<i32> {
         self.nodes.iter_mut().filter_map(Redis::pid).collect()
     }
 
-    /// The data directories, node by node.
+    /// Returns the data directories, node by node.
     #[must_use]
     pub fn data_dirs(&self) -> Vec<PathBuf> {
         self.nodes.iter().map(Redis::data_dir).collect()
     }
 
-    /// The state of each server.
+    /// Returns the state of each server.
     pub fn status(&mut self) -> Vec<MemberStatus> {
         let is_cluster = self.is_cluster();
         let status = |node: &mut Redis| {

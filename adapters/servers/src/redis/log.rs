@@ -1,5 +1,4 @@
-//! Messages in a server's log that matter when it does not start. Not here: the log of a server
-//! that runs.
+//! Messages in a server's log that matter when it does not start.
 
 /// Most lines that are quoted.
 const LINES_MAX: usize = 4;
@@ -7,7 +6,7 @@ const LINES_MAX: usize = 4;
 const READY: &str = "Ready to accept connections";
 /// Messages that it logs if another process listens on the port.
 const PORT_TAKEN: &[&str] = &["Address already in use", "Failed listening on port"];
-/// Warnings of every start, which say nothing of one that failed.
+/// Warnings of every start, which do not explain a failure.
 const ALWAYS: &[&str] =
     &["overcommit", "transparent_hugepage", "TCP backlog", "Warning: no config file"];
 
@@ -21,8 +20,8 @@ pub(super) fn is_port_taken(text: &str) -> bool {
     PORT_TAKEN.iter().any(|words| text.contains(words))
 }
 
-/// The lines that matter: what it printed (a setting that it does not know), then the warnings of
-/// its log `text`.
+/// Returns the lines that matter: its output (an unknown setting), then the warnings of its log
+/// `text`.
 pub(super) fn matters(text: &str, output: &str) -> Vec<String> {
     let printed =
         output.lines().map(|line| line.trim_matches(|letter| letter == '*' || letter == ' '));

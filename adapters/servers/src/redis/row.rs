@@ -1,4 +1,5 @@
-//! Redis in the table of servers: one server, or a cluster. Not here: what they do (`cluster`).
+//! Redis in the table of servers: one server, or a cluster. Not here: the servers themselves
+//! (`cluster`).
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
-//! Messages in tgtd's log that matter when it does not start. Not here: the log of a target that
-//! runs.
+//! Messages in tgtd's log that matter when it does not start.
 
 /// Most lines that are quoted.
 const LINES_MAX: usize = 4;
@@ -20,7 +19,7 @@ pub(super) fn is_port_taken(text: &str) -> bool {
     text.contains(PORT_TAKEN)
 }
 
-/// The lines of `text` that matter.
+/// Returns the lines of `text` that matter.
 pub(super) fn matters(text: &str) -> Vec<String> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let unusual = lines.filter(|line| !USUAL.iter().any(|words| line.contains(words)));

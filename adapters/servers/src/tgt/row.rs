@@ -1,5 +1,5 @@
-//! tgt in the table of servers: one target with one unit. Not here: how it is started (`tgt`), what
-//! a lab does with it (`single`).
+//! tgt in the table of servers: one target with one unit. Not here: starting it (`tgt`), its use in
+//! a lab (`single`).
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
-//! Block devices as engines for comparisons: a file of its own for every variant, a device that the
-//! user names, or a target for every variant that is started on this machine. Not here: which of
-//! them (`kind`).
+//! Block devices as engines for comparisons: a separate file for every variant, a device that the
+//! user names, or a target started on this machine for every variant. Not here: the choice
+//! (`kind`).
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -158,8 +158,8 @@ impl Drop for Running {
     }
 }
 
-/// Refuses a device with something at its begin, where file systems, partitions and volumes say
-/// what they are.
+/// Refuses a device with data at its begin, where file systems, partitions and volumes have their
+/// signatures.
 fn check_empty(device: &dyn Device) -> Result<(), StoreError> {
     let looked_bytes = LOOKED_BYTES.min(device.capacity_bytes());
     let length = looked_bytes - looked_bytes % u64::from(device.sector_bytes());
@@ -212,7 +212,7 @@ struct Target(Mutex<Tgt>);
 
 impl Drop for Target {
     fn drop(&mut self) {
-        // what cannot be stopped, its own end kills
+        // a target that cannot be stopped is killed when dropped
         let _ = self.0.get_mut().unwrap_or_else(PoisonError::into_inner).stop();
     }
 }

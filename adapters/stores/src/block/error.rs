@@ -1,10 +1,10 @@
-//! Reasons for which there is no block device, or it did not do what was asked.
+//! Reasons why a block device is missing, or failed a request.
 
 use std::path::PathBuf;
 
 use sealstone_store::StoreError;
 
-/// Reason for which there is no block device, or it did not do what was asked.
+/// Reason why a block device is missing, or failed a request.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BlockError {

@@ -31,8 +31,8 @@ pub(super) struct LinkedEngine {
 }
 
 impl LinkedEngine {
-    /// An engine on the link called `name`, over which TCP uses `congestion`, or what this machine
-    /// uses.
+    /// Returns an engine on the link called `name`, over which TCP uses `congestion`, or what this
+    /// machine uses.
     pub(super) fn new(
         name: &str,
         congestion: Option<&str>,
@@ -43,7 +43,7 @@ impl LinkedEngine {
         Ok(Self { link: link_called(name)?, congestion, in_use: Mutex::default(), options })
     }
 
-    /// A link with what TCP is to use at its ends.
+    /// Returns a link with what TCP is to use at its ends.
     fn links(&self) -> Result<Links, WireError> {
         let links = Links::new(self.link)?;
         if let Some(name) = &self.congestion {
@@ -56,10 +56,10 @@ impl LinkedEngine {
     }
 }
 
-/// The link called `name`.
+/// Returns the link called `name`.
 ///
 /// # Errors
-/// A name that is not in the table of links, with those that are.
+/// A name that is not in the table of links, with all names that are.
 pub fn link_called(name: &str) -> Result<&'static Link, StoreError> {
     let known = || links().iter().map(|link| link.name).collect::<Vec<_>>().join(", ");
     link(name).ok_or_else(|| {
@@ -67,7 +67,8 @@ pub fn link_called(name: &str) -> Result<&'static Link, StoreError> {
     })
 }
 
-/// The tunnels that suites and paths by these names amount to, in their order; `none` is no tunnel.
+/// Returns the tunnels that suites and paths by these names amount to, in their order; `none` is no
+/// tunnel.
 ///
 /// # Errors
 /// A suite or a path that is not in its table, with the nearest; a suite that a path does not have.
@@ -186,7 +187,7 @@ impl Engine for LinkedEngine {
 
         let near = Arc::clone(&links);
         let within: Within = Arc::new(move |connect| {
-            // whoever waits for the connection finds that there is none
+            // the waiting thread finds that there is no connection
             let _ = near.ends[0].run(|| {
                 connect();
                 Ok(())
@@ -228,7 +229,7 @@ struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // what cannot be stopped, its own end kills
+        // a target that cannot be stopped is killed when dropped
         let _ = self.target.get_mut().unwrap_or_else(PoisonError::into_inner).stop();
     }
 }

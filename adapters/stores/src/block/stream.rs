@@ -1,6 +1,5 @@
-//! One TCP stream over a link, as a device that takes all that is written: the other end
-//! acknowledges each block once it has read all of it, so what waits in buffers counts for nothing.
-//! Not here: the link.
+//! One TCP stream over a link, as a device that takes all writes: the other end acknowledges each
+//! block once it has read all of it, so buffered data does not count.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};

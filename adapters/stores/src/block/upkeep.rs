@@ -1,4 +1,4 @@
-//! Upkeep of a block device: its size, and what serves it. Not here: devices (`file`, `stream`).
+//! Upkeep of a block device: its size, and its servers. Not here: devices (`file`, `stream`).
 
 use std::time::Duration;
 
@@ -14,18 +14,17 @@ pub(super) struct DeviceUpkeep {
 }
 
 impl DeviceUpkeep {
-    /// Care for a device of `capacity_bytes` that nothing serves.
+    /// Makes the upkeep of a device of `capacity_bytes` without a server.
     pub(super) fn of(capacity_bytes: u64) -> Self {
         Self { capacity_bytes, lead_in: Duration::ZERO, servers: Vec::new(), _running: None }
     }
 
-    /// With requests for `lead_in` before any is counted, see [`Upkeep::lead_in`].
+    /// Adds requests for `lead_in` before any is counted, see [`Upkeep::lead_in`].
     pub(super) fn with_lead_in(self, lead_in: Duration) -> Self {
         Self { lead_in, ..self }
     }
 
-    /// With processes of this machine that do its work, and with `running`, which ends after the
-    /// device.
+    /// Adds processes of this machine that do its work, and `running`, which ends after the device.
     pub(super) fn with_servers(self, servers: Vec<u32>, running: Box<dyn Send + Sync>) -> Self {
         Self { servers, _running: Some(running), ..self }
     }

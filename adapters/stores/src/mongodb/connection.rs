@@ -1,5 +1,5 @@
-//! A connection to servers that run: their address, and how they are asked. Not here: records
-//! (`store`), words for what went wrong (`error`), servers that we start ourselves (`engine`).
+//! A connection to running servers: their address, and commands to them. Not here: records
+//! (`store`), error messages (`error`), servers that we start ourselves (`engine`).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ const FIND_LIMIT: Duration = Duration::from_secs(5);
 /// Time that they may take later, in a replica set or a sharded cluster: longer than it takes to
 /// elect another primary.
 const ELECTION_LIMIT: Duration = Duration::from_secs(30);
-/// The way of logging in that gives the password as it is.
+/// The login mechanism that sends the password in the clear.
 const PLAIN: &str = "PLAIN";
 /// Connections that are not used by client threads, such as for counters.
 const SPARE_CONNECTIONS: u32 = 4;
@@ -38,7 +38,7 @@ const SPARE_CONNECTIONS: u32 = 4;
 /// Options for reaching servers and for the requests to them.
 #[derive(Clone, Default)]
 pub struct MongoDbOptions {
-    /// `mongodb://…` or `mongodb+srv://…`, with anything that drivers know in it.
+    /// `mongodb://…` or `mongodb+srv://…`, with any options that drivers support.
     pub uri: String,
     /// Database; without it the one in the address, otherwise `sealstone`.
     pub database: Option<String>,
@@ -49,8 +49,8 @@ pub struct MongoDbOptions {
     pub write_concern: Option<String>,
     /// True if a write must be in the journal before it is acknowledged.
     pub journal: Option<bool>,
-    /// Who is read from: `primary`, `primaryPreferred`, `secondary`, `secondaryPreferred` or
-    /// `nearest`.
+    /// The members to read from: `primary`, `primaryPreferred`, `secondary`, `secondaryPreferred`
+    /// or `nearest`.
     pub read_preference: Option<String>,
     /// Data that is read: `local`, `available`, `majority` or `linearizable`.
     pub read_concern: Option<String>,
@@ -59,7 +59,7 @@ pub struct MongoDbOptions {
     /// File with certificate and key of the client; turns TLS on.
     pub tls_certificate_key_file: Option<PathBuf>,
     /// Data directories, where the servers run on this machine: size on disk is then that of their
-    /// files, and the system can be asked to forget them.
+    /// files, and the system can drop them from its cache.
     pub data_dirs: Vec<PathBuf>,
 }
 
@@ -128,11 +128,11 @@ impl std::fmt::Debug for MongoDb {
 }
 
 impl MongoDb {
-    /// Connects, and asks the servers what they are.
+    /// Connects, and queries the servers' kind.
     ///
     /// # Errors
     /// [`ServerError::Address`], [`Error::Option`]; [`ServerError::Failed`] after 5 s, unless the
-    /// address says `serverSelectionTimeoutMS`, and after 10 s more where a server that was found
+    /// address has `serverSelectionTimeoutMS`, and after 10 s more where a server that was found
     /// does not answer.
     pub fn connect(options: &MongoDbOptions) -> Result<Self, Error> {
         let route = Route::of(&options.uri);
@@ -213,9 +213,9 @@ impl MongoDb {
         }
     }
 
-    /// Version and suite of TLS in the server's words: that of every connection to it so far, where
-    /// it takes no others. None where it also takes those without TLS, had another version, or was
-    /// not told its suites.
+    /// Returns the version and suite of TLS in the server's words: common to every connection so
+    /// far, where it takes no others. None where it also accepts connections without TLS, had
+    /// another version, or was not configured with suites.
     ///
     /// # Errors
     /// [`ServerError::Failed`].
@@ -239,7 +239,7 @@ impl MongoDb {
         })
     }
 
-    /// Returns how the servers belong together.
+    /// Returns the topology of the servers.
     #[must_use]
     pub fn topology(&self) -> Topology {
         self.inner.topology
@@ -250,7 +250,7 @@ impl MongoDb {
         &self.inner.route.place.shown
     }
 
-    /// The first of `tables` whose collection is not empty.
+    /// Returns the first of `tables` whose collection is not empty.
     ///
     /// # Errors
     /// [`ServerError::Failed`].
@@ -305,7 +305,7 @@ impl Inner {
     }
 }
 
-/// The driver's options.
+/// Returns the driver's options.
 fn settings(options: &MongoDbOptions, route: &Route) -> Result<ClientOptions, Error> {
     let wrong = |found: String| wrong_address(&options.uri, found);
     let Some((scheme, _)) = options.uri.split_once("://") else {

@@ -14,14 +14,14 @@ use sealstone_store::{Kind, Record, StoreError, Table};
 /// Name of the key.
 pub(super) const ID: &str = "_id";
 
-/// The key as a string: each byte is the character of that number. What is ASCII stays as it is, no
-/// byte is lost, and strings sort as the keys do, which binary values would not (MongoDB sorts them
-/// by length first).
+/// Returns the key as a string: each byte is the character of that number. ASCII stays unchanged,
+/// no byte is lost, and strings sort like the keys, which binary values would not (MongoDB sorts
+/// them by length first).
 pub(super) fn id(key: &[u8]) -> String {
     key.iter().map(|byte| char::from(*byte)).collect()
 }
 
-/// The key that [`id`] made a string of.
+/// Writes the key that [`id`] made a string of.
 fn key_of(document: &RawDocument, table: &Table, into: &mut Vec<u8>) -> Result<(), StoreError> {
     into.clear();
     let id = match document.get(ID) {
@@ -80,12 +80,12 @@ impl Layout {
         Self { names, kinds: table.fields.iter().map(|field| field.kind).collect(), places }
     }
 
-    /// The name of field number `field`, as documents have it.
+    /// Returns the name of field number `field`, as documents have it.
     pub(super) fn name(&self, field: usize) -> &str {
         self.names[field].as_str()
     }
 
-    /// The document of `record` under `key`.
+    /// Returns the document of `record` under `key`.
     pub(super) fn encode(&self, key: &[u8], record: &Record) -> RawDocumentBuf {
         let mut document = RawDocumentBuf::new();
         document.append(mongodb::bson::raw::cstr!("_id"), id(key));
@@ -95,7 +95,7 @@ impl Layout {
         document
     }
 
-    /// The document `{ $set: …, $unset: … }` of `changes`, the last one of a field.
+    /// Returns the document `{ $set: …, $unset: … }` of `changes`, the last one of a field.
     pub(super) fn encode_changes(&self, changes: &[(usize, &[u8])]) -> RawDocumentBuf {
         let (mut set, mut unset) = (RawDocumentBuf::new(), RawDocumentBuf::new());
         for (at, (place, value)) in changes.iter().enumerate() {
@@ -143,7 +143,8 @@ impl Layout {
         }
     }
 
-    /// Puts the values of `document` into `into`, cleared first: all, or those listed in `fields`.
+    /// Puts the values of `document` into `into`, cleared first: all, or only the values of
+    /// `fields`.
     pub(super) fn decode(
         &self,
         table: &Table,
@@ -228,13 +229,14 @@ impl Layout {
     }
 }
 
-/// `text` as a number, if the number is written with the very same characters.
+/// Returns `text` as a number, if the number is written with the very same characters.
 fn same<T: std::str::FromStr + std::fmt::Display>(text: &str) -> Option<T> {
     let number: T = text.parse().ok()?;
     (number.to_string() == text).then_some(number)
 }
 
-/// `name` without what has a special meaning in MongoDB: dots, a dollar sign, NUL; never empty.
+/// Returns `name` without characters that are special in MongoDB: dots, a dollar sign, NUL; never
+/// empty.
 fn allowed(name: &str) -> String {
     if name.is_empty() {
         return "_".into();

@@ -1,6 +1,6 @@
 //! MongoDB as an engine for comparisons: a separate replica set for every variant, started on this
 //! machine ([`LabEngine`]), or clusters that others run, one for each variant ([`ClusterEngine`]).
-//! Not here: what a store does (`store`), how servers are started (`adapters/servers`).
+//! Not here: the store (`store`), starting servers (`adapters/servers`).
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,7 +41,7 @@ pub struct LabEngine {
 }
 
 impl LabEngine {
-    /// An engine that starts its sets as `options` say.
+    /// Returns an engine that starts its sets according to `options`.
     #[must_use]
     pub fn new(options: LabOptions) -> Self {
         Self { options, facts: Facts::default() }
@@ -117,7 +117,7 @@ impl Engine for LabEngine {
     }
 }
 
-/// `client`, with writes that wait for the journal if the store is to sync them.
+/// Returns `client`, with writes that wait for the journal if the store is to sync them.
 fn durable(client: &MongoDbOptions, options: &StoreOptions) -> Result<MongoDbOptions, Error> {
     match (options.sync_writes, client.journal) {
         (true, Some(false)) => Err(Error::NotSynced),
@@ -134,8 +134,8 @@ struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // what is removed at once need not be left in good order; what cannot be stopped, the set's
-        // own end kills
+        // a set removed at once needs no clean shutdown; a set that cannot be stopped is killed
+        // when dropped
         if self.keep {
             let _ = self.set.stop();
         }
@@ -154,23 +154,23 @@ pub(crate) struct ClusterEngine {
 }
 
 impl ClusterEngine {
-    /// An engine on `clusters`: the label of each variant, such as `none` or `aria-256`, and how
-    /// its cluster is reached. Only collections that are empty or not there are used, and they are
-    /// removed with the store.
+    /// Returns an engine on `clusters`: the label of each variant, such as `none` or `aria-256`,
+    /// and how its cluster is reached. Only collections that are empty or not there are used, and
+    /// they are removed with the store.
     #[must_use]
     pub(crate) fn new(clusters: Vec<(String, MongoDbOptions)>) -> Self {
         Self { clusters, facts: Facts::default(), joins: false, compares_tls: false }
     }
 
-    /// The same for a client that uses what another one loads, and removes: whatever the
+    /// Returns the same for a client that uses what another one loads, and removes: whatever the
     /// collections hold, they are used, and they stay.
     #[must_use]
     pub(crate) fn joining(self) -> Self {
         Self { joins: true, ..self }
     }
 
-    /// The same for a comparison of what TLS costs: a cluster must be reached with TLS if its
-    /// variant has it, and without it otherwise.
+    /// Returns the same for a comparison of what TLS costs: a cluster must be reached with TLS if
+    /// its variant has it, and without it otherwise.
     #[must_use]
     pub(crate) fn comparing_tls(self) -> Self {
         Self { compares_tls: true, ..self }
@@ -253,7 +253,7 @@ impl Facts {
             .get_or_insert_with(|| server.facts());
     }
 
-    /// That nothing but TLS gets to any member of `set`, which say so themselves.
+    /// Checks that every member of `set` accepts only TLS, by the members' own reports.
     fn learn_tls(&self, set: &ReplicaSet, client: &MongoDbOptions) -> Result<(), StoreError> {
         let mut told = None;
         for member in set.members() {

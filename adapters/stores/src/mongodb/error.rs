@@ -1,7 +1,6 @@
-//! Reasons for which servers cannot be used, worded for the person reading them: what was
-//! attempted, where, what was found, what to do next. A password in an address appears in no
-//! message. Not here: reasons that servers of other kinds have, too (`server_error`), connecting
-//! (`connection`).
+//! Reasons why servers cannot be used, worded for the person reading them: the attempt, the place,
+//! the finding, the next step. A password in an address appears in no message. Not here: reasons
+//! common to all kinds of servers (`server_error`), connecting (`connection`).
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -57,7 +56,7 @@ pub enum Error {
         /// Labels of the clusters that were named.
         named: String,
     },
-    /// A comparison of what TLS costs, and a cluster that is not reached as its variant says.
+    /// A comparison of the cost of TLS, and a cluster that is not reached as its variant requires.
     #[error(
         "{variant} is measured {} TLS, and MongoDB at {shown} is reached {}\n\
          write tls=true&tlsCAFile=FILE into the address of the cluster that is to have it alone, \
@@ -124,13 +123,13 @@ pub(super) struct Route {
     is_clear: bool,
     /// Strings that must not be shown.
     secrets: Vec<String>,
-    /// Time for which servers are searched for, in seconds; known once a server is searched for.
+    /// Time for which servers are searched for, in seconds; set once a server is searched for.
     pub(super) find_limit_s: u64,
 }
 
 impl Route {
-    /// Takes the address `uri` apart, however wrong it is: all before its last `@` counts as user
-    /// and password, and what is behind a question mark may be secret, too.
+    /// Parses the address `uri`, however wrong it is: all before its last `@` counts as user and
+    /// password, and the part behind a question mark may be secret, too.
     pub(super) fn of(uri: &str) -> Self {
         let address = ShownAddress::of(uri);
         let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
@@ -159,8 +158,8 @@ impl Route {
         Self { place, is_clear: address.hosts().is_some(), secrets, find_limit_s: 0 }
     }
 
-    /// `text`, unless it quotes something that must not be shown; without the values that it may
-    /// quote.
+    /// Returns `text`, unless it quotes something that must not be shown; without the values that
+    /// it may quote.
     pub(super) fn hide(&self, text: &str) -> String {
         match !self.is_clear || self.secrets.iter().any(|secret| text.contains(secret.as_str())) {
             true => "the reason quotes what must not be shown and is left out".into(),
@@ -178,7 +177,7 @@ impl Route {
         self.place.failed(attempt, &self.hide(&found), step)
     }
 
-    /// That a server did not answer within `limit`.
+    /// Returns the error that a server did not answer within `limit`.
     pub(super) fn silence(&self, limit: Duration) -> ServerError {
         let found = format!("a server was found, and did not answer within {} s", limit.as_secs());
         let step = "check whether the server is overloaded or stopped, and whether it is a MongoDB";
@@ -254,8 +253,8 @@ impl Route {
         }
     }
 
-    /// Describes what is known of servers that were not found: the driver's description of each is
-    /// long, its error is short.
+    /// Describes servers that were not found: the driver's description of each is long, its error
+    /// is short.
     fn unreachable(&self, message: &str) -> String {
         let mut reasons: Vec<String> = Vec::new();
         for part in message.split("Error: ").skip(1) {

@@ -1,5 +1,5 @@
-//! MongoDB's row in the table of stores: which servers, which extension, which key. Not here: what
-//! they do (`engine`).
+//! MongoDB's row in the table of stores: its servers, extension and key. Not here: their work
+//! (`engine`).
 
 use std::path::Path;
 
@@ -168,10 +168,10 @@ impl Engine for OneRun {
     }
 }
 
-/// A cluster as a setting names it: `CIPHER=URL`, or `CIPHER=@FILE` with the address in the file.
+/// Returns a cluster as a setting names it: `CIPHER=URL`, or `CIPHER=@FILE` with the address in the
+/// file.
 fn cluster(text: &str, client: &MongoDbOptions) -> Result<(String, MongoDbOptions), SetUpError> {
-    // a label is named in messages, and what stands before the first = of an address can be
-    // anything
+    // a label is named in messages, and the part before the first = of an address can be anything
     let is_label = |label: &str| {
         !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || "-_+. ".contains(c))
     };

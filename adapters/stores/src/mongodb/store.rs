@@ -1,5 +1,5 @@
-//! The store: records as documents, one collection a table. Not here: how a record becomes a
-//! document (`document`), transactions (`transaction`), how servers are reached (`connection`).
+//! The store: records as documents, one collection a table. Not here: the conversion of a record to
+//! a document (`document`), transactions (`transaction`), connections (`connection`).
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -31,13 +31,13 @@ const BATCH_BYTES: usize = 8 << 20;
 const ANSWER_ROWS: usize = 10_000;
 /// Interval between the checks of `quiesce`.
 const POLL: Duration = Duration::from_millis(50);
-/// Size of a cache that is to be emptied, and how long it may take.
+/// Size below which a cache counts as emptied, and the time limit for that.
 const SMALL_CACHE_BYTES: i64 = 1 << 20;
 const EMPTY_LIMIT: Duration = Duration::from_secs(5);
 /// Time that secondaries may take to catch up.
 const CATCH_UP_LIMIT: Duration = Duration::from_secs(600);
 
-/// The server's answer to a command that the user may not run, or that it does not know.
+/// The server's answer to a command that the user may not run, or that is unknown.
 const UNAUTHORIZED: i32 = 13;
 const UNKNOWN_COMMAND: i32 = 59;
 const NOT_SUPPORTED: i32 = 115;
@@ -50,11 +50,11 @@ pub(super) struct Place {
     pub(super) layout: Layout,
 }
 
-/// A store in MongoDB. Reads and writes are acknowledged as the connection's options and the
-/// server's defaults say.
+/// A store in MongoDB. Reads and writes are acknowledged according to the connection's options and
+/// the server's defaults.
 ///
 /// Counters come from the server that is primary: bytes through its block manager and journal, and
-/// its cache. They also include what other clients did, and are zero if the user may not ask.
+/// its cache. They include the work of other clients, and are zero if the user may not read them.
 pub struct MongoDbStore {
     pub(super) server: MongoDb,
     places: HashMap<u8, Place>,
@@ -65,7 +65,7 @@ pub struct MongoDbStore {
     _servers: Servers,
 }
 
-/// Servers, or what is loaded into them, that are there for one store.
+/// Servers, or data loaded into them, that exist for one store.
 struct Servers(Option<Box<dyn Send + Sync>>);
 
 impl std::fmt::Debug for Servers {
@@ -122,7 +122,7 @@ impl MongoDbStore {
         Ok(Self::over(server, tables))
     }
 
-    /// Over existing collections.
+    /// Makes a store over existing collections.
     pub(super) fn over(server: MongoDb, tables: &[Arc<Table>]) -> Self {
         let place = |table: &Arc<Table>| {
             let collection = server.inner.database.collection(&table.name);
@@ -131,20 +131,20 @@ impl MongoDbStore {
         let places = tables.iter().map(place).collect();
         let (counted, pids) = (Mutex::default(), Vec::new());
         let store = Self { server, places, counted, pids, _servers: Servers(None) };
-        // what others did before is not this store's
+        // earlier work of others does not belong to this store
         let before = store.server_counters();
         *store.counted.lock().unwrap_or_else(PoisonError::into_inner) =
             Counted { last: before.unwrap_or_default(), sum: [0; 4] };
         store
     }
 
-    /// The connection.
+    /// Returns the connection.
     #[must_use]
     pub fn server(&self) -> &MongoDb {
         &self.server
     }
 
-    /// The same store, on its own servers: `pids` are their processes on this machine, and
+    /// Returns the same store, on its own servers: `pids` are their processes on this machine, and
     /// `servers` is dropped with it.
     pub(super) fn with_servers(self, pids: Vec<u32>, servers: Box<dyn Send + Sync>) -> Self {
         Self { pids, _servers: Servers(Some(servers)), ..self }
@@ -159,7 +159,7 @@ impl MongoDbStore {
         })
     }
 
-    /// The collection of the table with the number `table`.
+    /// Returns the collection of the table with the number `table`.
     pub(super) fn collection(&self, table: u8) -> Option<&Collection<RawDocumentBuf>> {
         self.places.get(&table).map(|place| &place.collection)
     }
@@ -172,7 +172,7 @@ impl MongoDbStore {
         self.server.inner.route.failure(attempt, error).into()
     }
 
-    /// Bytes read, bytes written, pages asked of the cache, pages read into it.
+    /// Returns bytes read, bytes written, pages requested from the cache, pages read into it.
     fn server_counters(&self) -> Option<[u64; 4]> {
         let status = self.server.inner.server_status().ok()?;
         let engine = status.get_document("wiredTiger").ok()?;
@@ -273,7 +273,7 @@ impl MongoDbStore {
         let begin = Instant::now();
         let emptied = loop {
             match figure("bytes currently in the cache") {
-                // what is in use stays, however long one waits
+                // pages in use stay, however long the wait
                 Ok(bytes) if bytes > SMALL_CACHE_BYTES && begin.elapsed() < EMPTY_LIMIT => {
                     thread::sleep(POLL)
                 }
@@ -302,8 +302,8 @@ impl MongoDbStore {
             Err(error) => {
                 let failure = self.failure("load into", table, &error);
                 let ErrorKind::InsertMany(errors) = &*error.kind else {
-                    // which of them were inserted is not known; others may have been there before,
-                    // and are not ours to remove
+                    // it is unknown which of them were inserted; others may have been there before,
+                    // and must not be removed
                     return (Vec::new(), Err(failure));
                 };
                 let failed: HashSet<usize> =
@@ -317,7 +317,7 @@ impl MongoDbStore {
     /// Removes what a failed load had inserted, as far as the servers answer.
     fn unload(&self, place: &Place, batches: &[Vec<String>]) {
         for keys in batches {
-            // the error of the load is the one reported
+            // the error of the load is reported
             let _ = place.collection.delete_many(doc! { ID: { "$in": keys } }).run();
         }
     }
@@ -338,7 +338,7 @@ fn has_duplicates(error: &DriverError) -> bool {
         && failed.clone().all(|one| one.code == DUPLICATE_KEY)
 }
 
-/// The code of a command or a write that failed.
+/// Returns the code of a command or a write that failed.
 pub(super) fn code(error: &DriverError) -> Option<i32> {
     match &*error.kind {
         ErrorKind::Command(error) => Some(error.code),
@@ -430,8 +430,7 @@ impl Store for MongoDbStore {
         let place = self.place(table)?;
         let documents = rows.iter().map(|(key, record)| place.layout.encode(key, record));
         match place.collection.insert_many(documents).ordered(false).run() {
-            // some are not new; which ones does not matter, as writing a record again changes
-            // nothing
+            // some are not new; it does not matter which, as writing a record again changes nothing
             Err(error) if has_duplicates(&error) => {
                 rows.iter().try_for_each(|(key, record)| self.insert(table, key, record))
             }
@@ -492,8 +491,9 @@ impl Upkeep for MongoDbStore {
         Counters { read_bytes, written_bytes, cache_hits, cache_misses, ..Counters::default() }
     }
 
-    /// The files in the data directories, where those are known: of all members together. Else what
-    /// the server says of this database: of one copy, after its last checkpoint.
+    /// Returns the size of the files in the data directories, where they are known: of all members
+    /// together. Else the server's figure for this database: of one copy, after its last
+    /// checkpoint.
     fn disk_bytes(&self) -> Result<u64, StoreError> {
         let dirs = &self.server.inner.data_dirs;
         if dirs.is_empty() {
@@ -515,9 +515,9 @@ impl Upkeep for MongoDbStore {
         self.checkpoint()
     }
 
-    /// Has the primary write a checkpoint. Where the data directories are known, its cache is
-    /// emptied too, and the system asked to forget their files; servers elsewhere, which others may
-    /// be using, keep their cache.
+    /// Makes the primary write a checkpoint. Where the data directories are known, it also empties
+    /// its cache, and drops their files from the system's cache; servers elsewhere, which others
+    /// may be using, keep their cache.
     fn drop_caches(&self) -> Result<(), StoreError> {
         self.checkpoint()?;
         if self.server.inner.data_dirs.is_empty() {
@@ -525,7 +525,7 @@ impl Upkeep for MongoDbStore {
         }
         self.empty_cache()?;
         let forget = &mut |path: &Path, _| {
-            // a file that was removed meanwhile has no pages
+            // a file that has been removed has no pages
             if let Ok(file) = File::open(path) {
                 let _ = posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
             }
@@ -538,7 +538,7 @@ impl Upkeep for MongoDbStore {
     }
 }
 
-/// Loading in batches: in the journal before it is acknowledged. What was inserted is removed after
+/// Loading in batches: in the journal before it is acknowledged. Inserted records are removed after
 /// an error that the servers reported; if they no longer answer, or the client is killed, half a
 /// load may remain, as there is no load that bypasses the write path here.
 impl BulkLoad for MongoDbStore {
@@ -588,8 +588,8 @@ impl BulkLoad for MongoDbStore {
     }
 }
 
-/// Calls `each` with path and length of every file in `dir` and below; one that vanishes meanwhile
-/// is left out.
+/// Calls `each` with path and length of every file in `dir` and below; a file that vanishes in the
+/// meantime is left out.
 fn each_file(dir: &Path, each: &mut dyn FnMut(&Path, u64)) -> Result<(), StoreError> {
     let cannot = |source| Error::Directory { dir: dir.to_owned(), source };
     for entry in fs::read_dir(dir).map_err(cannot)? {

@@ -114,14 +114,15 @@ impl Running<'_> {
         self.store.failure(attempt, table, error)
     }
 
-    /// Writes what was read for update and not changed, so that it conflicts, too; then commits.
+    /// Writes records that were read for update and not changed, so that they conflict, too; then
+    /// commits.
     fn finish(&mut self) -> Result<(), StoreError> {
         let locked: Vec<(u8, String)> = self.locked.drain().collect();
         let mut unknown = None;
         let mut outcome = locked.iter().try_for_each(|(table, key)| self.touch(*table, key));
         for _ in 0..ATTEMPTS_UNANSWERED {
             outcome = outcome.and_then(|()| self.session.commit_transaction().run());
-            // asked once more, the servers report the outcome
+            // on a second request the servers report the outcome
             match &outcome {
                 Err(error) if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) => {
                     unknown = outcome.err();

@@ -1,5 +1,5 @@
-//! Addresses of MySQL and MariaDB: where a server is, who asks, and how the connection is
-//! protected. Not here: connecting (`connection`).
+//! Addresses of MySQL and MariaDB: the server, the user, and the protection of the connection. Not
+//! here: connecting (`connection`).
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub(super) enum SslMode {
     /// Not at all.
     #[default]
     Disabled,
-    /// By TLS, whoever the server is.
+    /// By TLS with any server.
     Required,
     /// By TLS with a certificate of a known authority, whatever its name.
     VerifyCa,
@@ -121,14 +121,14 @@ impl Address {
         Ok(())
     }
 
-    /// The host, without what is secret.
+    /// Returns the host, without secrets.
     pub(super) fn shown(&self) -> String {
         shown(&self.host, self.port)
     }
 }
 
-/// The password in `text`, a file of settings as MariaDB's own programs read them: `password=…`
-/// below `[client]`, quoted or not.
+/// Returns the password in `text`, a file of settings as MariaDB's own programs read them:
+/// `password=…` below `[client]`, quoted or not.
 pub(super) fn password_in(text: &str) -> Option<Password> {
     let mut section = "";
     for line in text.lines().map(str::trim) {

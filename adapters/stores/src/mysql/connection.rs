@@ -1,5 +1,5 @@
-//! A server that runs: how connections to it are made, and what it says of itself. Not here:
-//! addresses (`address`), what a connection does (`link`), records (`sql`).
+//! A running server: making connections to it, and its own reports. Not here: addresses
+//! (`address`), the work of a connection (`link`), records (`sql`).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,12 +19,11 @@ use crate::server_error::{Place, ServerError};
 use crate::sql::{Dialect, Error, Failure, Layout, Server, SqlStore};
 use crate::waiting::{ACCEPT_LIMIT, CONNECT_LIMIT, LONG_LIMIT};
 
-/// After how long without a word, and how often, the other machine is asked whether it is still
-/// there.
+/// Idle time before, and interval between, keep-alive probes of the other machine.
 const ALIVE_AFTER: Duration = Duration::from_secs(30);
 const ALIVE_EVERY: Duration = Duration::from_secs(10);
-/// No file: what the driver is told to read a server's key from, where it is not to take one from
-/// the server.
+/// No file: set as the source of a server's key, so that the driver does not take a key from the
+/// server.
 const NO_KEY: &str = "/proc/self/no-key";
 /// Counters that the server keeps.
 const COUNTERS: [&str; 5] = [
@@ -51,7 +50,7 @@ pub struct MysqlOptions {
     /// `mysql://…`.
     pub uri: String,
     /// File with the authorities that the server's certificate is checked with; its name is
-    /// checked, too, unless the address says otherwise.
+    /// checked, too, unless the address disables that.
     pub tls_ca_file: Option<PathBuf>,
     /// File with certificate and key of the client.
     pub tls_certificate_key_file: Option<PathBuf>,
@@ -91,7 +90,7 @@ impl std::fmt::Debug for Mysql {
 }
 
 impl Mysql {
-    /// Connects, and asks the server what it is.
+    /// Connects, and queries the server's kind.
     ///
     /// # Errors
     /// [`ServerError::Address`], [`ServerError::File`]; [`ServerError::Failed`] after 20 s at the
@@ -114,8 +113,8 @@ impl Mysql {
         Ok(Self { inner: Arc::new(Inner { opts, place, version }) })
     }
 
-    /// Opens the store, and makes its tables where they are not there. Cache and durability are
-    /// those of the server: `options.cache_bytes` and `options.sync_writes` are not used.
+    /// Opens the store, and makes missing tables. Cache and durability are the server's:
+    /// `options.cache_bytes` and `options.sync_writes` are not used.
     ///
     /// # Errors
     /// A server that does not answer, or refuses to make a table.
@@ -123,7 +122,7 @@ impl Mysql {
         SqlStore::open(self, options)
     }
 
-    /// A connection without a store.
+    /// Returns a connection without a store.
     ///
     /// # Errors
     /// [`ServerError::Failed`].
@@ -132,7 +131,7 @@ impl Mysql {
         connected.map_err(|failure| self.inner.place.failure("connect to", failure))
     }
 
-    /// Its version, as it says: `10.11.6-MariaDB-0+deb12u1`.
+    /// Returns its version, as it reports it: `10.11.6-MariaDB-0+deb12u1`.
     pub(super) fn version(&self) -> &str {
         &self.inner.version
     }
@@ -171,7 +170,7 @@ fn opts(address: &Address, options: &MysqlOptions) -> Result<Opts, ServerError> 
         .tcp_keepalive_probe_interval_secs(u32::try_from(ALIVE_EVERY.as_secs()).ok())
         .server_key_path((!address.takes_server_key).then(|| NO_KEY.into()))
         .stmt_cache_size(0)
-        // an update to what is there already is one, too
+        // an update to the existing value counts, too
         .additional_capabilities(CapabilityFlags::CLIENT_FOUND_ROWS)
         .ssl_opts(ssl_opts)
         // PAM on the server: nobody but the server that is meant can read it then
@@ -187,7 +186,7 @@ fn ssl_opts(address: &Address, options: &MysqlOptions) -> Result<Option<SslOpts>
     if mode == SslMode::Disabled {
         return Ok(None);
     }
-    // the driver would say which file it is nowhere
+    // the driver would never name the file
     let readable = |what: &'static str, file: PathBuf| {
         sealstone_file::input::read(&file).map_err(ServerError::unread(what, &file))?;
         Ok(file)
@@ -281,7 +280,8 @@ impl Server for Mysql {
         })
     }
 
-    /// The files of its tables; where their list is not to be had, what the server estimates.
+    /// Returns the size of the files of its tables; where their list is not available, the server's
+    /// estimate.
     fn disk_bytes(&self, link: &mut MysqlLink, tables: &[&str]) -> Result<u64, Failure> {
         let names: Vec<String> = tables.iter().map(|name| literal(name)).collect();
         let estimate = format!(
@@ -301,7 +301,7 @@ impl Server for Mysql {
             files.join(", ")
         );
         let sum = |rows: Vec<Vec<String>>| rows.first().and_then(|row| row.first()?.parse().ok());
-        // a name with other letters than those of ASCII is another one there
+        // a name with letters outside ASCII is encoded there
         match link.ask(&files).ok().and_then(sum) {
             Some(bytes) => Ok(bytes),
             None => Ok(link.ask(&estimate).map(sum)?.unwrap_or(0)),

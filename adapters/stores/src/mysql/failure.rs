@@ -1,5 +1,5 @@
-//! Meanings of the errors of MySQL, MariaDB and their driver, and what to do next. Not here: how an
-//! error is shown (`sql`).
+//! Meanings of the errors of MySQL, MariaDB and their driver, and the next steps. Not here: the
+//! display of an error (`sql`).
 
 use std::io::ErrorKind;
 
@@ -25,7 +25,7 @@ const AUTHORITY: &str =
 /// Advice on how an account must log in, for an account that does so in another way.
 const ACCOUNT: &str = "use an account with a password that is checked by the server itself: \
                        ed25519, parsec, caching_sha2_password or mysql_native_password";
-/// The same for one whose password must go over the wire as it is.
+/// The same for a password that must go over the wire in the clear.
 const IN_THE_CLEAR: &str = "write ssl-mode=VERIFY_IDENTITY, and where the certificate's authority \
                             is (ssl-ca), behind the address; or use an account with a password \
                             that is checked by the server itself";
@@ -58,13 +58,13 @@ fn is_silence(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::TimedOut | ErrorKind::WouldBlock)
 }
 
-/// The same of the attempt to connect.
+/// Returns the same of the attempt to connect.
 pub(super) fn unconnected(error: &Error) -> Failure {
     if let Error::MySqlError(told) = error {
         return Failure { is_broken: true, ..answered(told) };
     }
     match error {
-        // PAM, Kerberos and others ask in ways of their own
+        // PAM, Kerberos and others have their own protocols
         Error::DriverError(DriverError::UnknownAuthPlugin(name)) => {
             return Failure::broken(
                 format!("its account logs in by {name}, which this program cannot"),
@@ -129,13 +129,13 @@ pub(super) fn unconnected(error: &Error) -> Failure {
     )
 }
 
-/// Words for what a server answered. What it quotes is not said: values of rows, and parts of the
+/// Words an answer of the server. Its quotes are not shown: values of rows, and parts of the
 /// address.
 fn answered(told: &MySqlError) -> Failure {
     let message = without_values(&told.message);
     match told.code {
-        // access denied for user; MariaDB also says so to one who comes without TLS where it must
-        // be
+        // access denied for user; MariaDB also reports this to clients without TLS where TLS is
+        // required
         1045 | 1698 => Failure::broken("it refused the user name and password", PASSWORD),
         1049 => Failure::broken(
             "it has no database of that name",

@@ -8,7 +8,7 @@ use crate::sql::SqlFunction;
 /// A variable of the session, which is set by a statement with the key as its value.
 const UNLOCK: &str = "SET @sealstone_key = UNHEX(?)";
 
-/// AES with a key of 128 bits in ECB mode, unless the server is told otherwise.
+/// AES with a key of 128 bits in ECB mode, unless the server is configured otherwise.
 pub(super) static AES_ENCRYPT: SqlFunction = SqlFunction {
     function: ServerFunction {
         name: "AES_ENCRYPT",

@@ -1,5 +1,5 @@
-//! A connection, with the statements that it has prepared. Not here: how it is made (`connection`),
-//! what a statement is (`sql`).
+//! A connection, with its prepared statements. Not here: making it (`connection`), the statements
+//! (`sql`).
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -47,7 +47,7 @@ pub(super) static DIALECT: Dialect = Dialect {
 pub struct MysqlLink {
     client: Watched,
     prepared: HashMap<usize, mysql::Statement>,
-    /// Those that load many rows, by their text.
+    /// The statements that load many rows, by their text.
     loading: HashMap<String, mysql::Statement>,
     record: Record,
 }
@@ -57,10 +57,10 @@ impl MysqlLink {
         Self { client, prepared: HashMap::new(), loading: HashMap::new(), record: Record::new() }
     }
 
-    /// The rows that the server answers to `text`, as text.
+    /// Returns the rows that the server answers to `text`, as text.
     ///
     /// # Errors
-    /// What the server answered, or why it did not.
+    /// The server's error, or the reason for its silence.
     pub(super) fn ask(&mut self, text: &str) -> Result<Vec<Vec<String>>, Failure> {
         self.ask_within(QUESTION_LIMIT, text)
     }
@@ -145,7 +145,7 @@ fn run(
     for row in rows.by_ref() {
         let values = row.map_err(|error| failure(&error))?.unwrap();
         record.clear();
-        // a server may send fewer columns than it was asked for
+        // a server may send fewer columns than requested
         let (key, values) = values.split_at_checked(first).unwrap_or_default();
         values.iter().try_for_each(|value| push(value, record))?;
         let key: &[u8] = match key {
@@ -165,7 +165,7 @@ impl Link for MysqlLink {
         each: EachRow<'_>,
     ) -> Result<u64, Failure> {
         let Self { client, prepared, record, .. } = self;
-        // those whose rows have keys are scans
+        // statements whose rows have keys are scans
         let limit = if statement.has_key { LONG_LIMIT } else { ANSWER_LIMIT };
         client.timed(limit, |conn| run(conn, prepared, record, statement, params, each))
     }
@@ -174,7 +174,7 @@ impl Link for MysqlLink {
         self.client.timed(LONG_LIMIT, |conn| conn.query_drop(text).map_err(|error| failure(&error)))
     }
 
-    /// Many rows a statement; one by one what is left, and what is too long.
+    /// Loads many rows a statement, and the rest and rows that are too long one by one.
     fn load(
         &mut self,
         layout: &Layout,

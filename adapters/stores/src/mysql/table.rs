@@ -1,5 +1,5 @@
 //! A table on MySQL or MariaDB whose columns are sealed in place. Not here: the text of statements
-//! (`table_text`), what the catalogue says (`table_shape`), the order of things
+//! (`table_text`), reading the catalogue (`table_shape`), the order of steps
 //! (`sealstone_fields::migration`).
 
 use std::thread;
@@ -95,7 +95,7 @@ impl MysqlTable {
         Ok(Self { client, place, checks, hides, named, catalogue: Catalogue::default() })
     }
 
-    /// The names of our triggers, of whatever phase.
+    /// Returns the names of our triggers, of whatever phase.
     fn our_triggers(&self, layout: &Layout) -> Vec<String> {
         let table = &self.named.table;
         keeping(table, layout)
@@ -122,7 +122,7 @@ impl MysqlTable {
         done.map_err(|failure| self.failed(attempt, failure))
     }
 
-    /// The rows that the server answers to `text`.
+    /// Returns the rows that the server answers to `text`.
     fn ask(&mut self, attempt: &str, text: &str) -> Result<Vec<Values>, ServerFailure> {
         let limit = if attempt.starts_with("read rows") { LONG_LIMIT } else { QUESTION_LIMIT };
         let rows =
@@ -257,7 +257,7 @@ impl MysqlTable {
     }
 }
 
-/// Returns whether `version`, such as `8.0.35`, is the wanted version or a newer one.
+/// Returns whether `version`, such as `8.0.35`, is `wanted` or newer.
 fn is_since(version: &str, wanted: [u32; 3]) -> bool {
     let mut numbers = version.split(['.', '-']).map(|part| part.parse().unwrap_or(0));
     let found = [(); 3].map(|()| numbers.next().unwrap_or(0));
@@ -276,7 +276,8 @@ fn values(row: Answer) -> Result<Values, Failure> {
     row.unwrap().into_iter().map(value).collect()
 }
 
-/// For each statement of `text` the rows that it changed, and those that it answered.
+/// Runs `text`, and returns for each statement the number of rows that it changed, and the rows
+/// that it returned.
 fn exchange(client: &mut Conn, text: &str) -> Result<Vec<(u64, Vec<Values>)>, Failure> {
     let mut results = client.query_iter(text).map_err(|error| failure(&error))?;
     let mut answers = Vec::new();
@@ -291,8 +292,8 @@ fn exchange(client: &mut Conn, text: &str) -> Result<Vec<(u64, Vec<Values>)>, Fa
     Ok(answers)
 }
 
-/// Describes how the values that the server has `stored` differ from those that it was sent; `None`
-/// if they do not. The description contains no value.
+/// Describes how the values that the server has `stored` differ from the sent values; `None` if
+/// they do not. The description contains no value.
 fn difference(layout: &Layout, change: &RowChange, stored: &[Option<String>]) -> Option<String> {
     for ((column, new), stored) in layout.columns.iter().zip(&change.new).zip(stored.chunks(2)) {
         let Some(new) = new else { continue };
@@ -447,7 +448,7 @@ impl TableServer for MysqlTable {
                 None => Ok(()),
             };
         }
-        // those that are needed later must be possible, too
+        // triggers that are needed later must be possible, too
         let long = triggers.iter().chain(&refusing(&table, layout)).find_map(|trigger| {
             (trigger.name.chars().count() > NAME_MAX).then(|| trigger.name.clone())
         });
@@ -498,7 +499,7 @@ impl TableServer for MysqlTable {
     }
 
     fn write(&mut self, layout: &Layout, changes: &[RowChange]) -> Result<u64, ServerFailure> {
-        // while rows are changed, nobody can make a trigger: what is seen now holds for all of them
+        // while rows are changed, nobody can make a trigger: the check now covers all of them
         let changed = self.write_all(layout, changes);
         let changed = match changed {
             Err(failure) if failure.kind == FailureKind::Lasting => {

@@ -1,4 +1,4 @@
-//! Properties of a table of MySQL or MariaDB, from its catalogue. Not here: asking it (`table`).
+//! Properties of a table of MySQL or MariaDB, from its catalogue. Not here: the queries (`table`).
 
 use sealstone_fields::migration::{ColumnShape, Hindrance, RowShape, TextRoom};
 
@@ -45,7 +45,7 @@ pub(super) struct Catalogue {
     partitions: Vec<String>,
 }
 
-/// The question for tables: name, kind, engine, rows. Those called `table`, or all.
+/// Returns the query for tables: name, kind, engine, rows. Only tables called `table`, or all.
 pub(super) fn tables(table: Option<&str>) -> String {
     let named =
         table.map(|table| format!(" AND table_name = {}", literal(table))).unwrap_or_default();
@@ -86,7 +86,7 @@ pub(super) enum Checks {
     Ignored,
 }
 
-/// The questions for the rest, in the order in which [`Catalogue::new`] takes the answers.
+/// Returns the questions for the rest, in the order in which [`Catalogue::new`] takes the answers.
 pub(super) fn questions(table: &str, checks: Checks) -> [String; 6] {
     let at = format!("table_schema = DATABASE() AND table_name = {}", literal(table));
     let checks = match checks {
@@ -162,7 +162,7 @@ impl Catalogue {
         }
     }
 
-    /// The key: the first that each row has exactly once.
+    /// Returns the key: the first that each row has exactly once.
     ///
     /// # Errors
     /// There is none.
@@ -373,9 +373,9 @@ impl Column {
         })
     }
 
-    /// The statement that gives it room for `chars` characters in `table`.
+    /// Returns the statement that gives it room for `chars` characters in `table`.
     pub(super) fn widening(&self, table: &str, chars: u64) -> String {
-        // longer ones would take too much of what a row may have
+        // longer columns would take too much of a row's limit
         let kind = match chars {
             0..=4_000 => format!("VARCHAR({chars})"),
             4_001..=MEDIUM_CHARS_MAX => "MEDIUMTEXT".into(),

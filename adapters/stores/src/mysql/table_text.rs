@@ -1,4 +1,4 @@
-//! Statements to MySQL and MariaDB that seal a table in place. Not here: saying it (`table`).
+//! Statements to MySQL and MariaDB that seal a table in place. Not here: running them (`table`).
 
 use sealstone_fields::migration::{Cell, ColumnLayout, Layout, RowChange, Wanted};
 
@@ -25,12 +25,12 @@ pub(super) struct Named {
     pub(super) key: Vec<(String, KeyKind)>,
 }
 
-/// `name` as SQL quotes it.
+/// Returns `name` as SQL quotes it.
 pub(super) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
-/// `text` as a value, whatever is in it and whatever the server's settings are.
+/// Returns `text` as a value, whatever is in it and whatever the server's settings are.
 pub(super) fn literal(text: &str) -> String {
     format!("_utf8mb4 {}", bytes_literal(text))
 }
@@ -44,8 +44,8 @@ fn optional(text: Option<&str>) -> String {
     text.map_or_else(|| "NULL".into(), literal)
 }
 
-/// The bytes of a column as UTF-8, which are equal only if the texts are: collations take more for
-/// equal.
+/// Returns the bytes of a column as UTF-8, which are equal only if the texts are: collations take
+/// more for equal.
 fn exact(column: &str) -> String {
     format!("CAST(CONVERT({} USING utf8mb4) AS BINARY)", quoted(column))
 }
@@ -74,7 +74,8 @@ impl Named {
         self.key.iter().enumerate().map(part).collect::<Vec<_>>().join(" AND ")
     }
 
-    /// That a row comes after `key`, in a form for which the server uses its index.
+    /// Returns the condition that a row comes after `key`, in a form for which the server uses its
+    /// index.
     fn is_after(&self, key: &[String]) -> String {
         let part = |at: usize| {
             let same = (0..at).map(|at| {
@@ -179,14 +180,14 @@ impl Named {
     }
 }
 
-/// The digest of `value`, which is an expression: of its text, in whatever character set it is
-/// stored.
+/// Returns the digest of `value`, which is an expression: of its text, in whatever character set it
+/// is stored.
 fn digest(value: &str) -> String {
     format!("LEFT(SHA2(CONVERT({value} USING utf8mb4), 256), {DIGEST_CHARS})")
 }
 
-/// That the digest beside the value of `column` is that of the value, by their bytes: the two have
-/// collations that MariaDB does not compare.
+/// Returns the condition that the digest beside the value of `column` matches the value, by their
+/// bytes: the two have collations that MariaDB does not compare.
 fn is_kept(column: &ColumnLayout) -> String {
     let value = digest(&quoted(&column.name));
     format!("CAST({} AS BINARY) <=> CAST({value} AS BINARY)", quoted(&column.digest))
@@ -212,8 +213,8 @@ pub(super) struct Trigger {
     pub(super) text: String,
 }
 
-/// Length of the digest that a mark is for, in characters: 64 bits, by which a value that something
-/// wrote over a sealed one is told from it.
+/// Length of the digest of a mark, in characters: 64 bits, which distinguish a sealed value from a
+/// value written over it.
 const DIGEST_CHARS: u32 = 16;
 /// The longest name of a trigger, in characters.
 pub(super) const NAME_MAX: usize = 64;
@@ -230,9 +231,9 @@ fn trigger(table: &str, kind: &str, event: &str, each: impl Iterator<Item = Stri
     }
 }
 
-/// The triggers that keep marks true: a negative one, the claim of whoever writes a sealed value,
-/// is turned, and the digest is that of the value; a value that changes without one is in the
-/// clear. What a sealed value is bound to must not change.
+/// Returns the triggers that keep marks true: a negative mark, the claim of a client that writes a
+/// sealed value, is turned positive, and the digest set from the value; a value that changes
+/// without a claim is in the clear. The row that a sealed value is bound to must not change.
 pub(super) fn keeping(table: &str, layout: &Layout) -> [Trigger; 2] {
     let turn = |column: &ColumnLayout| {
         let (mark, kept) = (quoted(&column.mark), quoted(&column.digest));
@@ -262,7 +263,7 @@ pub(super) fn keeping(table: &str, layout: &Layout) -> [Trigger; 2] {
     [trigger(table, "insert", "INSERT", insert), trigger(table, "update", "UPDATE", update)]
 }
 
-/// The triggers that refuse sealed values, while a table is being opened.
+/// Returns the triggers that refuse sealed values, while a table is being opened.
 pub(super) fn refusing(table: &str, layout: &Layout) -> [Trigger; 2] {
     let about = "sealstone: the table is being opened; write values in the clear";
     let each = |condition: &dyn Fn(&ColumnLayout, &str) -> String| -> Vec<String> {
@@ -285,7 +286,7 @@ pub(super) fn refusing(table: &str, layout: &Layout) -> [Trigger; 2] {
     ]
 }
 
-/// That the bytes of a column change.
+/// Returns the condition that the bytes of a column change.
 fn changes(column: &str) -> String {
     let column = quoted(column);
     format!("NOT (CAST(NEW.{column} AS BINARY) <=> CAST(OLD.{column} AS BINARY))")

@@ -1,6 +1,6 @@
-//! Detection of triggers of a table that run after ours and can change what is sealed. A table's
+//! Detection of triggers of a table that run after ours and can change sealed values. A table's
 //! triggers run in the order in which they were made, unless a trigger names its place. Not here:
-//! our triggers (`table_text`), asking the server (`table`).
+//! our triggers (`table_text`), the queries (`table`).
 
 use sealstone_fields::migration::{ColumnLayout, Layout};
 
@@ -16,8 +16,8 @@ struct Before {
     body: String,
 }
 
-/// The question for the triggers before rows of `table` are written, in the order in which they
-/// run: name, event, place and body.
+/// Returns the question for the triggers before rows of `table` are written, in the order in which
+/// they run: name, event, place and body.
 pub(super) fn question(table: &str) -> String {
     format!(
         "SELECT trigger_name, event_manipulation, action_order, action_statement FROM \
@@ -35,8 +35,8 @@ pub(super) struct Later {
     pub(super) step: String,
 }
 
-/// The first trigger among the `answers` to [`question`] that runs after one of `ours` and can
-/// change a column of `layout`, or what is beside it.
+/// Returns the first trigger among the `answers` to [`question`] that runs after one of `ours` and
+/// can change a column of `layout`, or the columns beside it.
 pub(super) fn later(answers: &[Values], ours: &[String], layout: &Layout) -> Option<Later> {
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     let triggers: Vec<Before> = answers

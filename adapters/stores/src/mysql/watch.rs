@@ -1,6 +1,6 @@
 //! An end for connections whose server does not end its answer in time. The driver limits each
 //! reading of the socket, so a server that sends a byte now and then keeps it for ever. Not here:
-//! how long what may take (`waiting`).
+//! the limits (`waiting`).
 
 use std::os::fd::RawFd;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -20,7 +20,7 @@ pub(super) struct Watch(Mutex<State>);
 struct State {
     /// The socket; none once the connection has ended.
     socket: Option<RawFd>,
-    /// None while nothing was asked.
+    /// None while there is no request.
     deadline: Option<Instant>,
     is_late: bool,
 }
@@ -37,19 +37,19 @@ impl Watch {
         watch
     }
 
-    /// Something is asked; the answer may take `limit`.
+    /// Begins a request; the answer may take `limit`.
     pub(super) fn begin(&self, limit: Duration) {
         locked(&self.0).deadline = Some(Instant::now() + limit);
     }
 
-    /// The answer is there. Returns whether the connection was ended before, since it came late.
+    /// Ends a request. Returns whether the connection was ended before, since the answer came late.
     pub(super) fn end(&self) -> bool {
         let mut state = locked(&self.0);
         state.deadline = None;
         state.is_late
     }
 
-    /// The connection is about to end, and its number may then be that of another one.
+    /// Forgets the connection, which is about to end: its number may then belong to another.
     pub(super) fn forget(&self) {
         locked(&self.0).socket = None;
     }
@@ -62,13 +62,13 @@ impl Watch {
         state.deadline = None;
         state.is_late = true;
         if let Some(socket) = state.socket {
-            // one that has ended by itself is what is wanted
+            // a connection that has already ended is fine
             let _ = shutdown(socket, Shutdown::Both);
         }
     }
 }
 
-/// All that are watched, by one thread.
+/// Returns all watched connections; one thread watches them.
 fn watched() -> &'static Mutex<Vec<Weak<Watch>>> {
     static WATCHED: OnceLock<Mutex<Vec<Weak<Watch>>>> = OnceLock::new();
     WATCHED.get_or_init(|| {

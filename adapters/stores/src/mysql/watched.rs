@@ -1,5 +1,5 @@
-//! A connection of the driver that is made, and answers, in time. Not here: for how long what is
-//! waited (`crate::waiting`), what ends a connection that is late (`watch`).
+//! A connection of the driver with time limits for making it and for answers. Not here: the limits
+//! (`crate::waiting`), ending a late connection (`watch`).
 
 use std::os::fd::AsRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,13 +24,13 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// Connects as `opts` say.
+    /// Connects according to `opts`.
     ///
     /// # Errors
-    /// What the server answered, or that it did not.
+    /// The server's error, or its silence.
     pub(super) fn connect(opts: Opts) -> Result<Self, Failure> {
-        // before a server has shown who it is, it can say anything, and some of that makes the
-        // driver panic
+        // before a server is authenticated, it can send anything, and some of that makes the driver
+        // panic
         let connected =
             within(CONNECT_LIMIT, move || catch_unwind(AssertUnwindSafe(|| Conn::new(opts))));
         let connected = connected.ok_or_else(late)?;
@@ -62,7 +62,7 @@ impl Watched {
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        // the driver says goodbye, and waits for nothing
+        // the driver closes the connection, and waits for nothing
         self.watch.forget();
     }
 }

@@ -1,5 +1,5 @@
-//! Addresses as PostgreSQL's own programs take them: where a server is, who asks, and how the
-//! connection is protected. Not here: connecting (`connection`), the files for TLS (`tls`).
+//! Addresses as PostgreSQL's own programs take them: the server, the user, and the protection of
+//! the connection. Not here: connecting (`connection`), the files for TLS (`tls`).
 
 use std::path::PathBuf;
 
@@ -25,10 +25,10 @@ const PARAMETERS: [&str; 7] =
 pub(super) enum SslMode {
     /// Not at all.
     Disable,
-    /// By TLS if the server has it, whoever it is.
+    /// By TLS if the server has it, with any server.
     #[default]
     Prefer,
-    /// By TLS, whoever the server is.
+    /// By TLS with any server.
     Require,
     /// By TLS with a certificate of a known authority, whatever its name.
     VerifyCa,
@@ -124,13 +124,14 @@ impl Address {
         Ok(())
     }
 
-    /// The host, without what is secret.
+    /// Returns the host, without secrets.
     pub(super) fn shown(&self) -> String {
         shown(&self.host, self.port)
     }
 
-    /// The password for this address in `text`, a file of lines `HOST:PORT:DATABASE:USER:PASSWORD`,
-    /// in which a star is anything and a backslash takes the sense from what follows.
+    /// Returns the password for this address in `text`, a file of lines
+    /// `HOST:PORT:DATABASE:USER:PASSWORD`, in which a star is anything and a backslash takes the
+    /// sense from what follows.
     pub(super) fn password_in(&self, text: &str) -> Option<Password> {
         let port = self.port.to_string();
         let user = self.user.as_deref().unwrap_or_default();
@@ -146,7 +147,7 @@ impl Address {
     }
 }
 
-/// The five fields of a line of a password file; the last one has all that remains.
+/// Returns the five fields of a line of a password file; the last one has all that remains.
 fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut letters = line.chars();

@@ -1,5 +1,5 @@
-//! A server that runs: how connections to it are made, and what it says of itself. Not here:
-//! addresses (`address`), what a connection does (`link`), records (`sql`).
+//! A running server: making connections to it, and its own reports. Not here: addresses
+//! (`address`), the work of a connection (`link`), records (`sql`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,8 +21,7 @@ use crate::server_error::{Place, ServerError};
 use crate::sql::{Dialect, Error, Failure, Layout, Server, SqlStore};
 use crate::waiting::{ACCEPT_LIMIT, CONNECT_LIMIT, QUESTION_LIMIT};
 
-/// After how long without a word, and how often, the other machine is asked whether it is still
-/// there.
+/// Idle time before, and interval between, keep-alive probes of the other machine.
 const ALIVE_AFTER: Duration = Duration::from_secs(30);
 const ALIVE_EVERY: Duration = Duration::from_secs(10);
 /// Time that sent data may remain without an acknowledgement from the other machine.
@@ -60,7 +59,7 @@ pub struct PostgresOptions {
     /// `postgres://…`.
     pub uri: String,
     /// File with the authorities that the server's certificate is checked with; its name is
-    /// checked, too, unless the address says otherwise.
+    /// checked, too, unless the address disables that.
     pub tls_ca_file: Option<PathBuf>,
     /// File with certificate and key of the client.
     pub tls_certificate_key_file: Option<PathBuf>,
@@ -109,7 +108,7 @@ impl std::fmt::Debug for Postgres {
 }
 
 impl Postgres {
-    /// Connects, and asks the server what it is.
+    /// Connects, and queries the server's kind.
     ///
     /// # Errors
     /// [`ServerError::Address`], [`ServerError::File`], [`Error::Tls`]; [`ServerError::Failed`]
@@ -160,7 +159,7 @@ impl Postgres {
         SqlStore::open(self, options)
     }
 
-    /// A connection without a store, and how long it waits: for answers to questions.
+    /// Returns a connection without a store, and how long it waits: for answers to questions.
     ///
     /// # Errors
     /// [`ServerError::Failed`].
@@ -204,7 +203,7 @@ fn config(address: &Address) -> Result<Config, ServerError> {
     let user = address.user.as_deref().unwrap_or(USER);
     config.user(user).dbname(address.database.as_deref().unwrap_or(user));
     config.application_name(address.application.as_deref().unwrap_or("sealstone"));
-    // so that it leaves everything to the guard, which knows whether there is to be any TLS
+    // so that it leaves everything to the guard, which decides on TLS
     config.ssl_mode(DriverSslMode::Require).ssl_negotiation(SslNegotiation::Direct);
     let password = match (&address.password, address.passwords.as_deref()) {
         (Some(password), _) => Some(password.clone()),
@@ -222,7 +221,7 @@ fn passwords(file: &Path) -> Result<String, ServerError> {
         .map_err(ServerError::unread("the passwords in", file))
 }
 
-/// The numbers of the only row of `rows`; what is none counts as nothing.
+/// Returns the numbers of the only row of `rows`; other values are skipped.
 fn numbers(rows: &[Vec<String>]) -> impl Iterator<Item = u64> {
     rows.first().into_iter().flatten().map(|text| text.parse().unwrap_or(0))
 }
@@ -313,11 +312,11 @@ impl Server for Postgres {
         Ok(numbers(&rows).next().unwrap_or(0))
     }
 
-    /// A user who may not ask for a checkpoint does without.
+    /// Requests a checkpoint; a user without the right does without.
     fn settle(&self, link: &mut PostgresLink) -> Result<(), Failure> {
         const MAY: &str = "SELECT rolsuper OR pg_has_role(rolname, 'pg_checkpoint', 'member') FROM \
                            pg_roles WHERE rolname = current_user";
-        // before version 15 there was no such role
+        // before version 15 this role did not exist
         let may = if self.major_version() >= 15 {
             MAY
         } else {

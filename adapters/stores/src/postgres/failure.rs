@@ -1,5 +1,5 @@
-//! Meanings of the errors of PostgreSQL and of its driver, and what to do next. Not here: how an
-//! error is shown (`sql`).
+//! Meanings of the errors of PostgreSQL and of its driver, and the next steps. Not here: the
+//! display of an error (`sql`).
 
 use std::error::Error as _;
 use std::io::{self, ErrorKind};
@@ -91,8 +91,8 @@ pub(super) fn failure(error: &postgres::Error) -> Failure {
     }
 }
 
-/// Words for what a server answered. What it quotes is not said, and neither are its detail, its
-/// hint and its context: values of rows, and parts of the address.
+/// Words an answer of the server. Its quotes are not shown, and neither are its detail, its hint
+/// and its context: values of rows, and parts of the address.
 fn answered(told: &DbError) -> Failure {
     let code = told.code();
     let message = without_values(told.message());
@@ -134,9 +134,9 @@ fn answered(told: &DbError) -> Failure {
         _ if class == "40" => {
             Failure { is_conflict: true, ..Failure::new(message, "use fewer clients") }
         }
-        // it is told to end, or ends, or is about to be ready
+        // it was requested to end, or ends, or is about to be ready
         _ if class == "57" => Failure::broken(message, RUNS),
-        // a value that does not fit, a constraint, a routine: all of these quote what was written
+        // a value that does not fit, a constraint, a routine: all of these quote the written value
         _ if ["22", "23", "2F", "38", "39", "44", "P0"].contains(&class) => {
             Failure::new(refused(told), LOG)
         }
@@ -147,8 +147,8 @@ fn answered(told: &DbError) -> Failure {
     Failure { is_broken: failure.is_broken || is_fatal, ..failure }
 }
 
-/// That something in the database refused a value: by which kind of rule, and which one, as far as
-/// that is said apart from the value.
+/// Words the refusal of a value by the database: the kind of rule, and its name, as far as it is
+/// reported apart from the value.
 fn refused(told: &DbError) -> String {
     let code = told.code().code();
     let what = match code.get(..2).unwrap_or_default() {
@@ -173,7 +173,8 @@ fn named(told: &DbError) -> String {
     if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) }
 }
 
-/// Of a server whose rules (`pg_hba.conf`) let nobody in like this; its words name the user.
+/// Returns the failure of a server whose rules (`pg_hba.conf`) refuse such connections; its message
+/// names the user.
 fn unauthorized(message: &str) -> Failure {
     if message.contains("valid client certificate") {
         return Failure::broken("it wants a certificate of the client", OWN);

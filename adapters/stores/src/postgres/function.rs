@@ -21,6 +21,6 @@ pub(super) static PGP_SYM_ENCRYPT: SqlFunction = SqlFunction {
         "CREATE EXTENSION IF NOT EXISTS pgcrypto",
         "install the server's contrib modules, and let the user create extensions in the database",
     )),
-    // a setting of the session; what it answers is not the key
+    // a setting of the session; its answer is not the key
     unlock: Some("SELECT set_config('sealstone.key', $1, false) IS NULL"),
 };

@@ -1,10 +1,10 @@
 //! Guard between the driver and a server that may be hostile: it makes the connection, with TLS or
-//! without, and passes on only what a server may send. No wait is longer than [`Patience`] allows,
-//! no message is longer than it can be, and no password is given in the clear to anybody who asks
-//! for it. Not here: files for TLS (`tls`), what errors mean (`failure`).
+//! without, and passes on only legal messages. No wait is longer than [`Patience`] allows, no
+//! message is longer than its maximum, and no password is sent in the clear on request. Not here:
+//! files for TLS (`tls`), the meaning of errors (`failure`).
 //!
-//! The driver is told that every connection begins with TLS, and that this is the TLS: so it leaves
-//! the whole negotiation, and every byte, to this file.
+//! The driver is configured to begin every connection with TLS, with this guard as the TLS: so it
+//! leaves the whole negotiation, and every byte, to this file.
 //!
 //! Source: PostgreSQL 17, Frontend/Backend Protocol, Message Formats.
 
@@ -34,25 +34,24 @@ const ROW_BYTES_MAX: u32 = 64 << 20;
 const DESCRIPTION_BYTES_MAX: u32 = 1 << 20;
 /// The longest message of any other kind: errors, notices, settings.
 const MESSAGE_BYTES_MAX: u32 = 64 << 10;
-/// All that a server may say before a connection can be used.
+/// The most that a server may send before a connection can be used.
 const GREETING_BYTES_MAX: u64 = 1 << 20;
 /// The kinds of messages that are looked at.
 const AUTHENTICATION: u8 = b'R';
 const READY: u8 = b'Z';
-/// Authentication request of a server that wants the password as it is.
+/// Authentication request for the password in the clear.
 const CLEAR_PASSWORD: u32 = 3;
 
-/// Reason for which a connection was ended here. The driver passes it on as the cause of its own
-/// error.
+/// Reason why a connection was ended here. The driver passes it on as the cause of its own error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refusal {
-    /// It wants the password in the clear, on a connection that anybody can read.
+    /// It requests the password in the clear, on a connection that anybody can read.
     #[error("it wants the password in the clear, without TLS")]
     ClearPassword,
     /// A message longer than any of its kind.
     #[error("it sent a message of {bytes} bytes, where {most} are the most")]
     Long {
-        /// Its length as the server says, in bytes.
+        /// Its length according to the server, in bytes.
         bytes: u32,
         /// Greatest length that it may have.
         most: u32,
@@ -83,7 +82,7 @@ impl Patience {
         patience
     }
 
-    /// From the next question on an answer may take `limit`.
+    /// Sets the limit of answers from the next request on.
     pub(super) fn set(&self, limit: Duration) {
         self.0.store(millis(limit), Ordering::Relaxed);
     }
@@ -152,7 +151,7 @@ impl TlsConnect<Socket> for Connecting {
     }
 }
 
-/// `socket` with TLS or without, as `mode` says and the server can.
+/// Returns `socket` with TLS or without, according to `mode` and the server.
 async fn negotiated<C>(
     mut socket: Socket,
     mode: SslMode,
@@ -275,15 +274,15 @@ impl TlsStream for Guarded {
 /// By when the answer must be whole.
 struct Watch {
     patience: Patience,
-    /// None while nothing was asked.
+    /// None while there is no request.
     deadline: Option<Instant>,
-    /// Wakes whoever waits: at the deadline, or at an earlier one, since setting it anew for each
-    /// question costs time.
+    /// Wakes the waiting task: at the deadline, or at an earlier one, since resetting it for each
+    /// request costs time.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl Watch {
-    /// A question was asked, or more of it.
+    /// Records a request, or more of it.
     fn begin(&mut self) {
         self.deadline = Some(Instant::now() + self.patience.get());
     }
@@ -319,7 +318,7 @@ impl Watch {
 /// Position in a server's messages at which the received bytes end.
 #[derive(Default)]
 struct Messages {
-    /// The beginning of a message: its kind, its length, and the four bytes that say which
+    /// The beginning of a message: its kind, its length, and the four bytes that hold the kind of
     /// authentication.
     head: [u8; 9],
     head_bytes: usize,
@@ -328,7 +327,7 @@ struct Messages {
     /// True if the connection can be used.
     is_greeted: bool,
     greeting_bytes: u64,
-    /// True if nobody else reads what is sent, or the user agreed that others may.
+    /// True if nobody else can read the connection, or the user agreed that others may.
     is_secret: bool,
 }
 
@@ -379,7 +378,7 @@ impl Messages {
         self.head[at..at + 4].iter().fold(0, |word, byte| word << 8 | u32::from(*byte))
     }
 
-    /// Length of the message as it says, its kind not counted.
+    /// Returns the length of the message from its header, its kind not counted.
     fn length(&self) -> u32 {
         self.word(1)
     }
@@ -404,7 +403,7 @@ mod tests {
         [&[kind][..], &length.to_be_bytes(), body].concat()
     }
 
-    /// The driver reads, finds nothing, writes, and then waits to be woken: by the limit, where
+    /// The driver reads, finds nothing, writes, and then waits to be woken: by the limit, if
     /// nothing comes.
     #[test]
     fn a_question_has_its_limit_although_the_driver_reads_before_it_writes() {

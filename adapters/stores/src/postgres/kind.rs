@@ -1,4 +1,4 @@
-//! PostgreSQL's row in the table of stores: which server. Not here: what it does (`sql`).
+//! PostgreSQL's row in the table of stores: its server. Not here: its work (`sql`).
 
 use std::path::PathBuf;
 
@@ -14,8 +14,8 @@ use crate::sql::{LabEngine, Owned, Server, UserEngine};
 
 /// Name in the table.
 const NAME: &str = "postgres";
-/// Connections that a server takes at least: some workloads have clients of their own, whatever
-/// `--threads` says.
+/// The minimum number of connections to a server: some workloads fix their clients, whatever
+/// `--threads` is.
 const CONNECTIONS_MIN: usize = 500;
 
 /// The row. A round trip takes longer than the work at its end: fewer records than within this
@@ -70,7 +70,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     engine,
 };
 
-/// A server started on this machine for each store, or the user's own.
+/// Returns a server started on this machine for each store, or the user's own.
 fn engine(request: &Request) -> Result<Opened, StoreError> {
     let (keys, notes) = for_functions(request)?;
     if let Some(text) = request.setting(Postgres::FLAG) {

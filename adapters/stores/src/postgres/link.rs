@@ -1,5 +1,5 @@
-//! A connection, with the statements that it has prepared. Not here: how it is made (`connection`),
-//! what a statement is (`sql`).
+//! A connection, with its prepared statements. Not here: making it (`connection`), the statements
+//! (`sql`).
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -48,7 +48,7 @@ pub struct PostgresLink {
     /// Time that the server may take for the next request.
     pub(super) patience: Patience,
     prepared: HashMap<usize, postgres::Statement>,
-    /// Those that load many rows, by their text.
+    /// The statements that load many rows, by their text.
     loading: HashMap<String, postgres::Statement>,
     record: Record,
     scratch: Vec<u8>,
@@ -60,7 +60,7 @@ impl PostgresLink {
         Self { client, patience, prepared, loading, record: Record::new(), scratch: Vec::new() }
     }
 
-    /// As [`PostgresLink::ask`], of what may take long.
+    /// As [`PostgresLink::ask`], for requests that may take long.
     ///
     /// # Errors
     /// As [`PostgresLink::ask`].
@@ -71,10 +71,10 @@ impl PostgresLink {
         answer
     }
 
-    /// The rows that the server answers to `text`, as text.
+    /// Returns the rows that the server answers to `text`, as text.
     ///
     /// # Errors
-    /// What the server answered, or why it did not.
+    /// The server's error, or the reason for its silence.
     pub(super) fn ask(&mut self, text: &str) -> Result<Vec<Vec<String>>, Failure> {
         let answers = self.client.simple_query(text).map_err(|error| failure(&error))?;
         let values = |row: &postgres::SimpleQueryRow| -> Vec<String> {
@@ -113,7 +113,7 @@ impl PostgresLink {
 }
 
 impl PostgresLink {
-    /// Writes `rows`, which no two have the same key of, many a statement; one by one what is left.
+    /// Writes `rows`, whose keys all differ, many a statement, and the rest one by one.
     fn insert(
         &mut self,
         layout: &Layout,
@@ -156,7 +156,7 @@ impl Link for PostgresLink {
         each: EachRow<'_>,
     ) -> Result<u64, Failure> {
         let Self { client, patience, prepared, record, scratch, .. } = self;
-        // those whose rows have keys are scans
+        // statements whose rows have keys are scans
         patience.set(if statement.has_key { LONG_LIMIT } else { ANSWER_LIMIT });
         let ready = match prepared.get(&statement.id) {
             Some(ready) => ready,
@@ -197,8 +197,8 @@ impl Link for PostgresLink {
         self.client.batch_execute(text).map_err(|error| failure(&error))
     }
 
-    /// By COPY; where a record with the same key is there, which COPY does not replace, one by one.
-    /// COPY calls no function either.
+    /// Loads by COPY; where a record with the same key exists, which COPY does not replace, one by
+    /// one. COPY calls no function either.
     fn load(
         &mut self,
         layout: &Layout,

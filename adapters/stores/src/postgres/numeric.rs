@@ -1,5 +1,5 @@
-//! Decimal numbers as PostgreSQL sends them (`numeric`): groups of four digits, and how many stand
-//! behind the point. Not here: which values are such numbers (`sql`).
+//! Decimal numbers as PostgreSQL sends them (`numeric`): groups of four digits, and the number of
+//! digits behind the point. Not here: the columns with such numbers (`sql`).
 
 /// The sign of a negative number, and of a positive one.
 const NEGATIVE: u16 = 0x4000;
@@ -50,7 +50,7 @@ pub(super) fn decode(sent: &[u8], into: &mut Vec<u8>) -> Option<()> {
         return None;
     }
     let group = |place: i32| {
-        // the first group has the place `weight`, those behind the point are negative
+        // the first group has the place `weight`, places behind the point are negative
         let at = usize::try_from(i32::from(weight) - place).ok();
         at.and_then(|at| groups.get(at)).copied().unwrap_or(0)
     };

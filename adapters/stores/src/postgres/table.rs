@@ -1,5 +1,5 @@
 //! A table on PostgreSQL whose columns are sealed in place. Not here: the text of statements
-//! (`table_text`), what the catalogue says (`table_shape`), the order of things
+//! (`table_text`), reading the catalogue (`table_shape`), the order of steps
 //! (`sealstone_fields::migration`).
 
 use std::thread;
@@ -57,9 +57,9 @@ pub(crate) struct PostgresTable {
     /// Time that the server may take for the next request.
     patience: Patience,
     place: Place,
-    /// As it was asked for.
+    /// Its name as requested.
     asked: String,
-    /// As it is; empty before the first look.
+    /// Its actual name; empty before the first look-up.
     named: Named,
     oid: String,
     update: Option<(String, Statement)>,
@@ -132,8 +132,7 @@ impl Lists {
 }
 
 impl PostgresTable {
-    /// Connects for the table `table`, which need not be there; the name of its schema may stand
-    /// before it.
+    /// Connects for the table `table`, which need not exist; the name of its schema may precede it.
     ///
     /// # Errors
     /// As [`Postgres::connect`].
@@ -167,7 +166,7 @@ impl PostgresTable {
         self.client.batch_execute(text).map_err(|error| self.answered(attempt, &error))
     }
 
-    /// The rows that the server answers to `text`.
+    /// Returns the rows that the server answers to `text`.
     fn ask(&mut self, attempt: &str, text: &str) -> Result<Vec<Values>, ServerFailure> {
         let answers =
             self.client.simple_query(text).map_err(|error| self.answered(attempt, &error))?;
@@ -252,8 +251,8 @@ impl PostgresTable {
     }
 }
 
-/// Describes how the values that the server has stored differ from those that it was sent; `None`
-/// if they do not. The description contains no value.
+/// Describes how the values that the server has stored differ from the sent values; `None` if they
+/// do not. The description contains no value.
 fn difference(layout: &Layout, change: &RowChange, row: &postgres::Row) -> Option<String> {
     for (at, (column, new)) in layout.columns.iter().zip(&change.new).enumerate() {
         let Some(new) = new else { continue };
@@ -476,7 +475,7 @@ impl TableServer for PostgresTable {
     }
 
     fn write(&mut self, layout: &Layout, changes: &[RowChange]) -> Result<u64, ServerFailure> {
-        // while rows are changed, nobody can make a trigger: what is seen now holds for all of them
+        // while rows are changed, nobody can make a trigger: the check now covers all of them
         let changed = match self.write_all(layout, changes) {
             Err(failure) if failure.kind == FailureKind::Lasting => {
                 // a transaction that failed answers nothing more

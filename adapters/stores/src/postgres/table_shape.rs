@@ -1,4 +1,4 @@
-//! Properties of a table of PostgreSQL, from its catalogue. Not here: asking it (`table`).
+//! Properties of a table of PostgreSQL, from its catalogue. Not here: the queries (`table`).
 
 use sealstone_fields::migration::{ColumnShape, Hindrance, RowShape, TextRoom};
 
@@ -7,9 +7,9 @@ use super::table_text::{Named, STATE, literal, quoted};
 /// Values of a row of an answer, as text.
 pub(super) type Values = Vec<Option<String>>;
 
-/// The question for the table `name`, which may have that of its schema before it: number, schema,
-/// name, kind, whether it is a partition, has rules, has children, rows, and whether the database
-/// is in UTF-8.
+/// Returns the question for the table `name`, which may have that of its schema before it: number,
+/// schema, name, kind, whether it is a partition, has rules, has children, rows, and whether the
+/// database is in UTF-8.
 pub(super) fn table(name: &str) -> String {
     let name = literal(name);
     format!(
@@ -22,7 +22,7 @@ pub(super) fn table(name: &str) -> String {
     )
 }
 
-/// The question for all tables.
+/// Returns the question for all tables.
 pub(super) fn tables() -> String {
     format!(
         "SELECT CASE WHEN pg_table_is_visible(c.oid) THEN c.relname ELSE n.nspname || '.' || \
@@ -56,7 +56,7 @@ pub(super) fn table_hindrance(found: &[Option<String>]) -> Option<Hindrance> {
     None
 }
 
-/// The question for the columns of the table with this number, in the order in which
+/// Returns the question for the columns of the table with this number, in the order in which
 /// [`Column::new`] takes the answers.
 pub(super) fn columns(oid: &str) -> String {
     format!(
@@ -91,8 +91,8 @@ const COMPUTED: &str = "SELECT min(g.attname::text) FROM pg_attrdef e JOIN pg_at
 const PARTITIONS: &str = "SELECT count(*) > 0 FROM pg_partitioned_table p \
                           WHERE p.partrelid = a.attrelid AND a.attnum = ANY (p.partattrs)";
 
-/// The question for the columns of unique indexes, the primary key first: index, number of its
-/// columns, name, type, and whether the column is never NULL.
+/// Returns the question for the columns of unique indexes, the primary key first: index, number of
+/// its columns, name, type, and whether the column is never NULL.
 pub(super) fn keys(oid: &str) -> String {
     format!(
         "SELECT i.indexrelid, i.indnkeyatts, a.attname, format_type(a.atttypid, -1), a.attnotnull \
@@ -103,7 +103,7 @@ pub(super) fn keys(oid: &str) -> String {
     )
 }
 
-/// The key among the answers to [`keys`]: the first that each row has exactly once.
+/// Returns the key among the answers to [`keys`]: the first that each row has exactly once.
 ///
 /// # Errors
 /// There is none.

@@ -1,18 +1,18 @@
-//! Statements to PostgreSQL that seal a table in place. Not here: saying it (`table`).
+//! Statements to PostgreSQL that seal a table in place. Not here: running them (`table`).
 
 use sealstone_fields::migration::{ColumnLayout, Layout, Wanted};
 
-/// The table in which the state of sealed tables is kept, in the schema of those.
+/// The table that keeps the state of sealed tables, in their schema.
 pub(super) const STATE: &str = "sealstone_fields";
 /// The trigger. PostgreSQL fires triggers in the order of their names, and this one must see what
 /// others make of a value.
 pub(super) const TRIGGER: &str = "zzz_sealstone";
 /// Prefix of the name of its function.
 const FUNCTION: &str = "sealstone_";
-/// Length of the digest that a mark is for, in characters: 64 bits, by which a value that something
-/// wrote over a sealed one is told from it.
+/// Length of the digest of a mark, in characters: 64 bits, which distinguish a sealed value from a
+/// value written over it.
 const DIGEST_CHARS: u32 = 16;
-/// The longest name, in bytes; what is longer is cut silently.
+/// The longest name, in bytes; longer names are cut silently.
 pub(super) const NAME_BYTES_MAX: usize = 63;
 
 /// A table and its key.
@@ -26,17 +26,17 @@ pub(super) struct Named {
     pub(super) key: Vec<(String, String)>,
 }
 
-/// `name` as SQL quotes it.
+/// Returns `name` as SQL quotes it.
 pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// `text` as a value.
+/// Returns `text` as a value.
 pub(super) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// A column as text that equals another only if the texts do.
+/// Returns a column as text that equals another only if the texts do.
 fn exact(column: &str) -> String {
     format!("{column}::text COLLATE \"C\"")
 }
@@ -47,12 +47,12 @@ impl Named {
         format!("{}.{}", quoted(&self.schema), quoted(&self.table))
     }
 
-    /// The table of states.
+    /// Returns the table of states.
     pub(super) fn states(&self) -> String {
         format!("{}.{}", quoted(&self.schema), quoted(STATE))
     }
 
-    /// The name of the trigger's function.
+    /// Returns the name of the trigger's function.
     pub(super) fn function_name(&self) -> String {
         format!("{FUNCTION}{}", self.table)
     }
@@ -106,7 +106,7 @@ impl Named {
         if !conditions.is_empty() {
             text.push_str(&format!(" WHERE {}", conditions.join(" AND ")));
         }
-        // a bare name would mean what is read, where a column is read twice
+        // a bare name would mean the output column, where a column is read twice
         let order: Vec<String> = key.iter().map(|name| format!("t.{name}")).collect();
         text.push_str(&format!(" ORDER BY {} LIMIT {limit}", order.join(", ")));
         text
@@ -235,10 +235,10 @@ impl Named {
         )
     }
 
-    /// The trigger's function, which keeps marks true: a negative one, the claim of whoever writes
-    /// a sealed value, is turned, and the digest is that of the value; a value that changes without
-    /// one is in the clear. What a sealed value is bound to must not change. `opening`: whether
-    /// sealed values are refused.
+    /// Returns the trigger's function, which keeps marks true: a negative mark, the claim of a
+    /// client that writes a sealed value, is turned positive, and the digest set from the value; a
+    /// value that changes without a claim is in the clear. The row that a sealed value is bound to
+    /// must not change. `opening`: whether sealed values are refused.
     fn keeping(&self, layout: &Layout, opening: bool) -> String {
         let mut body = String::from("BEGIN ");
         for column in &layout.columns {
@@ -314,7 +314,8 @@ impl Named {
     }
 }
 
-/// The digest of `value`, which is an expression: of its text, whatever the database's encoding is.
+/// Returns the digest of `value`, which is an expression: of its text, whatever the database's
+/// encoding is.
 fn digest(value: &str) -> String {
     let bytes = format!("pg_catalog.sha256(pg_catalog.convert_to(({value})::text, 'UTF8'))");
     format!("pg_catalog.left(pg_catalog.encode({bytes}, 'hex'), {DIGEST_CHARS})")

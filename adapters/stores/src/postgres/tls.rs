@@ -1,5 +1,5 @@
-//! TLS to a server: whom to trust, and what to show. Made once, for all connections. Not here:
-//! whether there is TLS (`address`).
+//! TLS to a server: trusted authorities, and our certificate. Made once, for all connections. Not
+//! here: the use of TLS (`address`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::sql::Error;
 /// Files for TLS.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Files<'a> {
-    /// Authorities that the server's certificate is checked with; without it those of the system.
+    /// Authorities that the server's certificate is checked with; without it the system's.
     pub(super) authorities: Option<&'a Path>,
     /// Certificate of the client, and its key.
     pub(super) own: Option<(&'a Path, &'a Path)>,
@@ -66,7 +66,7 @@ fn shown(file: Option<&Path>) -> String {
     file.map_or_else(|| "the authorities of this system".into(), |file| file.display().to_string())
 }
 
-/// The authorities in `file`, or those that this system trusts.
+/// Returns the authorities in `file`, or those that this system trusts.
 fn authorities(file: Option<&Path>) -> Result<RootCertStore, Error> {
     let mut roots = RootCertStore::empty();
     match file {
@@ -150,9 +150,9 @@ impl ServerCertVerifier for Checked {
     }
 }
 
-/// Any server will do, as long as it has the key of the certificate that it shows: what
-/// `sslmode=require` means to users of PostgreSQL. It hides what is sent from those who listen, and
-/// stops nobody who answers in the server's place.
+/// Any server will do, as long as it has the key of the certificate that it shows: the meaning of
+/// `sslmode=require` in PostgreSQL. It protects against listeners, but not against impostors of the
+/// server.
 #[derive(Debug)]
 struct Unchecked(Arc<CryptoProvider>);
 

@@ -1,12 +1,12 @@
-//! Detection of triggers of a table that run after ours, and so could change what is sealed:
+//! Detection of triggers of a table that run after ours, and so could change sealed values:
 //! triggers that run before a row is written, and whose names come later, byte by byte. The changes
-//! that a function makes cannot be known, so the order decides. Not here: our trigger
-//! (`table_text`), asking the server (`table`).
+//! of a function cannot be determined, so the order decides. Not here: our trigger (`table_text`),
+//! the queries (`table`).
 
 use super::table_shape::Values;
 use super::table_text::{TRIGGER, literal};
 
-/// The table of this number and its partitions, each of which may have triggers of its own.
+/// Returns the table of this number and its partitions, each of which may have its own triggers.
 fn parts(oid: &str) -> String {
     format!(
         "WITH RECURSIVE parts(oid) AS (SELECT {oid}::oid UNION SELECT i.inhrelid FROM pg_inherits \
@@ -14,8 +14,8 @@ fn parts(oid: &str) -> String {
     )
 }
 
-/// The question for what comes after ours in the table of this number: kind, name and table, and
-/// the statement that mends it. What the server has built in changes no text.
+/// Returns the query for triggers after ours in the table of this number: kind, name and table, and
+/// the statement that repairs it. Built-in triggers of the server change no text.
 pub(super) fn question(oid: &str) -> String {
     // ROW 1, BEFORE 2, INSERT 4, UPDATE 16
     format!(
@@ -31,7 +31,8 @@ pub(super) fn question(oid: &str) -> String {
     )
 }
 
-/// The question for the parts of the table of this number that lack our trigger as it was made.
+/// Returns the question for the parts of the table of this number that lack our trigger as it was
+/// made.
 ///
 /// - `function`: the name of its function
 pub(super) fn without_ours(oid: &str, function: &str) -> String {
@@ -46,7 +47,7 @@ pub(super) fn without_ours(oid: &str, function: &str) -> String {
     )
 }
 
-/// The question for the name of our trigger, if the table of this number has one.
+/// Returns the question for the name of our trigger, if the table of this number has one.
 pub(super) fn named(oid: &str) -> String {
     format!("SELECT tgname FROM pg_trigger WHERE tgrelid = {oid} AND tgname = '{TRIGGER}'")
 }

@@ -1,5 +1,5 @@
-//! Values as the driver sends and receives them, for whatever type the server says a column has:
-//! tables made by YCSB have other ones than ours. Not here: which values a column can have (`sql`).
+//! Values as the driver sends and receives them, for any type that the server reports for a column:
+//! tables made by YCSB have other types than ours. Not here: the values of a column (`sql`).
 
 use std::error::Error;
 use std::io::Write;
@@ -36,7 +36,7 @@ impl ToSql for Sent<'_> {
                 numeric::encode(digits.as_bytes(), |bytes| out.extend_from_slice(bytes))
                     .ok_or_else(|| wrong(b""))?;
             }
-            // text and bytes are sent as they are
+            // text and bytes are sent unchanged
             (Param::Number(number), _) => out.extend_from_slice(number.to_string().as_bytes()),
             (Param::Bytes(value), &Type::INT2 | &Type::INT4 | &Type::INT8) => {
                 let number = std::str::from_utf8(value).ok().and_then(|digits| digits.parse().ok());
@@ -65,7 +65,7 @@ pub(super) struct Received<'a> {
     bytes: &'a [u8],
 }
 
-/// As received, with what the driver knows of the column.
+/// A value as received.
 struct Raw<'a>(&'a [u8]);
 
 impl<'a> FromSql<'a> for Raw<'a> {
@@ -85,7 +85,7 @@ impl<'a> Received<'a> {
         Ok(found.map(|Raw(bytes)| Self { column: row.columns()[at].type_(), bytes }))
     }
 
-    /// The same as text or bytes, as it was written; `None` for a number that is none.
+    /// Returns the same as text or bytes, as it was written; `None` for a number that is none.
     pub(super) fn push(&self, scratch: &mut Vec<u8>, into: &mut Record) -> Option<()> {
         scratch.clear();
         let number = match *self.column {

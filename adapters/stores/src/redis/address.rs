@@ -1,4 +1,4 @@
-//! Addresses of servers: one, several nodes of a cluster, or sentinels that know the server. Not
+//! Addresses of servers: one server, several nodes of a cluster, or sentinels of a server. Not
 //! here: connecting (`connection`).
 
 use sealstone_message::{Password, scheme_words, shown_address};
@@ -6,7 +6,7 @@ use sealstone_message::{Password, scheme_words, shown_address};
 use crate::address::{check_clear, check_user, credentials, host_and_port};
 use crate::server_error::ServerError;
 
-/// Port of a server, of a sentinel and of SSDB, where the address says none.
+/// Port of a server, of a sentinel and of SSDB, where the address has none.
 const PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
 const SSDB_PORT: u16 = 8888;
@@ -21,7 +21,7 @@ pub(super) struct Address {
     pub(super) hosts: Vec<(String, u16)>,
     /// True if connections are encrypted.
     pub(super) tls: bool,
-    /// Name of the primary that sentinels are asked for; absent: the hosts are the servers.
+    /// Name of the primary for requests to sentinels; absent: the hosts are the servers.
     pub(super) sentinel: Option<String>,
     pub(super) user: Option<String>,
     pub(super) password: Option<Password>,
@@ -85,7 +85,7 @@ impl Address {
         Ok(Self { hosts, tls, sentinel: name.map(String::from), user, password, database })
     }
 
-    /// The hosts, without what is secret.
+    /// Returns the hosts, without secrets.
     pub(super) fn shown(&self) -> String {
         self.hosts.iter().map(|(host, port)| format!("{host}:{port}")).collect::<Vec<_>>().join(",")
     }

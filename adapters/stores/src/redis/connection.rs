@@ -1,5 +1,5 @@
-//! Servers that run: what they are, connections to them, and operations that survive a failover.
-//! Not here: addresses (`address`), records (`store`).
+//! Running servers: their kind, connections to them, and operations that survive a failover. Not
+//! here: addresses (`address`), records (`store`).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -35,8 +35,8 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 const FAILOVER_LIMIT: Duration = Duration::from_secs(30);
 /// Pause before it is tried again.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Number of times that the client of a cluster follows a slot that moves before the nodes are
-/// asked again where it is.
+/// Number of times that the client of a cluster follows a slot that moves before it queries the
+/// nodes again.
 const REDIRECTS: u32 = 4;
 
 /// Settings of the connection to the servers.
@@ -48,13 +48,13 @@ pub struct RedisOptions {
     pub keys: Keys,
     /// Command set of the server.
     pub dialect: Dialect,
-    /// File with the authorities that the server's certificate is checked with; without it those of
-    /// the system.
+    /// File with the authorities that the server's certificate is checked with; without it the
+    /// system's.
     pub tls_ca_file: Option<PathBuf>,
     /// File with certificate and key of the client.
     pub tls_certificate_key_file: Option<PathBuf>,
-    /// True if the crate `redis` also makes the connections without TLS, as it does those with TLS,
-    /// so that nothing but TLS differs between the two.
+    /// True if the crate `redis` also makes the connections without TLS, like the connections with
+    /// TLS, so that only TLS differs between the two.
     pub by_driver: bool,
 }
 
@@ -72,10 +72,10 @@ impl std::fmt::Debug for RedisOptions {
 /// Command set of a server, as far as servers differ in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {
-    /// Redis and what is like it.
+    /// Redis and compatible servers.
     #[default]
     Redis,
-    /// SSDB: the commands of old Redis, with some of its own.
+    /// SSDB: the commands of old Redis, with some additions.
     Ssdb,
 }
 
@@ -137,7 +137,7 @@ impl std::fmt::Debug for Redis {
 }
 
 impl Redis {
-    /// Connects, and asks the server what it is: a single address of a cluster's node is enough.
+    /// Connects, and queries the server's kind: a single address of a cluster's node is enough.
     ///
     /// # Errors
     /// [`ServerError::Address`], [`ServerError::File`], [`Error::NoCluster`];
@@ -209,7 +209,7 @@ impl Redis {
         }
     }
 
-    /// The server's setting `name`; `None` if it may not be asked.
+    /// Returns the server's setting `name`; `None` if it may not be read.
     pub(super) fn setting(&self, name: &str) -> Option<String> {
         let link = self.inner.dial.in_time(|dial| dial.first_link());
         let answer = link.and_then(|mut link| link.ask(redis::cmd("CONFIG").arg("GET").arg(name)));
@@ -240,7 +240,7 @@ fn shown(key: &Value) -> String {
     String::from_utf8_lossy(bytes(key)).into_owned()
 }
 
-/// `name:value` a line, or, from SSDB, names and values in turn.
+/// Parses `name:value` a line, or, from SSDB, alternating names and values.
 pub(super) fn pairs(answer: &Value) -> BTreeMap<String, String> {
     if let Value::Array(words) = answer {
         let words: Vec<String> = words.iter().map(shown).collect();
@@ -281,7 +281,7 @@ impl Dial {
             .unwrap_or_else(|| Err(io::Error::from(io::ErrorKind::TimedOut).into()))
     }
 
-    /// A new connection, that of the cluster where it is one.
+    /// Returns a new connection, that of the cluster where it is one.
     fn link(&self) -> RedisResult<Link> {
         if !self.is_cluster {
             return self.first_link();
@@ -300,7 +300,7 @@ impl Dial {
         Ok(Link::Cluster(Box::new(client.build()?.get_connection()?)))
     }
 
-    /// A connection to the first host that answers, or to the primary that sentinels name.
+    /// Returns a connection to the first host that answers, or to the primary that sentinels name.
     fn first_link(&self) -> RedisResult<Link> {
         let infos = self.infos()?;
         let mut failed = None;
@@ -343,7 +343,7 @@ impl Dial {
         Ok(Link::Driver(Box::new(connection), Vec::new()))
     }
 
-    /// The hosts of the address: those of sentinels without user and password, which are the
+    /// Returns the hosts of the address: sentinels without user and password, which are the
     /// server's.
     fn infos(&self) -> RedisResult<Vec<ConnectionInfo>> {
         let of = |(host, port): &(String, u16)| -> RedisResult<ConnectionInfo> {
@@ -364,7 +364,7 @@ impl Dial {
         self.address.hosts.iter().map(of).collect()
     }
 
-    /// Returns the first thing that the server is told.
+    /// Returns the introduction to the server.
     fn introduction(&self) -> RedisConnectionInfo {
         let mut introduction =
             RedisConnectionInfo::default().set_db(self.address.database).set_skip_set_lib_name();
@@ -390,7 +390,7 @@ impl Dial {
                 let Value::Array(node) = node else { continue };
                 let [host, Value::Int(port), ..] = &node[..] else { continue };
                 let (host, port) = (shown(host), u16::try_from(*port).unwrap_or(0));
-                // an empty name is that of the node which was asked
+                // an empty name means the queried node
                 if !host.is_empty() && !nodes.contains(&(host.clone(), port)) {
                     nodes.push((host, port));
                 }
@@ -399,7 +399,7 @@ impl Dial {
         Ok(nodes)
     }
 
-    /// A node that the cluster announces and that cannot be reached from here.
+    /// Finds a node that the cluster announces but that cannot be reached from here.
     fn unreachable_node(&self) -> RedisResult<Option<(String, u16)>> {
         let is_unreachable = |(host, port): &(String, u16)| {
             let addresses = (host.as_str(), *port).to_socket_addrs().into_iter().flatten();
@@ -412,7 +412,7 @@ impl Dial {
 }
 
 impl Inner {
-    /// A new connection, that of the cluster where it is one.
+    /// Returns a new connection, that of the cluster where it is one.
     pub(super) fn link(&self) -> RedisResult<Link> {
         self.dial.in_time(Dial::link)
     }
@@ -442,7 +442,7 @@ impl Inner {
     /// primary of sentinels, is being replaced.
     ///
     /// # Errors
-    /// What the server answered, or why it did not, in words that begin with `attempt`.
+    /// The server's error, or the reason for its silence, in words that begin with `attempt`.
     pub(super) fn run<T>(
         &self,
         links: &Links,
@@ -505,12 +505,12 @@ pub(super) fn is_broken(error: &RedisError) -> bool {
     matches!(error.kind(), ErrorKind::Io | ErrorKind::Parse | ErrorKind::ClusterConnectionNotFound)
 }
 
-/// Each request goes at once.
+/// Returns settings that send each request at once.
 fn tcp() -> TcpSettings {
     TcpSettings::default().set_nodelay(true)
 }
 
-/// A command with its first argument.
+/// Returns a command with its first argument.
 pub(super) fn command(name: &str, key: &[u8]) -> Cmd {
     let mut command = Cmd::with_capacity(4, 64);
     command.arg(name).arg(key);

@@ -1,6 +1,6 @@
 //! Redis as an engine for comparisons: separate servers for every variant, started on this machine
-//! ([`LabEngine`]), or a server that the user runs ([`UserEngine`]). Not here: what a store does
-//! (`store`), how servers are started (`adapters/servers`).
+//! ([`LabEngine`]), or the user's own server ([`UserEngine`]). Not here: the store (`store`),
+//! starting servers (`adapters/servers`).
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +36,7 @@ pub(crate) struct LabEngine {
 }
 
 impl LabEngine {
-    /// An engine that starts its servers as `options` say.
+    /// Returns an engine that starts its servers according to `options`.
     #[must_use]
     pub(crate) fn new(options: LabOptions) -> Self {
         Self { facts: Facts::new(options.client.dialect), options }
@@ -97,8 +97,8 @@ struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // what is removed at once need not be left in good order; what cannot be stopped, its own
-        // end kills
+        // servers removed at once need no clean shutdown; servers that cannot be stopped are killed
+        // when dropped
         if self.keep {
             let _ = self.servers.stop();
         }
@@ -116,15 +116,15 @@ pub(crate) struct UserEngine {
 }
 
 impl UserEngine {
-    /// An engine on the servers that `client` reaches. They must be empty, and what is loaded is
-    /// removed with the store.
+    /// Returns an engine on the servers that `client` reaches. They must be empty, and loaded data
+    /// is removed with the store.
     #[must_use]
     pub(crate) fn new(client: RedisOptions) -> Self {
         Self { facts: Facts::new(client.dialect), client, used: Arc::default(), joins: false }
     }
 
-    /// The same for a client that uses what another one loads, and removes: whatever the server
-    /// holds is used, and stays.
+    /// Returns the same for a client that uses what another one loads, and removes: whatever the
+    /// server holds is used, and stays.
     #[must_use]
     pub(crate) fn joining(self) -> Self {
         Self { joins: true, ..self }
@@ -219,8 +219,8 @@ impl Facts {
             .get_or_insert_with(|| server.facts());
     }
 
-    /// That nothing but TLS gets to any of `servers`, which say so themselves: they have no command
-    /// for the cipher of a connection, and take only one.
+    /// Checks that all of `servers` accept only TLS, by their own reports: they have no command for
+    /// the cipher of a connection, and accept only one.
     fn learn_tls(&self, servers: &RedisServers, reached: &RedisOptions) -> Result<(), StoreError> {
         let mut told = None;
         for node in servers.nodes() {

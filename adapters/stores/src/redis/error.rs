@@ -1,6 +1,6 @@
-//! Reasons why servers cannot be used, worded for the person reading them: server, command, what
-//! was found, what to do next. Not here: reasons that servers of other kinds have, too
-//! (`server_error`), what an address may be (`address`).
+//! Reasons why servers cannot be used, worded for the person reading them: server, command,
+//! finding, next step. Not here: reasons common to all kinds of servers (`server_error`), the forms
+//! of an address (`address`).
 
 use redis::{ErrorKind, RedisError, ServerErrorKind};
 use sealstone_message::without_addresses;
@@ -25,9 +25,9 @@ pub enum Error {
     /// A number of nodes that no cluster has.
     #[error("{nodes} Redis servers are not possible\n{step}")]
     Nodes {
-        /// Number of nodes that were wanted.
+        /// The requested number of nodes.
         nodes: usize,
-        /// Description of what is possible.
+        /// Description of the possible values.
         step: &'static str,
     },
     /// A setting that does not exist.
@@ -37,7 +37,7 @@ pub enum Error {
         name: &'static str,
         /// Its value.
         value: String,
-        /// Values that are known.
+        /// The known values.
         known: &'static str,
     },
     /// Records that are not ours.
@@ -133,7 +133,8 @@ impl Route {
         self.error("connect to", &found, step)
     }
 
-    /// That the cluster has the node `host`, which cannot be reached: `attempt` ended there.
+    /// Returns the error that the cluster has the node `host`, which cannot be reached: `attempt`
+    /// ended there.
     pub(super) fn unreachable_node(&self, attempt: &str, host: &str, port: u16) -> ServerError {
         let found = format!(
             "its node {host}:{port}, as the cluster announces it, cannot be reached from here"
@@ -143,7 +144,7 @@ impl Route {
         self.error(attempt, &found, step)
     }
 
-    /// One that was worded elsewhere.
+    /// Returns an error that was worded elsewhere.
     pub(super) fn error(&self, attempt: &str, found: &str, step: &'static str) -> ServerError {
         self.place.failed(attempt, &without_addresses(found), step)
     }

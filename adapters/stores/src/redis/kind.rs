@@ -1,5 +1,4 @@
-//! Redis's row in the table of stores: which servers, which keys. Not here: what they do
-//! (`engine`).
+//! Redis's row in the table of stores: its servers and keys. Not here: their work (`engine`).
 
 use sealstone_servers::{REDIS_PROGRAM, check_redis_nodes};
 use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};

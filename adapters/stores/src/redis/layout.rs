@@ -1,6 +1,5 @@
-//! Layout of records in Redis: a hash for each, and an index to scan by. It is the same as that of
-//! YCSB's Redis binding, so that either reads what the other loaded. Not here: the commands that
-//! write and read them (`store`).
+//! Layout of records in Redis: a hash for each, and an index to scan by. It is the same as in
+//! YCSB's Redis binding, so that each reads the other's data. Not here: the commands (`store`).
 
 use redis::Value;
 use sealstone_store::{Record, StoreError, Table};
@@ -48,7 +47,7 @@ pub(super) enum Order {
 }
 
 impl Layout {
-    /// Of `table`.
+    /// Makes the layout of `table`.
     pub(super) fn new(table: &Table, keys: Keys, has_order_by_key: bool) -> Self {
         let is_ycsb = table.name == YCSB_TABLE;
         let is_bare = is_ycsb && keys == Keys::Ycsb;
@@ -63,12 +62,12 @@ impl Layout {
         Self { prefix, index, order }
     }
 
-    /// The key in Redis of the record `key`.
+    /// Returns the key in Redis of the record `key`.
     pub(super) fn key(&self, key: &[u8]) -> Vec<u8> {
         [&self.prefix, key].concat()
     }
 
-    /// The key of the record whose key in Redis is `key`.
+    /// Returns the key of the record whose key in Redis is `key`.
     pub(super) fn record_key<'a>(&self, key: &'a [u8]) -> &'a [u8] {
         key.strip_prefix(self.prefix.as_slice()).unwrap_or(key)
     }
@@ -79,7 +78,7 @@ impl Layout {
     }
 }
 
-/// Java's `String.hashCode`, by which YCSB's binding sorts its index.
+/// Computes Java's `String.hashCode`, by which YCSB's binding sorts its index.
 fn hash(key: &[u8]) -> i32 {
     let add = |hash: i32, unit: u16| hash.wrapping_mul(31).wrapping_add(i32::from(unit));
     match std::str::from_utf8(key) {
@@ -88,8 +87,9 @@ fn hash(key: &[u8]) -> i32 {
     }
 }
 
-/// Puts the fields of a hash, `pairs` of names and values in turn as HGETALL answers, into `into`:
-/// those of `table` in order, absent ones as empty values. Returns whether there is a hash.
+/// Puts the fields of a hash, `pairs` of alternating names and values as HGETALL returns them, into
+/// `into`: the fields of `table` in order, absent ones as empty values. Returns whether there is a
+/// hash.
 pub(super) fn decode_all<'a>(
     table: &Table,
     pairs: impl ExactSizeIterator<Item = &'a [u8]> + Clone,

@@ -1,5 +1,5 @@
 //! Connections: one for each client thread, which keeps it from operation to operation. Not here:
-//! how they are made (`connection`).
+//! making them (`connection`).
 
 use std::cell::RefCell;
 use std::slice;
@@ -12,10 +12,10 @@ use redis::{Cmd, Connection, ConnectionLike, RedisResult, Value};
 use super::layout::bytes;
 use super::resp::{self, Resp, Texts};
 
-/// A connection to a server, or those to the nodes of a cluster.
+/// A connection to a server, or connections to the nodes of a cluster.
 pub(super) enum Link {
     Plain(Box<Resp>),
-    /// One of the crate, with memory for what is sent.
+    /// A connection of the crate, with a send buffer.
     Driver(Box<Connection>, Vec<u8>),
     Cluster(Box<ClusterConnection>),
 }
@@ -45,7 +45,7 @@ impl Link {
     /// Sends all `commands` before it reads any answer; returns the answers in their order.
     ///
     /// # Errors
-    /// As [`Link::ask`], of the first that failed.
+    /// As [`Link::ask`], for the first that failed.
     pub(super) fn ask_all(&mut self, commands: &[Cmd]) -> RedisResult<Vec<Value>> {
         match commands {
             [] => return Ok(Vec::new()),
@@ -78,7 +78,7 @@ impl Link {
     /// each to `each`, or `None` for an answer that is no hash.
     ///
     /// # Errors
-    /// As [`Link::ask_all`]; `each` may have been called for answers before the one that failed.
+    /// As [`Link::ask_all`]; `each` may have been called for answers before the failed one.
     pub(super) fn hashes(
         &mut self,
         commands: &[Cmd],
@@ -101,7 +101,7 @@ impl Link {
     }
 }
 
-/// Names and values of a hash in turn.
+/// Alternating names and values of a hash.
 #[derive(Clone, Debug)]
 pub(super) enum Names<'a> {
     Raw(Texts<'a>),
@@ -177,7 +177,8 @@ impl Links {
         Self { store: NEXT.fetch_add(1, Ordering::Relaxed), idle: Arc::default() }
     }
 
-    /// The connection of this thread, or one that another thread left; `None` if there is neither.
+    /// Returns the connection of this thread, or one that another thread left; `None` if there is
+    /// neither.
     pub(super) fn take(&self) -> Option<Link> {
         let held = HELD.with_borrow_mut(|held| {
             held.iter_mut().find(|held| held.store == self.store).and_then(|held| held.link.take())
@@ -202,7 +203,7 @@ impl Links {
         });
     }
 
-    /// Forgets those that no thread holds: the server they led to has gone.
+    /// Forgets connections that no thread holds: their server is gone.
     pub(super) fn forget(&self) {
         self.idle.locked().clear();
     }

@@ -1,7 +1,6 @@
-//! RESP2 on a connection without TLS, with answers read where they lie in the buffer: a load
-//! generator that spends its time on taking answers apart measures itself. Not here: connections
-//! with TLS and to clusters, which the crate `redis` keeps (`links`), what the answers mean
-//! (`layout`).
+//! RESP2 on a connection without TLS, with answers read in place in the buffer: a load generator
+//! that spends its time on parsing measures itself. Not here: connections with TLS and to clusters
+//! (`links`), the meaning of answers (`layout`).
 //!
 //! Source: Redis serialization protocol specification, version 2.
 
@@ -11,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use redis::{Cmd, ErrorKind, RedisConnectionInfo, RedisError, RedisResult, Value, cmd};
 
-/// Bytes that are asked of the system at once.
+/// Bytes requested from the system at once.
 const READ_BYTES: usize = 16 << 10;
 /// The longest text that a server may hold (`proto-max-bulk-len` as it is delivered).
 const TEXT_BYTES_MAX: usize = 512 << 20;
@@ -24,23 +23,22 @@ const LINE_BYTES_MAX: usize = 64 << 10;
 pub(super) struct Resp {
     stream: TcpStream,
     sent: Vec<u8>,
-    /// Buffer for received bytes; those from `begin` to `end` have not been consumed.
+    /// Buffer for received bytes; bytes from `begin` to `end` have not been consumed.
     received: Vec<u8>,
     begin: usize,
     end: usize,
     /// Longest time that a request may take, including all its answers.
     limit: Duration,
-    /// By when what was asked last must be answered.
+    /// Deadline of the answer to the last request.
     deadline: Instant,
 }
 
 impl Resp {
-    /// Connects to `host`, each of its addresses in turn, and introduces itself. What is asked may
-    /// then take `answer_limit`, however little comes at a time.
+    /// Connects to `host`, trying its addresses in order, and introduces itself. A request may then
+    /// take `answer_limit`, however little comes at a time.
     ///
     /// # Errors
-    /// As the operating system says, of the last address; what the server answers to the
-    /// introduction.
+    /// The operating system's error for the last address; the server's answer to the introduction.
     pub(super) fn connect(
         host: &str,
         port: u16,
@@ -98,8 +96,8 @@ impl Resp {
         outcome
     }
 
-    /// Sends all `commands`, and then gives each of their answers to `each`, in their order: what
-    /// the server said, or the error that it answered.
+    /// Sends all `commands`, and then passes each of their answers to `each`, in order: the value,
+    /// or the server's error.
     ///
     /// # Errors
     /// A connection that broke, or an answer that is none; the connection is of no more use then.
@@ -122,7 +120,7 @@ impl Resp {
         Ok(())
     }
 
-    /// The next answer, whole.
+    /// Returns the next answer, whole.
     fn answer(&mut self) -> RedisResult<&[u8]> {
         let mut extent = Extent { bytes: 0, missing: 1 };
         loop {
@@ -136,8 +134,8 @@ impl Resp {
         }
     }
 
-    /// Sends what is to be sent. A server that takes it in small pieces has no more time for that
-    /// than for an answer.
+    /// Sends the buffered commands. A server that takes them in small pieces has no more time for
+    /// that than for an answer.
     fn write(&mut self) -> io::Result<()> {
         let mut rest = &self.sent[..];
         while !rest.is_empty() {
@@ -154,7 +152,7 @@ impl Resp {
         Ok(())
     }
 
-    /// Reads what has come, at least a byte.
+    /// Reads received bytes, at least one.
     fn read(&mut self) -> io::Result<()> {
         if self.begin > 0 {
             self.received.copy_within(self.begin..self.end, 0);
@@ -185,7 +183,7 @@ impl Resp {
 
 const NO_ANSWER: (ErrorKind, &str) = (ErrorKind::Parse, "what came is no answer of Redis");
 
-/// The error in `answer`, which is one.
+/// Returns the error in `answer`, which is one.
 fn refusal(answer: &[u8]) -> RedisResult<RedisError> {
     match value(answer) {
         Err(error) => Ok(error),
@@ -193,7 +191,7 @@ fn refusal(answer: &[u8]) -> RedisResult<RedisError> {
     }
 }
 
-/// `answer` as the crate has it.
+/// Returns `answer` as the crate has it.
 ///
 /// # Errors
 /// That of the answer, if it is one.
@@ -201,7 +199,7 @@ pub(super) fn value(answer: &[u8]) -> RedisResult<Value> {
     redis::parse_redis_value(answer)?.extract_error()
 }
 
-/// Extent of an answer, as far as it is known.
+/// Extent of an answer, as far as received.
 struct Extent {
     bytes: usize,
     /// Elements that are still to come.
@@ -247,8 +245,8 @@ impl Extent {
     }
 }
 
-/// A length as it is written; nothing for that of a text or an array that does not exist; `None`
-/// for what is no number.
+/// Parses a length; nothing for a text or an array that does not exist; `None` for a text that is
+/// no number.
 #[expect(clippy::option_option, reason = "two different absences")]
 fn length(digits: &[u8]) -> Option<Option<usize>> {
     match digits {
@@ -264,7 +262,7 @@ fn length(digits: &[u8]) -> Option<Option<usize>> {
     }
 }
 
-/// The texts of a whole answer that is an array of texts; `None` for another answer.
+/// Returns the texts of a whole answer that is an array of texts; `None` for another answer.
 pub(super) fn texts(answer: &[u8]) -> Option<Texts<'_>> {
     let mut texts = Texts { rest: answer, left: 1 };
     texts.left = texts.header(b'*')?.unwrap_or(0);
@@ -279,7 +277,7 @@ pub(super) struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// The length that the next line names, if its kind is `kind`.
+    /// Returns the length that the next line names, if its kind is `kind`.
     #[expect(clippy::option_option, reason = "as of length")]
     fn header(&mut self, kind: u8) -> Option<Option<usize>> {
         let (line, rest) =
@@ -421,7 +419,7 @@ mod tests {
         let server = thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
             stream.set_nodelay(true).unwrap();
-            // what is not read when a connection is closed resets it
+            // unread data at the close of a connection resets it
             stream.read_exact(&mut [0; 3 * b"*1\r\n$4\r\nPING\r\n".len()]).unwrap();
             for byte in [ANSWERS[8], b"-ERR no\r\n", ANSWERS[4]].concat() {
                 stream.write_all(&[byte]).unwrap();

@@ -1,5 +1,5 @@
-//! The store: the commands that write and read records. Not here: how a record lies in Redis
-//! (`layout`), transactions (`transaction`), how servers are reached (`connection`).
+//! The store: the commands that write and read records. Not here: the layout of records (`layout`),
+//! transactions (`transaction`), connections (`connection`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use super::connection::{Dialect, Redis, Topology, command, pairs};
 use super::layout::{Layout, Order, bytes, decode_all, decode_some, no_hash};
 use super::links::{Link, Links};
 
-/// Records that loading sends at once, and those of which a scan asks at once.
+/// Records that loading sends at once, and that a scan requests at once.
 const BATCH_ROWS: usize = 1_000;
-/// Names of keys that are looked at beyond those wanted, where several have the same hash.
+/// Names of keys read beyond the requested number, where several have the same hash.
 const SAME_HASH: usize = 8;
 
 /// A store in Redis. A write is as durable as the server makes it.
@@ -56,19 +56,19 @@ impl Redis {
 }
 
 impl RedisStore {
-    /// The servers.
+    /// Returns the servers.
     #[must_use]
     pub fn server(&self) -> &Redis {
         &self.server
     }
 
-    /// The same store, on its own servers: `pids` are their processes on this machine, and
+    /// Returns the same store, on its own servers: `pids` are their processes on this machine, and
     /// `servers` is dropped with it.
     pub(super) fn with_servers(self, pids: Vec<u32>, servers: Box<dyn Send + Sync>) -> Self {
         Self { pids, _servers: Some(servers), ..self }
     }
 
-    /// Removes all records of `tables` that their indexes know.
+    /// Removes all records of `tables` in their indexes.
     ///
     /// # Errors
     /// As [`Store::insert`].
@@ -91,7 +91,7 @@ impl RedisStore {
         Ok(())
     }
 
-    /// Removes the hash `key`: SSDB's DEL leaves those.
+    /// Removes the hash `key`: SSDB's DEL leaves hashes.
     fn removal(&self, key: &[u8]) -> Cmd {
         command(if self.is_ssdb() { "hclear" } else { "DEL" }, key)
     }
@@ -176,10 +176,10 @@ impl RedisStore {
         Ok(())
     }
 
-    /// Up to `count` keys from `start` on, in the order of the index.
+    /// Returns up to `count` keys from `start` on, in the order of the index.
     ///
-    /// YCSB's binding takes all that have the hash of `start` or a higher one. A start that ends in
-    /// a zero byte is the successor of a key that was returned before: then those after that one.
+    /// YCSB's binding takes all keys with the hash of `start` or a higher hash. A start that ends
+    /// in a zero byte is the successor of a returned key: then the keys after it.
     fn keys(&self, table: &Table, start: &[u8], count: usize) -> Result<Vec<Vec<u8>>, StoreError> {
         let layout = self.layout(table)?;
         let ask = |request: &Cmd| -> Result<Vec<Vec<u8>>, StoreError> {
@@ -230,7 +230,7 @@ impl RedisStore {
         }
     }
 
-    /// The change to a record of SSDB, whose HMSET does not say what was there.
+    /// Returns the change to a record of SSDB, whose HMSET does not report existing fields.
     fn update_ssdb(&self, table: &Table, key: &[u8], change: Cmd) -> Result<bool, StoreError> {
         let answers =
             self.ask_all("change a record of", table, "HMSET", &[command("HLEN", key), change])?;
@@ -282,7 +282,7 @@ impl Store for RedisStore {
         Ok(is_there)
     }
 
-    /// In key order; in YCSB's table in the order of its index, that of the keys' hashes.
+    /// Scans in key order; in YCSB's table in the order of its index, by the keys' hashes.
     fn scan(
         &self,
         table: &Table,
@@ -306,7 +306,7 @@ impl Store for RedisStore {
                 let outcome = link.hashes(&commands, &mut |pairs| {
                     let key = answered.next();
                     are_hashes &= pairs.is_some();
-                    // one that was removed meanwhile has no fields
+                    // a record removed in the meantime has no fields
                     if let (Some(key), Some(pairs)) = (key, pairs)
                         && decode_all(table, pairs, &mut record)
                     {
@@ -388,8 +388,7 @@ impl Store for RedisStore {
 }
 
 impl Upkeep for RedisStore {
-    /// Bytes that the records take in the server's memory, which is where they are; of SSDB those
-    /// on its disk.
+    /// Returns the bytes of the records in the server's memory; for SSDB on its disk.
     fn disk_bytes(&self) -> Result<u64, StoreError> {
         let inner = &self.server.inner;
         let request = match inner.dialect {
@@ -416,7 +415,7 @@ impl Upkeep for RedisStore {
     }
 }
 
-/// Loading in batches, as there is no load that bypasses the write path here. What was written is
+/// Loading in batches, as there is no load that bypasses the write path here. Written records are
 /// removed after an error that the server reported; if it no longer answers, half a load may
 /// remain.
 impl BulkLoad for RedisStore {
@@ -448,7 +447,7 @@ impl BulkLoad for RedisStore {
                 batch.clear();
             }
             if let Err(error) = outcome {
-                // the first error is the one that matters
+                // the first error matters
                 let _ = loaded.iter().try_for_each(|key| self.delete(table, key));
                 return Err(error);
             }

@@ -19,7 +19,7 @@ const ATTEMPTS: u32 = 1000;
 const PAUSE_MAX: Duration = Duration::from_millis(5);
 
 impl Transactional for RedisStore {
-    /// A record read for update must be unchanged since when the transaction commits. Writes become
+    /// Runs a transaction: a record read for update must be unchanged at its commit. Writes become
     /// visible together.
     fn transaction(
         &self,
@@ -91,7 +91,7 @@ impl Running<'_> {
                 Err(self.failure("commit a transaction (EXEC) on", &error))
             }
             Err(error) => {
-                // an answer before the last one refused a write: the last one told that nothing was
+                // an earlier answer refused a write: the last answer reported that nothing was
                 // written
                 Err(self.failure("write within a transaction (HSET) on", &error))
             }

@@ -1,5 +1,4 @@
-//! RocksDB as an engine whose files are sealed: by the program that it is part of, through
-//! `adapters/rocksdb`.
+//! RocksDB as an engine whose files are sealed: by its host program, through `adapters/rocksdb`.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! The engine: opens RocksDB stores, sealed or not, all with the same settings, and says what those
-//! are. Not here: what an open store does (`store`).
+//! The engine: opens RocksDB stores, sealed or not, all with the same settings, and reports them.
+//! Not here: the open store (`store`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,12 +27,13 @@ pub struct RocksDb {
 }
 
 impl RocksDb {
-    /// An engine whose sealed stores take their keys from `keys`.
+    /// Returns an engine whose sealed stores take their keys from `keys`.
     pub fn new(keys: Arc<dyn KeySource>) -> Self {
         Self { keys, page_bytes: PAGE_BYTES }
     }
 
-    /// The same with sealed pages of `page_bytes` bytes of data: a power of two from 4096 to 65536.
+    /// Returns the same with sealed pages of `page_bytes` bytes of data: a power of two from 4096
+    /// to 65536.
     #[must_use]
     pub fn with_page_bytes(self, page_bytes: u32) -> Self {
         Self { page_bytes, ..self }
@@ -124,14 +125,14 @@ impl Engine for RocksDb {
     }
 }
 
-/// RocksDB's options that differ from its defaults, by RocksDB's own names; the same for every
-/// variant.
+/// Returns RocksDB's options that differ from its defaults, by RocksDB's own names; the same for
+/// every variant.
 fn settings() -> Vec<(&'static str, String)> {
     let table = format!("{{block_size={BLOCK_BYTES};filter_policy=bloomfilter:10:false;}}");
     vec![
         ("create_if_missing", "true".into()),
         ("block_based_table_factory", table),
-        // most of what is measured is the cost of encryption, and compressing would hide it
+        // compression would hide most of the cost of encryption
         ("compression", "kNoCompression".into()),
         ("write_buffer_size", WRITE_BUFFER_BYTES.to_string()),
         ("max_write_buffer_number", "3".into()),

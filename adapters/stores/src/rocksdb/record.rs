@@ -4,14 +4,14 @@
 
 use sealstone_store::{Record, StoreError, Table};
 
-/// The key of `key` in `table`: the table's number before it. Cleared first.
+/// Writes the key of `key` in `table`: the table's number before it. Cleared first.
 pub(crate) fn put_key(table: &Table, key: &[u8], into: &mut Vec<u8>) {
     into.clear();
     into.push(table.id);
     into.extend_from_slice(key);
 }
 
-/// Appends `record`, whose values are those of the fields of `table` in order.
+/// Appends `record`, whose values are in the order of the fields of `table`.
 pub(crate) fn encode(table: &Table, record: &Record, into: &mut Vec<u8>) -> Result<(), StoreError> {
     if record.len() != table.fields.len() {
         let found = format!(
@@ -31,8 +31,8 @@ pub(crate) fn encode(table: &Table, record: &Record, into: &mut Vec<u8>) -> Resu
     Ok(())
 }
 
-/// Reads a stored record: all fields of `table`, or only `fields`, in the order asked. `into` is
-/// cleared first, and empty after an error.
+/// Reads a stored record: all fields of `table`, or only `fields`, in the requested order. `into`
+/// is cleared first, and empty after an error.
 pub(crate) fn decode(
     table: &Table,
     stored: &[u8],
@@ -85,7 +85,7 @@ pub(crate) fn merge(
     Ok(())
 }
 
-/// Stored in the order of the table, as `encode` does it.
+/// Decodes a record stored in the order of the table, like `encode`'s.
 fn all(table: &Table, stored: &[u8], into: &mut Record) -> Option<()> {
     let mut pairs = Pairs(stored);
     for field in &table.fields {

@@ -1,5 +1,5 @@
-//! An open store: records in RocksDB, sealed or not. Not here: how a record is laid out (`record`),
-//! transactions (`transaction`), how a store is opened (`engine`).
+//! An open store: records in RocksDB, sealed or not. Not here: the layout of a record (`record`),
+//! transactions (`transaction`), opening a store (`engine`).
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -27,12 +27,12 @@ const STRIPES: usize = 256;
 const LONG_SCAN_ROWS: usize = 10_000;
 /// A table file made for bulk loading ends at about this size, in bytes.
 const BULK_FILE_BYTES: u64 = 64 << 20;
-/// Prefix of the names of such files until the database takes them over.
+/// Prefix of the names of bulk files until the database takes them over.
 const BULK_PREFIX: &str = "bulk-";
 /// Interval at which `quiesce` checks.
 const POLL: Duration = Duration::from_millis(20);
 
-/// RocksDB's own threads failed, which it does not say more of.
+/// RocksDB's own threads failed; it reports no details.
 #[derive(Debug, thiserror::Error)]
 #[error("background work of the store in {} failed\ncheck whether the device is full or damaged",
     dir.display())]
@@ -70,7 +70,7 @@ impl RocksStore {
         }
     }
 
-    /// The database itself.
+    /// Returns the database itself.
     pub fn db(&self) -> &Db {
         &self.db
     }
@@ -88,7 +88,7 @@ impl RocksStore {
         StoreError::engine(explain_failure(attempt, &self.dir, error))
     }
 
-    /// Every lock on updates, so that none is under way.
+    /// Takes every lock on updates, so that none is under way.
     pub(super) fn all_stripes(&self) -> Vec<MutexGuard<'_, ()>> {
         self.stripes
             .iter()
@@ -101,7 +101,8 @@ impl RocksStore {
         self.stripes[index].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Files of the store, with their lengths; one that vanishes meanwhile is left out.
+    /// Returns the files of the store, with their lengths; a file that vanishes in the meantime is
+    /// left out.
     fn files(&self) -> Result<Vec<(PathBuf, u64)>, StoreError> {
         let cannot = |source| io_error("read directory", &self.dir, source);
         let mut files = Vec::new();
@@ -289,7 +290,7 @@ impl Upkeep for RocksStore {
     }
 
     fn drop_caches(&self) -> Result<(), StoreError> {
-        // what is still in memory alone would be read from there
+        // data still in memory would be read from there
         self.db.flush().map_err(|error| self.failure("flush", &error))?;
         self.db.empty_cache();
         for (path, _) in self.files()? {
@@ -301,7 +302,7 @@ impl Upkeep for RocksStore {
                     posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)
                         .map_err(|error| cannot(error.into()))?;
                 }
-                // compaction may remove files meanwhile
+                // compaction may remove files concurrently
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(cannot(error)),
             }
@@ -383,12 +384,12 @@ fn remove_left_over(dir: &Path) {
     for entry in
         entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(BULK_PREFIX))
     {
-        // one that stays does no harm: RocksDB does not know its name
+        // a leftover does no harm: RocksDB does not use its name
         let _ = fs::remove_file(entry.path());
     }
 }
 
-/// Table files on their way into a database; those still there are removed in the end.
+/// Table files on their way into a database; leftovers are removed in the end.
 struct BulkFiles {
     paths: Vec<PathBuf>,
 }

@@ -56,7 +56,7 @@ impl Transactional for RocksStore {
 }
 
 impl RocksStore {
-    /// An update that heeds the locks of transactions.
+    /// Updates a record under the locks of transactions.
     pub(crate) fn update_in_transaction(
         &self,
         table: &Table,

@@ -1,6 +1,5 @@
 //! Addresses of servers of SQL: `SCHEME://USER:PASSWORD@HOST:PORT/DATABASE?NAME=VALUE`. Not here:
-//! what the names behind the question mark mean, which each server has its own (`mysql`,
-//! `postgres`).
+//! the parameters of each server (`mysql`, `postgres`).
 
 use sealstone_message::{Password, scheme_words, shown_address};
 
@@ -64,7 +63,7 @@ impl AddressForm {
         })
     }
 
-    /// The error that `found` is wrong with the address `text`.
+    /// Returns the error that `found` is wrong with the address `text`.
     pub(crate) fn wrong(&self, text: &str, found: String) -> ServerError {
         ServerError::Address {
             server: self.server,
@@ -75,7 +74,7 @@ impl AddressForm {
     }
 }
 
-/// `host` and `port` for messages.
+/// Returns `host` and `port` for messages.
 pub(crate) fn shown(host: &str, port: u16) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }

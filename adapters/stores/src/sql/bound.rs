@@ -1,5 +1,5 @@
-//! Values as a statement takes them: whether a column returns each unchanged, and in what form it
-//! is sent. Not here: columns (`columns`), how a driver encodes them (`postgres`).
+//! Values as a statement takes them: the check that a column returns each unchanged, and the form
+//! in which it is sent. Not here: columns (`columns`), the encoding of a driver (`postgres`).
 
 use sealstone_store::Kind;
 
@@ -14,10 +14,10 @@ pub enum Param<'a> {
     Bytes(&'a [u8]),
 }
 
-/// `value` for a column of `kind`; `is_text`: one whose bytes are kept as text.
+/// Returns `value` for a column of `kind`; `is_text`: one whose bytes are kept as text.
 ///
 /// # Errors
-/// What is wrong with a value that the column would refuse, or not return unchanged.
+/// The fault of a value that the column would refuse, or not return unchanged.
 pub(super) fn bind(value: &[u8], kind: Kind, is_text: bool) -> Result<Param<'_>, &'static str> {
     match kind {
         // empty is absent
@@ -32,10 +32,10 @@ pub(super) fn bind(value: &[u8], kind: Kind, is_text: bool) -> Result<Param<'_>,
     }
 }
 
-/// `value`, which a column of text can have.
+/// Returns `value`, which a column of text can have.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault of the value.
 pub(super) fn text(value: &[u8]) -> Result<&[u8], &'static str> {
     match std::str::from_utf8(value) {
         Ok(text) if !text.contains('\0') => Ok(value),
@@ -43,7 +43,7 @@ pub(super) fn text(value: &[u8]) -> Result<&[u8], &'static str> {
     }
 }
 
-/// The number that `digits` are, and that is written so.
+/// Returns the number that `digits` are, and that is written so.
 fn whole(digits: &[u8]) -> Option<i64> {
     let number: i64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
     let shortest = match digits {

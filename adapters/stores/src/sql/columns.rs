@@ -1,4 +1,4 @@
-//! Layout of records in an SQL table: the names of its columns, and which values they can have. Not
+//! Layout of records in an SQL table: the names of its columns, and their possible values. Not
 //! here: the statements (`statements`), the types of one server (`postgres`).
 
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const NAME_BYTES_MAX: usize = 60;
 /// Most bytes of a key.
 const KEY_BYTES_MAX: usize = 1_024;
 
-/// A table as it lies on a server.
+/// A table in its form on a server.
 #[derive(Debug)]
 pub struct Layout {
     /// Table that is stored.
@@ -28,18 +28,19 @@ pub struct Layout {
     pub columns: Vec<String>,
     /// True if bytes without a meaning are stored in text columns, as in YCSB's binding.
     pub is_text: bool,
-    /// The function of the server that values go through; what it returns lies in columns of bytes.
+    /// The function of the server that values go through; its results are stored in columns of
+    /// bytes.
     pub function: Option<&'static SqlFunction>,
 }
 
 impl Layout {
-    /// Of `table`.
+    /// Makes the layout of `table`.
     #[must_use]
     pub fn new(table: &Arc<Table>) -> Self {
         let mut columns: Vec<String> = Vec::with_capacity(table.fields.len());
         for field in &table.fields {
             let mut name = allowed(&field.name);
-            // some servers tell no capitals from small letters
+            // some servers ignore the case of letters
             let is_taken = |name: &str| {
                 name.eq_ignore_ascii_case(KEY)
                     || columns.iter().any(|other| other.to_lowercase() == name.to_lowercase())
@@ -61,7 +62,7 @@ impl Layout {
         }
     }
 
-    /// The same in a table of its own, for `variant`: its name stands behind that of the table.
+    /// Returns the same in a table of its own, for `variant`: its name follows the table's.
     #[must_use]
     pub fn apart(self, variant: Option<&str>) -> Self {
         let Some(variant) = variant else { return self };
@@ -77,13 +78,13 @@ impl Layout {
         Self { name, ..self }
     }
 
-    /// The same, with values that go through `function`.
+    /// Returns the same, with values that go through `function`.
     #[must_use]
     pub fn through(self, function: Option<&'static SqlFunction>) -> Self {
         Self { function, ..self }
     }
 
-    /// Kind of field number `field`; of bytes in columns of text, that of text.
+    /// Kind of field number `field`; of bytes in columns of text, the kind of text.
     #[must_use]
     pub fn kind(&self, field: usize) -> Kind {
         match self.table.fields[field].kind {
@@ -93,7 +94,7 @@ impl Layout {
         }
     }
 
-    /// `key` as a statement takes it.
+    /// Returns `key` as a statement takes it.
     ///
     /// # Errors
     /// [`StoreError::Shape`] for a key that no column can have.
@@ -106,7 +107,7 @@ impl Layout {
         Err(StoreError::Shape { table: self.table.name.clone(), found })
     }
 
-    /// `value` of field number `field` as a statement takes it.
+    /// Returns `value` of field number `field` as a statement takes it.
     ///
     /// # Errors
     /// [`StoreError::Shape`] for a value that its column cannot have, or would not return
@@ -122,7 +123,7 @@ impl Layout {
         })
     }
 
-    /// Key and values of a whole row.
+    /// Appends the key and values of a whole row to `into`.
     ///
     /// # Errors
     /// [`StoreError::Shape`] for another number of values than there are fields, too.
@@ -144,7 +145,7 @@ impl Layout {
     }
 }
 
-/// `name` without what some server refuses in a name.
+/// Returns `name` without what some server refuses in a name.
 fn allowed(name: &str) -> String {
     let known = |letter: char| !letter.is_control() && u32::from(letter) <= 0xFFFF;
     let mut name: String =

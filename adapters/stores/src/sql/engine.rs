@@ -1,6 +1,6 @@
 //! Engines for comparisons: separate servers for every variant, started on this machine
-//! ([`LabEngine`]), or a server that the user runs ([`UserEngine`]). Not here: what a store does
-//! (`store`), how servers are started (`adapters/servers`).
+//! ([`LabEngine`]), or the user's own server ([`UserEngine`]). Not here: the store (`store`),
+//! starting servers (`adapters/servers`).
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +36,7 @@ pub(crate) struct LabEngine<S: Server> {
 /// Source from which the functions of a server get their keys; absent if none is used.
 type Keys = Option<Arc<dyn KeySource>>;
 
-/// The function that `variant` has values go through, with its key.
+/// Returns the function that `variant` has values go through, with its key.
 fn function<S: Server>(variant: &Variant, keys: &Keys) -> Result<Option<Keyed>, StoreError> {
     let Some(function) = variant.server else { return Ok(None) };
     let row = S::DIALECT.functions.iter().find(|row| row.function == *function);
@@ -57,7 +57,7 @@ impl<S: Server> LabEngine<S> {
         Self { start: Box::new(start), facts: Facts::new(name), keys: None }
     }
 
-    /// The same, with functions of the server that get their keys from `keys`.
+    /// Returns the same, with functions of the server that get their keys from `keys`.
     #[must_use]
     pub(crate) fn with_keys(self, keys: Keys) -> Self {
         Self { keys, ..self }
@@ -101,10 +101,10 @@ impl<S: Server> Engine for LabEngine<S> {
 pub(crate) struct UserEngine<S: Server> {
     connect: Box<dyn Fn() -> Result<S, Error> + Send + Sync>,
     facts: Facts,
-    /// Set while a store is open on the server, not counting the stores of variants with tables of
-    /// their own.
+    /// Set while a store is open on the server, not counting the stores of variants with their own
+    /// tables.
     used: Arc<AtomicBool>,
-    /// Set when there was a variant with tables of its own.
+    /// Set when there was a variant with its own tables.
     is_shared: AtomicBool,
     joins: bool,
     keys: Keys,
@@ -129,7 +129,7 @@ impl<S: Server> UserEngine<S> {
         }
     }
 
-    /// The same, with functions of the server that get their keys from `keys`.
+    /// Returns the same, with functions of the server that get their keys from `keys`.
     #[must_use]
     pub(crate) fn with_keys(self, keys: Keys) -> Self {
         Self { keys, ..self }
@@ -182,7 +182,7 @@ impl<S: Server> Engine for UserEngine<S> {
             let layout = Layout::new(table).apart(apart);
             let any = Statements::new(&layout, S::DIALECT).any;
             let mut is_empty = true;
-            // what cannot be read is not there; or making it will say why
+            // an unreadable table does not exist; otherwise making it reports why
             let is_there = link.run(&any, &[], &mut |_, _| is_empty = false).is_ok();
             let (server, shown) = (server.place().server, server.place().shown.clone());
             match apart {
@@ -213,9 +213,9 @@ impl<S: Server> Engine for UserEngine<S> {
     }
 }
 
-/// The variant whose tables have its name: one whose values are sealed before they reach the
-/// server, or go through a function of it, so that one server can hold several. The baseline has
-/// the tables that other programs know.
+/// Returns the variant whose tables have its name: one whose values are sealed before they reach
+/// the server, or go through one of its functions, so that one server can hold several. The
+/// baseline has the tables that other programs use.
 fn apart(variant: &Variant) -> Option<&str> {
     let of_server = variant.wire.is_some() || variant.rest.is_some();
     let has_own = variant.field.is_some() || variant.server.is_some();

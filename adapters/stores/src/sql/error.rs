@@ -1,6 +1,6 @@
 //! Reasons why an SQL server cannot be used, worded for the person reading them: server, command,
-//! what was found, what to do next. Not here: reasons that servers of other kinds have, too
-//! (`server_error`), what the errors of one server mean (`postgres`, `mysql`).
+//! finding, next step. Not here: reasons common to all kinds of servers (`server_error`), the
+//! errors of one server (`postgres`, `mysql`).
 
 use sealstone_store::StoreError;
 
@@ -15,7 +15,7 @@ pub enum Error {
     Tls {
         /// The file.
         file: String,
-        /// Description of what is wrong with the file.
+        /// Description of the mistake in the file.
         found: String,
     },
     /// Records that are not ours.
@@ -74,7 +74,7 @@ impl From<Error> for StoreError {
 /// Failure of one exchange with a server, in words.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// Description of what was found.
+    /// Description of the finding.
     pub found: String,
     /// Advice on what to do next.
     pub step: &'static str,
@@ -88,7 +88,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// One that the same connection survives and that would happen again.
+    /// Returns a failure that the connection survives and that would happen again.
     #[must_use]
     pub fn new(found: impl Into<String>, step: &'static str) -> Self {
         Self {
@@ -100,7 +100,7 @@ impl Failure {
         }
     }
 
-    /// The same, after which the connection is of no more use.
+    /// Returns the same, after which the connection is of no more use.
     #[must_use]
     pub fn broken(found: impl Into<String>, step: &'static str) -> Self {
         Self { is_broken: true, ..Self::new(found, step) }

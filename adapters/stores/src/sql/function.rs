@@ -3,7 +3,7 @@
 
 use sealstone_store::ServerFunction;
 
-/// A function of a server, as statements ask for it.
+/// A function of a server, as statements call it.
 #[derive(Debug)]
 pub struct SqlFunction {
     /// Description of the function for a comparison.

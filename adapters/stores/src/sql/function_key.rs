@@ -1,5 +1,5 @@
-//! The key of a function of the server, and how a connection gets it. Not here: what the function
-//! does (`function`).
+//! The key of a function of the server, and how a connection gets it. Not here: the function
+//! (`function`).
 
 use sealstone_keys::{KeyError, KeySource, subkey};
 use zeroize::Zeroizing;
@@ -10,8 +10,7 @@ use super::function::SqlFunction;
 use super::server::Link;
 use super::statements::Statement;
 
-/// Length of the key, in bytes: that of AES-128, which is what servers take unless they are told
-/// otherwise.
+/// Length of the key, in bytes: AES-128's, the default of servers.
 const KEY_BYTES: usize = 16;
 
 /// A function with its key.
@@ -22,7 +21,7 @@ pub(super) struct Keyed {
 }
 
 impl Keyed {
-    /// `row`, with a key of its own from the newest version of that of `keys`.
+    /// Returns `row`, with a separate key from the newest version of the key in `keys`.
     ///
     /// # Errors
     /// A key that is not to be had.
@@ -43,7 +42,7 @@ impl Keyed {
         })
     }
 
-    /// Gives `link` the key, as a value of a statement: it stands in the text of none.
+    /// Passes the key to `link`, as a value of a statement: it is in no statement's text.
     ///
     /// # Errors
     /// As [`Link::run`].

@@ -1,5 +1,4 @@
-//! A server that is started for one store and ends with it. Not here: how it is started, what is
-//! asked of it.
+//! A server that is started for one store and ends with it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -16,7 +15,7 @@ pub(crate) struct Owned<K: SingleKind> {
 }
 
 impl<K: SingleKind> Owned<K> {
-    /// `keep`: whether its data are kept.
+    /// Makes it. `keep`: whether its data are kept.
     pub(crate) fn new(server: Single<K>, keep: bool) -> Self {
         Self { server: Mutex::new(server), keep }
     }
@@ -47,8 +46,8 @@ where
 
 impl<K: SingleKind> Drop for Owned<K> {
     fn drop(&mut self) {
-        // what is removed at once need not be left in good order; what cannot be stopped, its own
-        // end kills
+        // a server removed at once needs no clean shutdown; a server that cannot be stopped is
+        // killed when dropped
         if self.keep {
             let _ = Running::stop(&mut *self.server());
         }

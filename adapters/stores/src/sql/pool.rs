@@ -1,5 +1,5 @@
 //! The connections of a store: as many as there are threads that use it at once, each taken for one
-//! operation. Not here: how they are made (`server`).
+//! operation. Not here: making them (`server`).
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,12 +14,12 @@ impl<L> Pool<L> {
         Self { idle: Mutex::new(Vec::new()) }
     }
 
-    /// One of them, the last that was used; `None` if all are in use.
+    /// Returns the connection that was used last; `None` if all are in use.
     pub(super) fn take(&self) -> Option<L> {
         self.locked().pop()
     }
 
-    /// Returns `link`.
+    /// Gives `link` back.
     pub(super) fn keep(&self, link: L) {
         self.locked().push(link);
     }

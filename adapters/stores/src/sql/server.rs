@@ -31,8 +31,8 @@ pub trait Server: Clone + Send + Sync + 'static {
     /// Returns a description of the server, with the settings that matter to a reader of a report.
     fn facts(&self) -> EngineFacts;
 
-    /// Version and cipher of TLS on the connection, in the server's words; none where it has no
-    /// TLS.
+    /// Returns the version and cipher of TLS on the connection, in the server's words; none where
+    /// it has no TLS.
     ///
     /// # Errors
     /// As [`Link::run`].
@@ -79,7 +79,7 @@ pub trait Link: Send {
     /// how many rows it was about.
     ///
     /// # Errors
-    /// What the server answered, or why it did not.
+    /// The server's error, or the reason for its silence.
     fn run(
         &mut self,
         statement: &Statement,
@@ -106,16 +106,16 @@ pub trait Link: Send {
     ) -> Result<(), Failure>;
 }
 
-/// Resource that a store keeps for as long as it is open: servers of its own, or what it loaded on
-/// servers of others. It ends with the value.
+/// Resource that a store keeps for as long as it is open: its own servers, or its data on other
+/// servers. It ends with the value.
 pub trait Lent: Send + Sync {
     /// Processes of this machine that do the store's work.
     fn pids(&self) -> Vec<u32> {
         Vec::new()
     }
 
-    /// Starts its servers again, with empty caches. Returns whether it did: those of others are
-    /// left alone.
+    /// Starts its servers again, with empty caches. Returns whether it did: the servers of others
+    /// are left alone.
     ///
     /// # Errors
     /// A server that does not start.

@@ -1,5 +1,5 @@
-//! Statements for each operation, for every table. Not here: running them (`store`), what a
-//! connection sends (`postgres`).
+//! Statements for each operation, for every table. Not here: running them (`store`), sending them
+//! (`postgres`).
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,7 +37,7 @@ pub struct Dialect {
 }
 
 impl Dialect {
-    /// `name` as a statement has it.
+    /// Returns `name` as a statement has it.
     #[must_use]
     pub fn quoted(&self, name: &str) -> String {
         let quote = self.quote;
@@ -101,7 +101,7 @@ pub(super) struct Statements {
     dialect: &'static Dialect,
     /// Its name, quoted.
     table: String,
-    /// Its columns, quoted: those of the fields.
+    /// Its columns of fields, quoted.
     columns: Vec<String>,
     key: String,
     function: Option<&'static SqlFunction>,
@@ -112,15 +112,15 @@ pub(super) struct Statements {
     pub(super) read: Statement,
     pub(super) read_for_update: Statement,
     pub(super) exists: Statement,
-    /// Rows from a key on, and those after one.
+    /// Rows from a key on, and rows after a key.
     pub(super) scan: Statement,
     pub(super) scan_after: Statement,
     /// Writes a whole record, new or not.
     pub(super) put: Statement,
     pub(super) delete: Statement,
-    /// Those for some fields, by fields: reads and updates.
+    /// Statements for some fields, by fields: reads and updates.
     some: Mutex<ByFields>,
-    /// The same for one field, which is what most workloads ask for.
+    /// The same for one field, the case of most workloads.
     one: Vec<[Arc<Statement>; 2]>,
 }
 

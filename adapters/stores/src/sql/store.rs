@@ -1,5 +1,5 @@
-//! The store: which statements its operations are. Not here: their text (`statements`),
-//! transactions (`transaction`), how they are sent (`postgres`).
+//! The store: the statements of its operations. Not here: their text (`statements`), transactions
+//! (`transaction`), sending them (`postgres`).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -64,7 +64,7 @@ pub(super) fn pause(attempt: u32) {
     thread::sleep(PAUSE_MAX.min(Duration::from_micros(20) * attempt));
 }
 
-/// Returns a callback that ignores rows that nobody wants.
+/// Returns a callback that ignores rows.
 pub(super) fn nothing() -> impl FnMut(&[u8], &Record) {
     |_, _| ()
 }
@@ -78,8 +78,8 @@ impl<S: Server> SqlStore<S> {
         Self::open_through(server, options, None, None)
     }
 
-    /// The same with values that go through a function of the server; `variant`: whose own tables
-    /// they are, if they are not those that other programs know.
+    /// Returns the same with values that go through a function of the server; `variant`: the owner
+    /// of the tables, unless they are the tables that other programs use.
     pub(super) fn open_through(
         server: &S,
         options: &StoreOptions,
@@ -131,13 +131,13 @@ impl<S: Server> SqlStore<S> {
         Ok(())
     }
 
-    /// The server.
+    /// Returns the server.
     #[must_use]
     pub fn server(&self) -> &S {
         &self.server
     }
 
-    /// The same store, with what it keeps as long as it is open.
+    /// Returns the same store, with a resource that it keeps as long as it is open.
     #[must_use]
     pub fn with(self, lent: Box<dyn Lent>) -> Self {
         Self { lent: Some(lent), ..self }
@@ -175,7 +175,7 @@ impl<S: Server> SqlStore<S> {
         })
     }
 
-    /// A connection that no other thread uses.
+    /// Returns a connection that no other thread uses.
     pub(super) fn link(&self) -> Result<S::Link, ServerError> {
         if let Some(link) = self.pool.take() {
             return Ok(link);
@@ -189,7 +189,7 @@ impl<S: Server> SqlStore<S> {
         Ok(link)
     }
 
-    /// Returns `link` after an exchange in which `failure` happened, if anything did.
+    /// Gives `link` back after an exchange, with its `failure`, if any.
     pub(super) fn settle_link(&self, link: S::Link, failure: Option<&Failure>) {
         if failure.is_some_and(|failure| failure.is_broken) {
             drop(link);

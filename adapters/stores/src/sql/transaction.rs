@@ -10,8 +10,8 @@ use super::statements::Statement;
 use super::store::{ATTEMPTS, Sheet, SqlStore, nothing, pause};
 
 impl<S: Server> Transactional for SqlStore<S> {
-    /// A transaction that the server broke off, such as one of two that waited for each other, is
-    /// run again.
+    /// Runs a transaction, and runs it again if the server broke it off, such as one of two in a
+    /// deadlock.
     fn transaction(
         &self,
         body: &mut dyn FnMut(&mut dyn Transaction) -> Result<(), StoreError>,
@@ -55,7 +55,8 @@ impl<S: Server> Running<'_, S> {
         begun.map_err(|failure| self.failure("begin a transaction (BEGIN) on", failure))
     }
 
-    /// A server that has broken a transaction off may take a commit for a rollback, without a word.
+    /// Commits: a server that has broken a transaction off may silently take a commit for a
+    /// rollback.
     fn commit(&mut self) -> Result<(), StoreError> {
         const ATTEMPT: &str = "commit a transaction (COMMIT) on";
         if let Some(failure) = self.failed.clone() {

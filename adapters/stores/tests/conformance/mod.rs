@@ -1,6 +1,5 @@
-//! Tests of what every store must do, whichever it is: return the answers of a store in memory,
-//! load all or nothing, keep transactions whole. Not here: what one store does besides, and how it
-//! fails (each store's own tests).
+//! Requirements on every store, as tests: return the answers of a store in memory, load all or
+//! nothing, keep transactions whole.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,7 +43,7 @@ impl Draws {
 /// The values that a field, named by its number, is to take.
 pub(crate) type Values = fn(usize) -> &'static [&'static [u8]];
 
-/// The same operations on this store and on the one in memory that is returned give the same
+/// Checks that the same operations on this store and on the returned store in memory give the same
 /// answers. Tables have three fields at least.
 pub(crate) fn answers_as_a_model(
     store: &dyn Store,
@@ -106,8 +105,8 @@ pub(crate) fn answers_as_a_model(
     model
 }
 
-/// A bulk load with keys out of order leaves nothing. `t` is empty before, and has the rows 0 to
-/// 2499 afterwards.
+/// Checks that a bulk load with keys out of order leaves nothing. `t` is empty before, and has the
+/// rows 0 to 2499 afterwards.
 pub(crate) fn bulk_loading_is_all_or_nothing(
     store: &dyn Store,
     t: &Table,
@@ -125,8 +124,8 @@ pub(crate) fn bulk_loading_is_all_or_nothing(
     assert_eq!(rows[2400], row(2400));
 }
 
-/// Four clients that move money between accounts, in field 1 of `t`, `transfers` times each, lose
-/// none; and a transaction that ends with an error leaves nothing.
+/// Checks that four clients that move money between accounts, in field 1 of `t`, `transfers` times
+/// each, lose none; and that a failed transaction leaves nothing.
 pub(crate) fn transactions_are_atomic(store: &dyn Store, t: &Table, transfers: u32) {
     let transactional = store.transactional().expect("it has transactions");
     let account = |balance: i64| -> Record {

@@ -1,5 +1,5 @@
-//! Tests of what a store on an SQL server must do besides what every store must (`conformance`),
-//! whichever server it is. Not here: how one server fails (`postgres.rs`).
+//! Further requirements on a store on any SQL server, besides those on every store (`conformance`).
+//! Not here: failures of one server (`postgres.rs`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ pub(crate) fn options(tables: &[Arc<Table>]) -> StoreOptions {
     StoreOptions { cache_bytes: 0, tables: tables.to_vec(), sync_writes: false }
 }
 
-/// A table with a field of every kind, one of them with a name that must be quoted.
+/// Returns a table with a field of every kind, one of them with a name that must be quoted.
 pub(crate) fn table(id: u8, name: &str) -> Arc<Table> {
     let field = |(name, kind): (&str, Kind)| Field { name: name.into(), kind };
     let fields = [
@@ -51,7 +51,7 @@ fn values(field: usize) -> &'static [&'static [u8]] {
 
 pub(crate) fn answers_as_a_model(store: &dyn Store, tables: &[Arc<Table>; 2]) {
     let model = conformance::answers_as_a_model(store, tables, values);
-    // a change to what is there already is a change
+    // a change to the existing value is a change
     store.insert(&tables[0], &key(1), &record_of(b"7")).unwrap();
     assert!(store.update(&tables[0], &key(1), &[(1, b"7")]).unwrap());
     // keys are sorted by their bytes, not as a language sorts them
@@ -63,7 +63,7 @@ pub(crate) fn answers_as_a_model(store: &dyn Store, tables: &[Arc<Table>; 2]) {
     assert_eq!(all(store, &tables[1], b"", 1000), all(&model, &tables[1], b"", 1000));
 }
 
-/// A value that a column would not return unchanged is refused before it is sent.
+/// Checks that a value that a column would not return unchanged is refused before it is sent.
 pub(crate) fn refuses_what_does_not_fit(store: &dyn Store, t: &Table) {
     for (field, odd) in [(1, &b"007"[..]), (1, b"seven"), (2, b"1e3"), (0, b"\xff")] {
         let error = store.update(t, b"x", &[(field, odd)]).unwrap_err().to_string();
@@ -83,7 +83,7 @@ pub(crate) fn bulk_loading_is_all_or_nothing(store: &(impl Store + Upkeep), t: &
     };
     conformance::bulk_loading_is_all_or_nothing(store, t, row);
     assert!(store.disk_bytes().unwrap() > 100_000);
-    // what is loaded again is replaced, also twice in one batch
+    // records that are loaded again are replaced, also twice in one batch
     let mut again: Vec<Row> = (2000..2600).map(row).collect();
     again[0].1 = record_of(b"-1");
     again.push((key(2599), record_of(b"-2")));

@@ -1,6 +1,6 @@
-//! Demonstration of how little a new cipher, a new store and a new workload need: each is one file
-//! with a row, and a comparison of all three runs. The cipher is `crates/cipher/src/block/toy.rs`;
-//! it travels as a value from its name in the plan to the seal in the store.
+//! A demonstration that a new cipher, store or workload needs little: each is one file with a row,
+//! and a comparison of all three runs. The cipher is `crates/cipher/src/block/toy.rs`; it is passed
+//! as a value from its name in the plan to the seal in the store.
 
 mod store;
 mod workload;

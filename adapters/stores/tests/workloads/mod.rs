@@ -1,5 +1,4 @@
-//! Every workload on a store, whichever it is. Not here: what the workloads themselves do
-//! (`sealstone-bench`).
+//! Every workload on any store. Not here: the workloads themselves (`sealstone-bench`).
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,9 +16,9 @@ impl Recorder for Nobody {
 /// Opens a store with these tables.
 pub(crate) type Opener<'a> = dyn Fn(&[Arc<Table>]) -> OpenStore + 'a;
 
-/// Each workload loads its data set, runs, and finds what it wrote. `open` opens a store for some
-/// tables, in which only those of the last workload's data set are filled; `empty` empties them.
-/// Transactions run where the store has them.
+/// Checks that each workload loads its data set, runs, and finds its writes. `open` opens a store
+/// for some tables, in which only the tables of the last workload's data set are filled; `empty`
+/// empties them. Transactions run where the store has them.
 pub(crate) fn every_workload_finds_its_data_again(
     open: &Opener<'_>,
     empty: &dyn Fn(&[Arc<Table>]),
@@ -48,7 +47,7 @@ pub(crate) fn every_workload_finds_its_data_again(
             loaded.push(spec.dataset);
         }
         if spec.name == "batch-load" {
-            // what a slice loads is loaded into an empty store
+            // a slice that loads needs an empty store
             empty(workload.tables());
         }
         let before = store.counters();

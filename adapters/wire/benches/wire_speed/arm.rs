@@ -1,4 +1,4 @@
-//! Carriers of the stream. Not here: the stream.
+//! Carriers of the stream.
 
 use std::error::Error;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -131,7 +131,7 @@ fn path(
     })?)
 }
 
-/// Gives both ends new keys before the old ones are used up: under ciphers with blocks of 64 bits,
+/// Gives both ends new keys before the old keys are used up: under ciphers with blocks of 64 bits,
 /// many a second.
 struct Rekeyer {
     done: Arc<AtomicBool>,

@@ -1,5 +1,4 @@
-//! CPU time of this process, of those that work for it, and of the kernel's threads for interrupts.
-//! Not here: what it is spent on.
+//! CPU time of this process, of its helper processes, and of the kernel's threads for interrupts.
 
 use std::fs;
 
@@ -35,7 +34,7 @@ pub(crate) struct Cpu {
 }
 
 impl Cpu {
-    /// Of this process and of `others`.
+    /// Reads the time of this process and of `others`.
     pub(crate) fn of(others: &[u32]) -> Self {
         let mut ids = kernel_threads();
         ids.push("self".to_owned());
@@ -43,7 +42,7 @@ impl Cpu {
         Self { ids }
     }
 
-    /// The seconds used so far.
+    /// Returns the seconds used so far.
     pub(crate) fn seconds(&self) -> f64 {
         self.ids.iter().filter_map(|id| of_process(id)).sum()
     }

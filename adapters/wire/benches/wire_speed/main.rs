@@ -21,7 +21,7 @@ use sealstone_wire::path::strongswan;
 use self::arm::Arm;
 use self::table::{Cell, Sample};
 
-/// The study's suites, and those that a store would take today.
+/// The study's suites, and the suites that a store would take today.
 const SUITES: &str = "null,3des-md5,3des-sha1,blowfish-md5,blowfish-sha1,aes-128-md5,aes-128-sha1,\
                       aes-256-sha256,aes-128-gcm,aes-256-gcm,aria-256-gcm,lea-256-gcm";
 

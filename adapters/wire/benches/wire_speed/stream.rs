@@ -1,5 +1,4 @@
-//! One TCP stream at full speed, and what of it came in a stretch of time. Not here: what carries
-//! it.
+//! One TCP stream at full speed, and the bytes received in a period.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};

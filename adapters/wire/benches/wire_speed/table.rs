@@ -1,4 +1,4 @@
-//! The figures as tables in Markdown. Not here: how they come about.
+//! The figures as tables in Markdown.
 
 use std::fmt::Write;
 use std::fs;
@@ -31,7 +31,7 @@ fn median(values: impl Iterator<Item = f64>) -> (f64, f64, f64) {
     }
 }
 
-/// The machine, in a line.
+/// Returns the machine, in a line.
 pub(crate) fn machine() -> String {
     let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpus
@@ -43,7 +43,7 @@ pub(crate) fn machine() -> String {
     format!("{model}, {count} CPUs, Linux {}", kernel.trim())
 }
 
-/// The ratio of each round to the same round of `other`.
+/// Returns the ratio of each round to the same round of `other`.
 fn ratio(cell: &Cell, other: Option<&Cell>, of: fn(&Sample) -> f64) -> String {
     let Some(other) = other else { return "–".to_owned() };
     let ratios = cell.samples.iter().zip(&other.samples).map(|(own, other)| of(own) / of(other));
@@ -51,7 +51,7 @@ fn ratio(cell: &Cell, other: Option<&Cell>, of: fn(&Sample) -> f64) -> String {
     format!("{middle:.2} ({least:.2} to {most:.2})")
 }
 
-/// The table of one link. Figures are medians of the rounds, ratios those of the rounds, with the
+/// Returns the table of one link. Figures are medians of the rounds, and ratios likewise, with the
 /// least and the most.
 pub(crate) fn of_link(link: &Link, cells: &[Cell]) -> String {
     let mut text = format!("## Link {}: {}\n\n", link.name, link.about);

@@ -1,5 +1,5 @@
 //! Many messages a call, each of which may be several datagrams that the kernel put together
-//! (UDP_GRO). Not here: what they hold.
+//! (UDP_GRO).
 
 use std::io;
 use std::mem::{MaybeUninit, zeroed};
@@ -13,7 +13,7 @@ const MESSAGE_BYTES: usize = 1 << 16;
 /// Buffers do not begin at multiples of a large power of two from each other, at which they would
 /// share few places of the caches.
 const STRIDE_BYTES: usize = MESSAGE_BYTES + 1_600;
-/// Room for what the kernel says beside a message: the length of the datagrams in it.
+/// Room for the kernel's control data of a message: the length of the datagrams in it.
 const CONTROL_BYTES: usize = 64;
 
 /// A message of a socket.
@@ -22,7 +22,7 @@ pub(crate) struct Message<'a> {
     pub(crate) bytes: &'a mut [u8],
     /// Length of each datagram, in bytes; the last may be shorter.
     pub(crate) each: usize,
-    /// Who sent them.
+    /// The sender.
     pub(crate) from: SocketAddr,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Datagrams {
 unsafe impl Send for Datagrams {}
 
 impl Datagrams {
-    /// Room for `count` messages a call.
+    /// Returns room for `count` messages a call.
     pub(crate) fn new(count: usize) -> Self {
         // SAFETY: plain numbers, of which zeros are a value.
         let address: sockaddr_storage = unsafe { zeroed() };
@@ -74,7 +74,7 @@ impl Datagrams {
     /// The call's, among them that none waits.
     pub(crate) fn receive(&mut self, socket: impl AsFd) -> io::Result<usize> {
         for header in &mut self.headers {
-            // what the kernel made of it at the last call
+            // the kernel changed it in the last call
             header.msg_hdr.msg_namelen = size_of::<sockaddr_storage>() as _;
             header.msg_hdr.msg_controllen = CONTROL_BYTES as _;
         }
@@ -93,7 +93,7 @@ impl Datagrams {
         usize::try_from(received).map_err(|_| io::Error::last_os_error())
     }
 
-    /// The first `count` messages, as many as [`Self::receive`] returned.
+    /// Returns the first `count` messages, as many as [`Self::receive`] returned.
     pub(crate) fn messages(&mut self, count: usize) -> impl Iterator<Item = Message<'_>> {
         let headers = self.headers[..count].iter().zip(&self.addresses);
         self.bytes.chunks_mut(STRIDE_BYTES).zip(headers).filter_map(|(bytes, (header, address))| {
@@ -114,7 +114,7 @@ fn segment_bytes(header: &mmsghdr) -> Option<usize> {
         // SAFETY: not null, so it is an entry in the buffer, aligned for it.
         let found = unsafe { &*entry };
         if (found.cmsg_level, found.cmsg_type) == (libc::SOL_UDP, libc::UDP_GRO) {
-            // SAFETY: an entry of this kind holds one number, which may lie anywhere.
+            // SAFETY: an entry of this kind holds one number, at any alignment.
             let bytes = unsafe { libc::CMSG_DATA(entry).cast::<c_int>().read_unaligned() };
             return usize::try_from(bytes).ok();
         }
@@ -128,7 +128,7 @@ fn address_of(address: &sockaddr_storage) -> Option<SocketAddr> {
     let at = std::ptr::from_ref(address);
     match c_int::from(address.ss_family) {
         libc::AF_INET => {
-            // SAFETY: the family says that this is what was stored, in room for every kind of
+            // SAFETY: the family shows that this type was stored, in room for every kind of
             // address.
             let found = unsafe { &*at.cast::<libc::sockaddr_in>() };
             let ip = Ipv4Addr::from(found.sin_addr.s_addr.to_ne_bytes());

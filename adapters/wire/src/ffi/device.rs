@@ -1,4 +1,4 @@
-//! Requests to network devices. Not here: which of them a path or a link needs.
+//! Requests to network devices.
 
 use std::ffi::{c_char, c_int, c_short, c_ulong};
 use std::io;
@@ -60,7 +60,8 @@ pub(crate) fn offload(tun: impl AsFd) -> io::Result<()> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Length of the longest packet on device `name`, in bytes; `socket` is any of its namespace.
+/// Returns the length of the longest packet on device `name`, in bytes; `socket` is any of its
+/// namespace.
 pub(crate) fn mtu(socket: impl AsFd, name: &str) -> io::Result<u32> {
     let mut request = request(name)?;
     ask(socket, libc::SIOCGIFMTU as c_ulong, &mut request)?;

@@ -2,7 +2,7 @@
 //! memory while they are under way. Declared by hand from the documented interface (soname 7),
 //! since the library's headers are under the LGPL.
 //!
-//! Not here: addresses, what an error means for the user, queues (`iscsi`).
+//! Not here: addresses, errors for the user, queues (`iscsi`).
 //!
 //! Rules kept here, on which every `SAFETY` line relies:
 //! - *The library* stays loaded as long as the process lives, and its functions have the types
@@ -36,7 +36,7 @@ const STATUS_CHECK_CONDITION: c_int = 2;
 const STATUS_CANCELLED: c_int = 0x0f00_0000;
 /// `SCSI_STATUS_TIMEOUT`.
 const STATUS_TIMEOUT: c_int = 0x0f00_0002;
-/// `SCSI_RESIDUAL_NO_RESIDUAL`: as many bytes as were asked for.
+/// `SCSI_RESIDUAL_NO_RESIDUAL`: as many bytes as requested.
 const RESIDUAL_NONE: c_int = 0;
 
 /// `struct iscsi_context`, which is opaque.
@@ -198,7 +198,7 @@ pub(crate) enum Fault {
     Gone(String),
     /// No answer in time.
     Timeout,
-    /// Fewer or more bytes than were asked for.
+    /// Fewer or more bytes than requested.
     Residual,
     /// Anything else, in the words of libiscsi.
     Other(String),
@@ -289,13 +289,14 @@ impl Session {
         }
     }
 
-    /// Size of the unit, and bytes of its sectors. Requests are counted in these from then on.
+    /// Returns the size of the unit, and bytes of its sectors. Requests are counted in these from
+    /// then on.
     pub(crate) fn capacity(&mut self) -> Result<(u64, u32), Fault> {
         // SAFETY: the context is that of this session, and no request is under way.
         let task = unsafe { (self.functions.readcapacity16_sync)(self.context.as_ptr(), self.lun) };
         let task = self.done(task)?;
-        // SAFETY: the task was answered; what is returned is null or belongs to it, which lives
-        // until it is freed.
+        // SAFETY: the task was answered; the result is null or belongs to it, which lives until it
+        // is freed.
         let capacity = unsafe {
             (self.functions.unmarshall)(task.task.as_ptr()).cast::<RawCapacity>().as_ref()
         };
@@ -310,7 +311,7 @@ impl Session {
         }
     }
 
-    /// Waits until what was written is on the medium.
+    /// Waits until written data is on the medium.
     pub(crate) fn flush(&mut self) -> Result<(), Fault> {
         // SAFETY: the context is that of this session, and no request is under way.
         let task = unsafe {
@@ -422,13 +423,13 @@ impl Session {
         Some(finished)
     }
 
-    /// Says good-bye to the target.
+    /// Logs out of the target.
     pub(crate) fn log_out(&mut self) {
         // SAFETY: the context is that of this session. A target that is gone is no reason to stay.
         let _ = unsafe { (self.functions.logout_sync)(self.context.as_ptr()) };
     }
 
-    /// The library's last message.
+    /// Returns the library's last message.
     fn said(&self) -> String {
         // SAFETY: the context is that of this session.
         unsafe { said(self.functions, self.context.as_ptr()) }
@@ -463,13 +464,13 @@ struct Task {
 
 impl Drop for Task {
     fn drop(&mut self) {
-        // SAFETY: the task belongs to whoever called the function that returned it, and is used by
-        // nobody after this.
+        // SAFETY: the task belongs to the caller of the function that returned it, and is not used
+        // after this.
         unsafe { (self.functions.free_task)(self.task.as_ptr()) }
     }
 }
 
-/// The library's last message in `context`.
+/// Returns the library's last message in `context`.
 ///
 /// # Safety
 /// `context` is alive.
@@ -484,7 +485,7 @@ unsafe fn said(functions: &Functions, context: *mut RawContext) -> String {
     text.to_string_lossy().trim().to_owned()
 }
 
-/// Key and code of the sense data of `task`.
+/// Returns the key and code of the sense data of `task`.
 ///
 /// # Safety
 /// `task` is alive.

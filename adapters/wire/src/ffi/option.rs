@@ -1,4 +1,4 @@
-//! Options of sockets that no safe wrapper has. Not here: which value suits whom.
+//! Options of sockets that no safe wrapper has.
 
 use std::ffi::c_int;
 use std::io;
@@ -33,7 +33,7 @@ pub(crate) fn refuse_fragments(socket: impl AsFd, is_ipv6: bool) -> io::Result<(
     if is_ipv6 { Ok(()) } else { four }
 }
 
-/// Length of the longest packet on the route of a connected socket, in bytes, as far as it is
+/// Returns the length of the longest packet on the route of a connected socket, in bytes, as far as
 /// known.
 pub(crate) fn route_mtu(socket: impl AsFd, is_ipv6: bool) -> io::Result<u32> {
     let (level, option) = match is_ipv6 {

@@ -1,5 +1,5 @@
-//! Sums of words for checksums, with wider vectors where the CPU has them. Not here: what the sums
-//! are for (`checksum`).
+//! Sums of words for checksums, with wider vectors where the CPU has them. Not here: the checksums
+//! (`checksum`).
 
 /// Adds up the words of 32 bits, in the machine's own byte order, of as many whole blocks of 64
 /// bytes as there are. Returns the sum and what remains.

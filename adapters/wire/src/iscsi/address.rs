@@ -1,5 +1,5 @@
 //! Address of a unit of an iSCSI target: `iscsi://[USER[%PASSWORD]@]HOST[:PORT]/TARGET/LUN`, the
-//! form of libiscsi. Not here: whether there is such a target.
+//! form of libiscsi.
 
 use std::fmt;
 use std::str::FromStr;
@@ -32,7 +32,7 @@ pub struct Address {
 pub struct AddressError {
     /// The text without a password.
     shown: String,
-    /// Description of what is wrong with the text.
+    /// Description of the mistake in the text.
     found: &'static str,
 }
 
@@ -89,7 +89,7 @@ impl FromStr for Address {
     }
 }
 
-/// `text` with dots for what may be a password.
+/// Returns `text` with dots for what may be a password.
 fn without_password(text: &str) -> String {
     match text.rsplit_once('@') {
         Some((before, after)) => {

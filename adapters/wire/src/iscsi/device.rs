@@ -1,5 +1,5 @@
-//! An open unit of an iSCSI target as a block device. Each queue is a session of its own; one that
-//! is given back is kept for the next, since a login takes longer than many requests. Not here:
+//! An open unit of an iSCSI target as a block device. Each queue is a separate session; a returned
+//! session is kept for the next queue, since a login takes longer than many requests. Not here:
 //! libiscsi itself (`ffi/iscsi`).
 
 use std::fmt;
@@ -71,7 +71,7 @@ impl IscsiDevice {
     /// Logs in to the unit at `address`.
     ///
     /// # Errors
-    /// [`IscsiError`]: no library, nothing at the portal, a login that is refused, no such unit.
+    /// [`IscsiError`]: no library, nothing at the portal, a refused login, an unknown unit.
     pub fn open(address: &Address, options: &Options) -> Result<Self, IscsiError> {
         let (mut session, place) = (connect(address, options)?, address.to_string());
         let capacity = session.capacity();
@@ -146,7 +146,7 @@ impl Device for IscsiDevice {
             Some(session) => session,
             None => {
                 let mut session = connect(&self.shared.address, &self.shared.options)?;
-                // which also says how many bytes its sectors have
+                // which also returns the size of its sectors
                 session.capacity().map_err(|fault| {
                     IscsiError::login(self.shared.place.clone(), &self.shared.address.portal, fault)
                 })?;
@@ -178,7 +178,7 @@ impl Queue {
         self.session.as_mut().ok_or_else(|| IscsiError::request("ask".into(), place, gone()))
     }
 
-    /// The error of a session, which is of no more use.
+    /// Returns the error of a session, which is of no more use.
     fn failed(&mut self, attempted: String, fault: Fault) -> StoreError {
         self.session = None;
         IscsiError::request(attempted, self.shared.place.clone(), fault).into()

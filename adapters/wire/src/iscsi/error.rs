@@ -1,5 +1,5 @@
-//! Reasons why there is no device over iSCSI, or why it did not do what was requested, worded for
-//! the person who reads them.
+//! Reasons why there is no device over iSCSI, or why a request failed, worded for the person who
+//! reads them.
 
 use sealstone_store::StoreError;
 
@@ -13,7 +13,7 @@ const DATA_PROTECTION: i32 = 7;
 /// `LOGICAL UNIT NOT SUPPORTED` (SPC-4, annex F).
 const NO_SUCH_UNIT: i32 = 0x2500;
 
-/// Reasons why there is no device, or why it did not do what was requested.
+/// Reasons why there is no device, or why a request failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IscsiError {
@@ -46,7 +46,7 @@ pub enum IscsiError {
         /// Advice on what to do next.
         step: &'static str,
     },
-    /// The target has no such unit.
+    /// The target does not have the unit.
     #[error(
         "cannot open {place}: the target has no unit of this number\nsee which it has: iscsi-ls -s \
          iscsi://{portal}"
@@ -64,7 +64,7 @@ pub enum IscsiError {
         attempted: String,
         /// The address, without a password.
         place: String,
-        /// Description of what was found.
+        /// Description of the finding.
         found: String,
         /// Advice on what to do next.
         step: &'static str,

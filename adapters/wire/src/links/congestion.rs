@@ -1,6 +1,5 @@
 //! TCP's congestion control at the ends of a link, by the kernel's names: each network namespace
-//! has its own, and a new one has that of the machine. Throughput depends on it. Not here: the link
-//! itself.
+//! has its own, and a new namespace has the machine's. Throughput depends on it.
 
 use std::fs;
 
@@ -20,11 +19,12 @@ fn names(file: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The congestion control called `name`, as the kernel calls it, if network namespaces can have it
-/// on this machine.
+/// Returns the congestion control called `name`, as the kernel calls it, if network namespaces can
+/// have it on this machine.
 ///
 /// # Errors
-/// [`WireError::UnknownCongestion`] with those that there are, [`WireError::CongestionNotAllowed`].
+/// [`WireError::UnknownCongestion`] with the existing algorithms,
+/// [`WireError::CongestionNotAllowed`].
 pub fn congestion_called(name: &str) -> Result<String, WireError> {
     let available = names(AVAILABLE);
     let Some(known) = available.iter().find(|known| known.eq_ignore_ascii_case(name)) else {

@@ -1,5 +1,4 @@
-//! Processes that a run started in its namespaces and that outlived it, since it was killed. Not
-//! here: processes that others started, which are never touched.
+//! Processes that a run started in its namespaces and that outlived it, since it was killed.
 
 use std::fs;
 use std::path::Path;
@@ -7,11 +6,11 @@ use std::path::Path;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// The variable by which processes say which run started them.
+/// The variable that names the run that started a process.
 pub(super) const MARK: &str = "SEALSTONE_LINKS";
 
-/// When process `id` started, in ticks since the machine did: with its id, no other process has the
-/// same.
+/// Returns the time at which process `id` started, in ticks since the machine's start: together
+/// with its id it is unique.
 fn started(id: u32) -> Option<String> {
     let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     // the name of the program, in parentheses, may hold anything
@@ -37,7 +36,7 @@ fn is_over(mark: &str) -> bool {
 /// Ends processes that a run which is there no more started by [`command`](super::command). Returns
 /// how many.
 ///
-/// Namespaces, devices and routes of such a run go away with the last of them.
+/// Namespaces, devices and routes of a killed run go away with the last of them.
 pub fn remove_orphans() -> usize {
     let Ok(entries) = fs::read_dir("/proc") else { return 0 };
     let left = |path: &Path| {

@@ -1,5 +1,5 @@
-//! The security associations of a path, shared by the path, which uses them, and whoever agrees on
-//! them. Not here: how they are agreed on, and the packets.
+//! The security associations of a path, shared by the path, which uses them, and the code that
+//! agrees on them.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -36,11 +36,11 @@ pub(crate) struct Receiving {
     heard: Option<Heard>,
 }
 
-/// When and from where the last authentic packet came.
+/// The time and the sender of the last authentic packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Heard {
-    /// When.
+    /// The time.
     pub at: Instant,
     /// The address that sent it: another one than before, if the peer or a translator of addresses
     /// moved.
@@ -98,7 +98,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Associations {
-    /// None yet.
+    /// Makes an empty set.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -110,8 +110,8 @@ impl Associations {
         *lock(&self.sending) = Sending { current: Some((outbound, peer)), ..Sending::default() };
     }
 
-    /// The same with keys that may be used again after this process: it continues behind what
-    /// `recorded` says, and packets leave only once it says that they may have.
+    /// The same with keys that may be used again after this process: it continues behind the use in
+    /// `recorded`, and packets leave only once they are recorded there.
     pub fn set_recorded_outbound(&self, outbound: Outbound, peer: SocketAddr, recorded: KeyUse) {
         let outbound = outbound.after(recorded.recorded());
         let sending = Sending {
@@ -132,7 +132,7 @@ impl Associations {
     /// Seals nothing any more, and records how far the key has gone in truth.
     ///
     /// # Errors
-    /// [`KeyUseError::Unwritten`]: what was reserved then counts as used.
+    /// [`KeyUseError::Unwritten`]: the reservation then counts as used.
     pub fn end_recorded_outbound(&self) -> Result<(), KeyUseError> {
         let Sending { current, recorded, .. } = std::mem::take(&mut *lock(&self.sending));
         match (current, recorded) {
@@ -141,9 +141,9 @@ impl Associations {
         }
     }
 
-    /// Seals by `outbound` once the association before it has sealed all that its key may: the path
-    /// changes by itself, and loses no packet. Ciphers with blocks of 64 bits need many a second.
-    /// The other end must know it before.
+    /// Seals by `outbound` once the previous association has used up its key: the path changes
+    /// automatically, and loses no packet. Ciphers with blocks of 64 bits need many a second. The
+    /// other end must have it before.
     pub fn add_successor(&self, outbound: Outbound) {
         lock(&self.sending).successors.push_back(outbound);
     }
@@ -165,7 +165,7 @@ impl Associations {
         lock(&self.receiving).by_spi.insert(inbound.association().spi, inbound);
     }
 
-    /// Forgets the one with this index; returns whether it was there.
+    /// Forgets the association with this index; returns whether it was there.
     pub fn remove_inbound(&self, spi: u32) -> bool {
         lock(&self.receiving).by_spi.remove(&spi).is_some()
     }
@@ -200,13 +200,13 @@ impl Associations {
         all
     }
 
-    /// When and from where the last authentic packet came, if one did.
+    /// Returns the time and the sender of the last authentic packet, if any.
     #[must_use]
     pub fn heard(&self) -> Option<Heard> {
         lock(&self.receiving).heard
     }
 
-    /// The suite by which packets are sealed, if they are.
+    /// Returns the suite by which packets are sealed, if they are.
     pub(crate) fn outbound_suite(&self) -> Option<&'static Suite> {
         lock(&self.sending).current.as_ref().map(|(outbound, _)| outbound.association().suite)
     }

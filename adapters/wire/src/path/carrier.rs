@@ -1,6 +1,6 @@
 //! Carriers of packets between the ends of a link that was made on this machine, to measure it:
-//! nothing, a path of ours with fresh keys at both ends, strongSwan, or the kernel. Not here: a
-//! tunnel between two machines, which agree on keys (`tunnel`).
+//! nothing, our path with fresh keys at both ends, strongSwan, or the kernel. Not here: a tunnel
+//! between two machines, which agree on keys (`tunnel`).
 
 mod kernel;
 pub mod strongswan;
@@ -25,7 +25,7 @@ use super::tun::Tun;
 use crate::error::WireError;
 use crate::links::{LINK_MTU, Links};
 
-/// Who carries packets.
+/// The carrier of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
     /// A path of ours, in this process.
@@ -40,7 +40,7 @@ impl Carrier {
     /// All of them, in the order in which to show them.
     pub const ALL: [Self; 3] = [Self::Sealstone, Self::StrongSwan, Self::Kernel];
 
-    /// The name in flags, tables and reports.
+    /// Returns the name in flags, tables and reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -74,7 +74,7 @@ pub struct Carried {
 }
 
 impl Carried {
-    /// The link itself, with nothing in between.
+    /// Returns the link itself, with nothing in between.
     #[must_use]
     pub fn plain(links: &Links) -> Self {
         let addresses = [0, 1].map(|end| links.address(end, false));
@@ -87,8 +87,8 @@ impl Carried {
         }
     }
 
-    /// A tunnel over `links` sealed by `suite`, carried by `carrier`. Packets of ours leave with
-    /// keys that are drawn here, and drawn anew before they are used up.
+    /// Returns a tunnel over `links` sealed by `suite`, carried by `carrier`. Our packets leave
+    /// with keys that are drawn here, and drawn again before they are used up.
     ///
     /// # Errors
     /// [`WireError`]: no devices for packets, no strongSwan, a suite that it lacks.
@@ -129,7 +129,7 @@ impl Carried {
     }
 }
 
-/// A key and an integrity key for `suite`, drawn anew.
+/// Returns a key and an integrity key for `suite`, freshly drawn.
 fn keys(suite: &Suite) -> Result<kernel::Keys, WireError> {
     let draw = |bytes: usize| {
         let mut drawn = Zeroizing::new(Vec::with_capacity(bytes + Secret::BYTES));
@@ -177,7 +177,7 @@ const AHEAD: usize = 8;
 /// Interval at which it is checked whether that many are ready.
 const POLL: Duration = Duration::from_millis(5);
 
-/// Gives both ends new keys before the old ones are used up.
+/// The thread that gives both ends new keys before the old keys are used up.
 #[derive(Debug)]
 struct Rekeyer {
     done: Arc<AtomicBool>,
@@ -193,7 +193,7 @@ struct Ends {
 }
 
 impl Ends {
-    /// Draws the next keys with which end `from` seals: what both ends do with them.
+    /// Draws the next keys with which end `from` seals, for both ends.
     fn next(&self, from: usize) -> Result<(Inbound, Outbound, u32), WireError> {
         let number = self.numbers[from].fetch_add(1, Ordering::Relaxed);
         let spi = (0x1000_0000 * (1 + from as u32)).wrapping_add(number);
@@ -244,8 +244,7 @@ impl Rekeyer {
                         let status = ends.associations[from].outbound_status();
                         status.is_some_and(|status| status.successors < AHEAD)
                     };
-                    // without new keys the tunnel ends with the old ones, and whoever uses it says
-                    // so
+                    // without new keys the tunnel ends with the old keys, and its user reports it
                     while is_short() && ends.agree(from, None).is_ok() {}
                 }
                 thread::sleep(POLL);
@@ -261,7 +260,7 @@ impl Drop for Rekeyer {
     fn drop(&mut self) {
         self.done.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // a thread that panicked has said so
+            // a thread that panicked has reported it
             let _ = thread.join();
         }
     }

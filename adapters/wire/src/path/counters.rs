@@ -33,7 +33,7 @@ pub enum Count {
     Reordered,
     /// Packets that the other end sent to be thrown away.
     Dummies,
-    /// Packets of an association that is not known here.
+    /// Packets of an unknown association.
     UnknownSpi,
     /// Authentic packets whose source is not behind the tunnel.
     ForeignSource,
@@ -43,7 +43,7 @@ pub enum Count {
     Keepalives,
     /// Messages of a key exchange.
     Exchange,
-    /// Those of them that came too fast, or that nobody wanted.
+    /// Exchange messages that came too fast, or were not expected.
     ExchangeDropped,
     /// Packets that the device did not take.
     NotTaken,
@@ -105,7 +105,7 @@ impl PathCounters {
 }
 
 impl fmt::Display for PathCounters {
-    /// Those that are not zero, one a line.
+    /// Writes the counters that are not zero, one a line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (what, name) in Count::ALL.into_iter().filter(|(what, _)| self.get(*what) > 0) {
             writeln!(f, "{name}: {}", self.get(what))?;

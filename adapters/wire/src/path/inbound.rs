@@ -1,5 +1,5 @@
-//! Packets on their way from the peer to the device. Not here: how they are opened
-//! (`sealstone_seal::esp`), put in order (`order`) and put together (`packet`).
+//! Packets on their way from the peer to the device. Not here: opening (`sealstone_seal::esp`),
+//! ordering (`order`) and joining them (`packet`).
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,7 +21,7 @@ use crate::ffi::datagrams::Datagrams;
 /// Messages taken at once.
 const MESSAGES: usize = 128;
 /// Messages of a key exchange that are passed on within [`EXCHANGE_TIME`], from the peer and from
-/// all others: each costs whoever answers it much more than whoever sends it.
+/// all others: each costs the responder much more than the sender.
 const EXCHANGE_MAX: u32 = 64;
 const EXCHANGE_TIME: Duration = Duration::from_secs(1);
 /// Smallest number of messages received at once after which more are left to gather: the sender
@@ -63,15 +63,15 @@ pub(super) fn run(
             {
                 return Err(WireError::Path { attempted: "receive sealed packets", found: error });
             }
-            // what a router said of a datagram that was sent before, or no memory; the next call
-            // takes what waits
+            // a router's error about an earlier datagram, or no memory; the next call takes waiting
+            // datagrams
             Err(_) => sleep(GATHER),
         }
     }
     Ok(())
 }
 
-/// The number of a sealed packet, or the lower half of it.
+/// Returns the number of a sealed packet, or the lower half of it.
 fn number(packet: &[u8]) -> u32 {
     packet.get(4..8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_be_bytes)
 }
@@ -88,7 +88,7 @@ struct InboundLoop<'a> {
 struct Run<'d> {
     spi: u32,
     packets: Vec<&'d mut [u8]>,
-    /// Who sent each.
+    /// The sender of each.
     from: Vec<SocketAddr>,
 }
 
@@ -126,7 +126,7 @@ impl InboundLoop<'_> {
         self.write(&inner)
     }
 
-    /// The index of `datagram` if it is a sealed packet; anything else is dealt with.
+    /// Returns the index of `datagram` if it is a sealed packet; anything else is dealt with.
     fn sealed(&mut self, datagram: &[u8], from: SocketAddr) -> Option<u32> {
         let tally = &self.state.tally;
         match classify(datagram) {
@@ -138,8 +138,8 @@ impl InboundLoop<'_> {
         None
     }
 
-    /// Opens the packets of `run`, and appends what was in them to `inner`. Returns who sent the
-    /// last authentic one.
+    /// Opens the packets of `run`, and appends their content to `inner`. Returns the sender of the
+    /// last authentic packet.
     fn open<'d>(
         &self,
         run: &mut Run<'d>,

@@ -1,10 +1,10 @@
-//! Record of how far the keys of an association that others agreed on have gone, written to disk
-//! before packets leave: a process that starts again from the same file, even after a crash,
-//! continues after what was recorded, so that no number and no nonce comes twice. Not here: keys
+//! Record of the use of keys of an association that others agreed on, written to disk before
+//! packets leave: a process that starts again from the same file, even after a crash, continues
+//! after the recorded use, so that no number and no nonce occurs twice. Not here: keys
 //! (`manual_keying`), packets (`sealstone_seal::esp`).
 //!
-//! A record has the name of a fingerprint of the key and the direction, and says packets and
-//! blocks. It belongs to one process at a time.
+//! A record is named by a fingerprint of the key and the direction, and holds packets and blocks.
+//! It belongs to one process at a time.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -52,7 +52,7 @@ pub enum KeyUseError {
     Directory {
         /// The directory.
         dir: PathBuf,
-        /// Description of what is wrong.
+        /// Description of the fault.
         found: String,
     },
     /// Another process has the key.
@@ -74,7 +74,7 @@ pub enum KeyUseError {
     Damaged {
         /// The record.
         path: PathBuf,
-        /// Description of what is wrong with the record.
+        /// Description of the fault of the record.
         found: String,
     },
     /// It cannot be written.
@@ -95,7 +95,7 @@ pub enum KeyUseError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Known {
-    /// The record that says so.
+    /// The record of this use.
     pub record: PathBuf,
     /// True if a tunnel uses the key now.
     pub is_running: bool,
@@ -104,9 +104,9 @@ pub struct Known {
 /// End of an association that a record is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The one that seals.
+    /// The sealing end.
     Sealing,
-    /// The one that opens.
+    /// The opening end.
     Opening,
 }
 
@@ -144,7 +144,7 @@ struct Record {
 }
 
 impl StateDir {
-    /// The one that is named, or that of this user, which is made if it is missing.
+    /// Returns the named directory, or this user's, which is made if it is missing.
     ///
     /// # Errors
     /// [`KeyUseError::NoDirectory`], [`KeyUseError::Directory`].
@@ -185,8 +185,8 @@ impl StateDir {
         (is_running || is_there).then_some(Known { record, is_running })
     }
 
-    /// The record of the key with `fingerprint` at `end`; none of its packets is known where there
-    /// is no record yet.
+    /// Returns the record of the key with `fingerprint` at `end`; with no packets where there is no
+    /// record yet.
     ///
     /// # Errors
     /// All but the first of [`KeyUseError`].

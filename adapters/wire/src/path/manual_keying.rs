@@ -1,7 +1,7 @@
 //! Manual keying (RFC 4301, section 4.5.1): security associations that are given with their keys,
-//! and not agreed on here. Other programs wrote them down: strongSwan's charon in its log
-//! ([`charon`]), or iproute2, which prints those of the kernel ([`xfrm`]). Not here: how far their
-//! keys have gone (`key_use`).
+//! and not agreed on here. They come from other programs: strongSwan's charon in its log
+//! ([`charon`]), or iproute2, which prints the kernel's ([`xfrm`]). Not here: the use of their keys
+//! (`key_use`).
 
 mod association;
 pub mod charon;

@@ -1,5 +1,4 @@
-//! Computation of the longest packet that still fits the link once it is sealed. Not here: setting
-//! it.
+//! Computation of the longest packet that still fits the link once it is sealed.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
@@ -12,10 +11,10 @@ use crate::ffi::option;
 const UDP_BYTES: usize = 8;
 /// Index and sequence number, which begin a sealed packet, in bytes.
 const ESP_BYTES: usize = 8;
-/// Pad length and next header, which end what is encrypted, in bytes.
+/// Pad length and next header, which end the encrypted part, in bytes.
 const TRAILER_BYTES: usize = 2;
 
-/// Length of the longest packet that fits a link once `suite` has sealed it, in bytes.
+/// Returns the length of the longest packet that fits a link once `suite` has sealed it, in bytes.
 ///
 /// - `link_mtu`: the longest packet of the link, in bytes
 /// - `peer`: where sealed packets go: IPv6 has longer headers
@@ -28,8 +27,8 @@ pub fn inner_mtu(link_mtu: u32, suite: &Suite, peer: IpAddr) -> u32 {
     encrypted.saturating_sub(TRAILER_BYTES) as u32
 }
 
-/// Length of the longest packet on the way to `peer` as far as the system knows, in bytes: what its
-/// device carries, or what a router said. Call it in the namespace of the way.
+/// Returns the length of the longest packet on the way to `peer` as far as the system knows, in
+/// bytes: the device's limit, or a router's. Call it in the namespace of the route.
 ///
 /// # Errors
 /// The system's, among them that there is no way.

@@ -1,6 +1,6 @@
 //! Opened packets in the order in which they were sealed, where the network brought them in
-//! another. TCP takes one that is late for one that is lost: it sends again what was on its way,
-//! and sends less for a while. Not here: waiting for packets that have not come.
+//! another. TCP takes a late packet for a lost packet: it repeats data that was on its way, and
+//! sends less for a while.
 
 /// A packet that was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(super) struct Opened<'a> {
 }
 
 /// Puts packets of one association in the order of their numbers, which are authentic, so that less
-/// than half of all numbers lie between any two. Returns how many had come after a later one.
+/// than half of all numbers are between any two. Returns how many had come after a later packet.
 pub(super) fn put_in_order(packets: &mut [Opened<'_>]) -> u64 {
     let Some(first) = packets.first().map(|packet| packet.number) else { return 0 };
     // numbers begin again at 0 after the last of 32 bits

@@ -1,5 +1,5 @@
-//! Packets on their way from the device to the peer. Not here: how they are cut (`packet`) and
-//! sealed (`sealstone_seal::esp`).
+//! Packets on their way from the device to the peer. Not here: cutting (`packet`) and sealing them
+//! (`sealstone_seal::esp`).
 
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
@@ -57,7 +57,7 @@ struct OutboundLoop<'a> {
     in_trains: bool,
     /// The MTU that the device had before the path set a smaller one, in bytes.
     lowered_from: Option<u32>,
-    /// When the route was last asked whether it carries more again.
+    /// The time of the last check whether the route carries more again.
     checked: Instant,
 }
 
@@ -147,7 +147,7 @@ impl OutboundLoop<'_> {
                 worst = sent;
             }
         }
-        // older kernels say the same of datagrams that are too long
+        // older kernels report the same for datagrams that are too long
         self.in_trains &= worst == Sent::TooBig;
         Ok(worst)
     }
@@ -207,8 +207,8 @@ fn send_one(
                     return Ok(Sent::Unsent);
                 }
             }
-            // before Linux 6.15 the same error says that one datagram is too long and that there is
-            // no such sending
+            // before Linux 6.15 one error means both a datagram that is too long and no support for
+            // this sending
             Err(Errno::EINVAL | Errno::EIO) if each.is_some() => return Ok(Sent::NotInTrains),
             Err(Errno::EMSGSIZE) => {
                 state.tally.add(Count::TooBig, count);

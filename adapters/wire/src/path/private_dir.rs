@@ -1,4 +1,4 @@
-//! A directory that nobody but its owner may use. Not here: what lies in it.
+//! A directory that only its owner may use.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -7,10 +7,10 @@ use std::path::Path;
 
 use sealstone_file::{own_directory, parent};
 
-/// Makes `dir` if it is missing, and checks that it is this user's alone; what is wrong, in words.
-/// `parents`: whether those above it are made, too.
+/// Makes `dir` if it is missing, and checks that it is this user's alone; returns the fault in
+/// words. `parents`: whether parent directories are made, too.
 pub(crate) fn open(dir: &Path, parents: bool) -> Result<(), String> {
-    // whoever calls says what to do
+    // the caller adds the next step
     let words = |error: io::Error| error.to_string().lines().next().unwrap_or_default().to_owned();
     if parents {
         DirBuilder::new().mode(0o700).recursive(true).create(parent(dir)).map_err(words)?;

@@ -1,6 +1,6 @@
-//! Addresses that packets within a tunnel may come from: those of the networks that lie behind it.
-//! The other end has the key, and yet no reason to speak for others. Not here: what is done with
-//! other packets (`inbound`).
+//! Addresses that packets within a tunnel may come from: addresses of the networks behind it. The
+//! other end has the key, but no right to speak for others. Not here: the handling of other packets
+//! (`inbound`).
 
 use std::net::IpAddr;
 
@@ -11,19 +11,19 @@ use crate::net::Net;
 pub struct Sources {
     /// Absent: any.
     networks: Option<Vec<Net>>,
-    /// Those of this end: nobody else has them.
+    /// The addresses of this end: nobody else has them.
     own: Vec<IpAddr>,
 }
 
 impl Sources {
-    /// Any address, for measuring a path whose other end is this program.
+    /// Permits any address, for measuring a path whose other end is this program.
     #[must_use]
     pub fn any() -> Self {
         Self { networks: None, own: Vec::new() }
     }
 
-    /// Those of `routes`, and those that share a prefix with one of `addresses`, but not these
-    /// themselves.
+    /// Permits the addresses of `routes`, and addresses that share a prefix with one of
+    /// `addresses`, but not these themselves.
     ///
     /// - `addresses`: this end's within the tunnel
     /// - `routes`: the networks behind the other end

@@ -1,4 +1,4 @@
-//! State that both directions of a path share. Not here: what they do.
+//! State that both directions of a path share.
 
 use std::net::UdpSocket;
 use std::sync::{Arc, Mutex};
@@ -16,6 +16,6 @@ pub(super) struct State {
     pub(super) sources: Sources,
     pub(super) tally: Tally,
     pub(super) stop: Stop,
-    /// Reason why a direction came to an end by itself, in words.
+    /// Reason why a direction ended unexpectedly, in words.
     pub(super) failure: Mutex<Option<String>>,
 }

@@ -1,4 +1,4 @@
-//! Waiting for a descriptor or for the end of the path. Not here: what is done then.
+//! Waiting for a descriptor or for the end of the path.
 
 use std::io;
 use std::os::fd::AsFd;

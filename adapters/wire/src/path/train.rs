@@ -1,9 +1,9 @@
 //! Grouping of sealed packets that leave in one call: the kernel cuts a message into datagrams of
-//! one length, of which only the last may be shorter (UDP_SEGMENT). Not here: sending.
+//! one length, of which only the last may be shorter (UDP_SEGMENT).
 
 use std::ops::Range;
 
-/// The most datagrams of one message: what every Linux that has them takes.
+/// The most datagrams of one message: accepted by every Linux that supports them.
 const DATAGRAMS_MAX: usize = 64;
 /// The longest message, in bytes: with headers, an IP packet.
 const MESSAGE_BYTES_MAX: usize = 65_000;

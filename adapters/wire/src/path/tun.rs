@@ -1,6 +1,6 @@
 //! A TUN device: a network device whose packets a process reads and writes, up to 64 KiB of one
-//! flow at a time. It goes away with its last descriptor, however the process ends. Not here: what
-//! the packets are (`packet`).
+//! flow at a time. It goes away with its last descriptor, however the process ends. Not here: the
+//! packets (`packet`).
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice};
@@ -18,8 +18,8 @@ use crate::program;
 /// Device that creates them.
 const CLONE_DEVICE: &str = "/dev/net/tun";
 
-/// The metric of the device's own routes to networks of a family: the best one. That of a guard of
-/// its tunnel is one more, so that no other route to the same network comes between them.
+/// Returns the metric of the device's own routes to networks of a family: the best one. That of a
+/// guard of its tunnel is one more, so that no other route to the same network comes between them.
 pub(crate) fn tunnel_metric(address: IpAddr) -> u32 {
     // 0 is none in IPv6, and becomes 1024
     u32::from(address.is_ipv6())
@@ -65,7 +65,7 @@ impl Tun {
         move |found| WireError::Device { attempted, name, found }
     }
 
-    /// Length of the longest packet that it hands over, in bytes.
+    /// Returns the length of the longest packet that it hands over, in bytes.
     ///
     /// # Errors
     /// [`WireError::Device`].
@@ -73,7 +73,7 @@ impl Tun {
         device::mtu(&self.control, &self.name).map_err(self.failed("read the MTU"))
     }
 
-    /// Sets it; [`inner_mtu`](super::inner_mtu) says which is right.
+    /// Sets it; [`inner_mtu`](super::inner_mtu) returns the right value.
     ///
     /// # Errors
     /// [`WireError::Device`].
@@ -91,7 +91,7 @@ impl Tun {
 
     /// Gives it an address; call it in the namespace in which the device is.
     ///
-    /// - `prefix_bits`: length of the network's prefix: what lies in it is reached through the
+    /// - `prefix_bits`: length of the network's prefix: addresses in it are reached through the
     ///   device
     ///
     /// # Errors

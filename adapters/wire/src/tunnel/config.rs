@@ -1,5 +1,5 @@
-//! Configuration of a tunnel: a file in TOML, and the flags that override it. Not here: what is
-//! done with it (`service`).
+//! Configuration of a tunnel: a file in TOML, and the flags that override it. Not here: its use
+//! (`service`).
 //!
 //! ```toml
 //! # /etc/sealstone/wire.toml
@@ -88,7 +88,7 @@ pub struct Plan {
     pub addresses: Vec<Net>,
     /// Networks behind the other end.
     pub routes: Vec<Net>,
-    /// Guard that stays when the tunnel is gone, if there is to be one.
+    /// Guard that stays when the tunnel is gone, if requested.
     pub guard: Option<Guard>,
 }
 
@@ -144,7 +144,7 @@ pub enum ConfigError {
     Garbled {
         /// The file.
         path: PathBuf,
-        /// Description of what is wrong with the file.
+        /// Description of the fault of the file.
         found: String,
     },
     /// Something that has no default.
@@ -162,12 +162,12 @@ pub enum ConfigError {
         setting: &'static str,
         /// The value.
         value: String,
-        /// Description of what is wrong with the value.
+        /// Description of the fault of the value.
         found: String,
         /// Description of what would be right.
         next: &'static str,
     },
-    /// No such suite.
+    /// The suite does not exist.
     #[error(transparent)]
     Suite(#[from] sealstone_message::Unknown),
 }
@@ -196,7 +196,7 @@ impl Config {
         })
     }
 
-    /// These settings, and where they are silent those of `below`.
+    /// Returns these settings, completed by the settings of `below`.
     #[must_use]
     pub fn over(self, below: Self) -> Self {
         let list = |own: Vec<String>, below: Vec<String>| if own.is_empty() { below } else { own };
@@ -234,8 +234,8 @@ impl Config {
         })
     }
 
-    /// Checks the settings of what is to stay when the tunnel is gone, and its name; those of its
-    /// keys do not matter.
+    /// Checks the settings of the guard that stays when the tunnel is gone, and its name; settings
+    /// of keys do not matter.
     ///
     /// # Errors
     /// [`ConfigError::Missing`], [`ConfigError::Bad`].
@@ -245,7 +245,7 @@ impl Config {
         Ok((name, guard))
     }
 
-    /// Name, addresses and routes.
+    /// Returns the name, addresses and routes.
     fn inside(&self) -> Result<(String, Vec<Net>, Vec<Net>), ConfigError> {
         let name = self.name.clone().unwrap_or_else(|| DEFAULT_NAME.to_owned());
         check_name(&name)?;
@@ -352,7 +352,7 @@ fn parse_port(setting: &'static str, value: &str, port: &str) -> Result<u16, Con
     })
 }
 
-/// Host and port; an IPv6 address with a port stands in brackets.
+/// Returns the host and port; an IPv6 address with a port is in brackets.
 fn parse_peer(value: &str) -> Result<(String, u16), ConfigError> {
     let plain = |host: &str, port| Ok((host.trim_matches(['[', ']']).to_owned(), port));
     if value.parse::<IpAddr>().is_ok() || value.ends_with(']') {

@@ -1,13 +1,13 @@
-//! Entries that stay in the kernel's tables when a tunnel is gone, however it ended, so that
-//! nothing goes another way in the meantime:
+//! Entries that stay in the kernel's tables when a tunnel is gone, however it ended, so that no
+//! packet takes another route in the meantime:
 //!
-//! - for each network behind the tunnel an `unreachable` route, which counts where the tunnel's own
-//!   route is not there;
+//! - for each network behind the tunnel an `unreachable` route, which applies where the tunnel's
+//!   own route is missing;
 //! - for each address of this end rules by which packets to it come from the tunnel or this
 //!   machine, or not at all: Linux takes packets to any of its addresses from any device.
 //!
-//! It is set up by `ip`, in the network namespace of the calling thread. Not here: which guards
-//! there are (`guards`).
+//! It is set up by `ip`, in the network namespace of the calling thread. Not here: the list of
+//! guards (`guards`).
 
 use std::net::IpAddr;
 
@@ -29,7 +29,7 @@ const TRIES: usize = 3;
 pub struct Guard {
     /// The tunnel's device.
     pub device: String,
-    /// Networks behind the tunnel, those of its addresses among them.
+    /// Networks behind the tunnel, including the networks of its addresses.
     pub networks: Vec<Net>,
     /// Addresses of this end within the tunnel.
     pub addresses: Vec<Net>,
@@ -79,8 +79,8 @@ impl Guard {
         self.networks.iter().map(Net::to_string).collect::<Vec<_>>().join(", ")
     }
 
-    /// Sets up what is missing of it. Returns what a kernel without rules for routes does not do,
-    /// in words.
+    /// Sets up its missing parts. Returns, in words, the parts that a kernel without rules for
+    /// routes lacks.
     ///
     /// # Errors
     /// [`WireError::AddressTaken`]: its rules would cut another device off; [`WireError::Command`]:
@@ -126,7 +126,7 @@ impl Guard {
                 return Ok(());
             }
             rules.put_local_behind(family)?;
-            // the last one first, so that packets of the tunnel are never dropped meanwhile
+            // the last one first, so that packets of the tunnel are never dropped in the meantime
             for rule in rules.of(address).rev() {
                 remove_rule(family, &rule.words)?;
             }
@@ -142,7 +142,7 @@ impl Guard {
         })
     }
 
-    /// The rules for `address`, in their order.
+    /// Returns the rules for `address`, in their order.
     fn rules(&self, address: IpAddr) -> [Vec<String>; 3] {
         let address = address.to_string();
         [&format!("iif {} lookup local", self.device), "iif lo lookup local", "blackhole"].map(
@@ -153,7 +153,7 @@ impl Guard {
         )
     }
 
-    /// Describes in words what is missing from the guard now.
+    /// Describes the parts now missing from the guard.
     ///
     /// # Errors
     /// [`WireError::Command`].
@@ -172,7 +172,7 @@ impl Guard {
         Ok(missing)
     }
 
-    /// Removes what is there of it, but for what one of `others` needs as well.
+    /// Removes its existing parts, except parts that one of `others` needs as well.
     ///
     /// # Errors
     /// [`WireError::Command`].
@@ -211,8 +211,7 @@ impl Guard {
     }
 }
 
-/// Tells whether there is a route by which nothing of `network` goes anywhere, and whether that
-/// route is ours.
+/// Returns whether a route blocks all of `network`, and whether that route is ours.
 fn route(network: &Net) -> Result<Option<bool>, WireError> {
     let shown = program::output(
         "ip",
@@ -227,7 +226,7 @@ fn route(network: &Net) -> Result<Option<bool>, WireError> {
     }))
 }
 
-/// A rule of `ip rule`: where it stands, and the rest of its line without what the kernel adds.
+/// A rule of `ip rule`: its preference, and the rest of its line without the kernel's additions.
 struct Rule {
     preference: u32,
     words: Vec<String>,
@@ -281,7 +280,7 @@ impl Rules {
         stands_first && self.of(address).map(|rule| &rule.words).eq(guard.rules(address).iter())
     }
 
-    /// Puts the kernel's own rule behind those that have preference 0. There is one at any moment.
+    /// Puts the kernel's own rule behind the rules with preference 0. It exists at any moment.
     fn put_local_behind(&self, family: &str) -> Result<(), WireError> {
         let local: Vec<&Rule> = self.0.iter().filter(|rule| rule.is_local()).collect();
         if !local.is_empty() && local.iter().all(|rule| rule.preference == 0) {

@@ -1,5 +1,5 @@
 //! Guards that exist, recorded in the directory of running tunnels: they outlast tunnels, and end
-//! with the machine, as that directory does. Not here: what they are (`guard`).
+//! with the machine, like that directory. Not here: a guard itself (`guard`).
 
 use std::fs::{self, File};
 use std::io;
@@ -70,7 +70,7 @@ impl Guards<'_> {
         Ok(self.record(name)?.filter(|record| record.namespace == here).map(|record| record.guard))
     }
 
-    /// All of this network namespace, with the names of their tunnels, in order.
+    /// Returns all of this network namespace, with the names of their tunnels, in order.
     ///
     /// # Errors
     /// [`RuntimeError::Directory`].
@@ -88,7 +88,7 @@ impl Guards<'_> {
         Ok(all)
     }
 
-    /// The network namespace in which the calling thread is, as the kernel numbers them.
+    /// Returns the network namespace in which the calling thread is, as the kernel numbers them.
     fn namespace(&self) -> Result<u64, RuntimeError> {
         fs::metadata("/proc/thread-self/ns/net")
             .map(|found| found.ino())
@@ -112,15 +112,15 @@ impl Guards<'_> {
         Ok(dir)
     }
 
-    /// Sets up `guard` for tunnel `name`, in the place of the one that it has. Returns what cannot
-    /// be had here, in words.
+    /// Sets up `guard` for tunnel `name`, in place of its previous guard. Returns the unavailable
+    /// parts, in words.
     ///
     /// # Errors
     /// [`GuardError`].
     pub fn put(&self, name: &str, guard: &Guard) -> Result<Option<String>, GuardError> {
         let _alone = self.lock()?;
         let before = self.get(name)?;
-        // known before it is there, so that it can be removed after a crash
+        // recorded before it exists, so that it can be removed after a crash
         let record = Record { namespace: self.namespace()?, guard: guard.clone() };
         let written = serde_json::to_vec(&record)
             .map_err(io::Error::from)

@@ -1,21 +1,21 @@
 //! Key agreement between two ends that hold the same secret, for the keys of packets: one handshake
 //! of the Noise protocol, in the pattern NNpsk0, by the crate `snow`. Sealed packets are as strong
-//! as its result, so this is where each property comes from:
+//! as its result; each property has its source here:
 //!
-//! - **Both ends are genuine**: the pre-shared key, a subkey of the key of a key file or key server
-//!   with a purpose of its own, is mixed in before anything else. Who lacks it can neither make a
-//!   first message nor read one, and is turned away before any work with curves.
-//! - **Forward secrecy**: both ends draw a fresh key of X25519 for each handshake. Who learns the
-//!   shared secret later cannot open what was recorded.
-//! - **Nothing can be mixed up**: the prologue of Noise is what stands in the clear (version of the
+//! - **Both ends are genuine**: the pre-shared key, a subkey, for this purpose, of the key of a key
+//!   file or key server, is mixed in before anything else. An end that lacks it can neither make
+//!   nor read a first message, and is refused before any work with curves.
+//! - **Forward secrecy**: both ends draw a fresh key of X25519 for each handshake. An attacker who
+//!   learns the shared secret later cannot open recorded packets.
+//! - **Nothing can be mixed up**: the prologue of Noise is the part in the clear (version of the
 //!   exchange, suite, key id and version), so a handshake succeeds only if both ends read the same.
-//! - **Each direction has its own keys**, and so has each security association: HKDF-SHA256 of what
-//!   Noise splits for the direction, bound to suite, index and the hash of the whole handshake.
+//! - **Each direction has its own keys**, and so has each security association: HKDF-SHA256 of
+//!   Noise's split for the direction, bound to suite, index and the hash of the whole handshake.
 //!
-//! There are no static keys to give out, as in the patterns IK and XX: an end that holds the secret
-//! is trusted.
+//! There are no static keys to distribute, as in the patterns IK and XX: an end that holds the
+//! secret is trusted.
 //!
-//! Not here: when a handshake happens, and replays of first messages (`protocol`).
+//! Not here: the time of a handshake, and replays of first messages (`protocol`).
 
 pub(crate) mod message;
 mod refusal;
@@ -65,7 +65,7 @@ pub(crate) struct Psk {
 }
 
 impl Psk {
-    /// The secret for handshakes, of version `key` with the secret `secret`.
+    /// Returns the secret for handshakes, of version `key` with the secret `secret`.
     #[must_use]
     pub(crate) fn new(key: KeyRef, secret: &Secret) -> Self {
         let mut derived = Secret::zero();
@@ -73,7 +73,7 @@ impl Psk {
         Self { key, secret: derived }
     }
 
-    /// Those of every version that `keys` has, ascending; the last one begins handshakes.
+    /// Returns the secrets of every version that `keys` has, ascending; the last begins handshakes.
     ///
     /// # Errors
     /// Whatever prevents the source from answering.
@@ -93,7 +93,8 @@ impl Psk {
         &self.key
     }
 
-    /// Proof that who asks to begin again has the key; bound to the handshake and to what it says.
+    /// Returns the proof that the end that requests a new begin has the key; bound to the handshake
+    /// and its content.
     pub(crate) fn proof(&self, id: u64, start: &Start) -> [u8; PROOF_BYTES] {
         let mut proof = [0; PROOF_BYTES];
         subkey(self.secret.as_bytes(), PURPOSE_PROOF, &[&id.to_be_bytes(), start], &mut proof);
@@ -119,9 +120,9 @@ impl Psk {
 /// Role of an end in a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Who sent the first message.
+    /// The end that sent the first message.
     Initiator,
-    /// Who answered.
+    /// The end that answered.
     Responder,
 }
 
@@ -180,7 +181,7 @@ impl Series {
 pub(crate) struct Hello {
     /// The sender's.
     pub(crate) start: Start,
-    /// The receiver's, as far as the sender knows it.
+    /// The receiver's start, as far as the sender knows it.
     pub(crate) peer_start: Start,
     /// Counts the first messages of a start.
     pub(crate) counter: u64,
@@ -225,7 +226,7 @@ pub(crate) struct Answering(HandshakeState);
 
 /// Begins a handshake. Returns it and its first message.
 ///
-/// - `head`: what the message shows in the clear
+/// - `head`: the part of the message in the clear
 pub(crate) fn begin(
     psk: &Psk,
     head: &[u8],
@@ -240,7 +241,7 @@ pub(crate) fn begin(
 
 /// Reads the first message of a handshake. That takes no work with curves.
 ///
-/// - `head`: what the message shows in the clear
+/// - `head`: the part of the message in the clear
 /// - `noise`: the rest of it
 pub(crate) fn read_first(
     psk: &Psk,
@@ -310,7 +311,7 @@ pub(crate) struct Agreed {
     of_initiator: Secret,
     /// For what the responder sends.
     of_responder: Secret,
-    /// Of all that both ends said.
+    /// The hash of all messages of both ends.
     hash: [u8; 32],
 }
 
@@ -351,7 +352,7 @@ impl Agreed {
         }
     }
 
-    /// The keys of the security association with index `spi`: `bytes` bytes for a suite.
+    /// Returns the keys of the security association with index `spi`: `bytes` bytes for a suite.
     pub(crate) fn packet_keys(
         &self,
         direction: Direction,
@@ -365,7 +366,7 @@ impl Agreed {
         keys
     }
 
-    /// The key for messages between both ends.
+    /// Returns the key for messages between both ends.
     pub(crate) fn control_key(&self, direction: Direction) -> Secret {
         let mut key = Secret::zero();
         subkey(self.secret(direction), PURPOSE_CONTROL, &[&self.hash], key.as_bytes_mut());

@@ -1,24 +1,24 @@
-//! The tunnel as a machine of states: messages and time in, actions out. It agrees on keys with the
-//! other end, renews them before they are used up, finds out that the other end is gone, moved or
-//! started again, and says what happened.
+//! The tunnel as a state machine: messages and time in, actions out. It agrees on keys with the
+//! other end, renews them before they are used up, detects that the other end is gone, moved or
+//! started again, and reports events.
 //!
 //! Time is the time since it was made, from a clock that nobody sets. It does neither input nor
-//! output, so that a simulation can put it through what networks and machines do.
+//! output, so that a simulation can expose it to faults of networks and machines.
 //!
-//! What holds at any time:
+//! Invariants:
 //! - keys that seal are used only once the other end is known to open by them, and keys that open
 //!   stay until the other end has not used them for a while; so renewing them loses no packet
-//! - a first message changes nothing until its sender has shown that it got the answer; one that is
-//!   sent again, by whomever, is known by what it says of both starts and by its number
+//! - a first message changes nothing until its sender has shown that it got the answer; a repeated
+//!   message, from any sender, is recognised by its starts of both ends and by its number
 //! - the other end is where its last authentic message came from
 //!
-//! A first message names the starts of both ends and a number, so a recorded one is known to be old
-//! without any clock. A cipher whose keys are short-lived gets a series of associations from one
-//! handshake, which the path takes one after the other. `protocol/simulation.rs` puts two tunnels
+//! A first message names the starts of both ends and a number, so a recorded message is recognised
+//! as old without any clock. A cipher with short-lived keys gets a series of associations from one
+//! handshake, which the path uses one after the other. `protocol/simulation.rs` puts two tunnels
 //! through hundreds of seeds in a test, with packets sealed and opened by the associations that
 //! they install.
 //!
-//! Not here: how keys come out of a handshake (`handshake`), and packets (`path`).
+//! Not here: the keys of a handshake (`handshake`), and packets (`path`).
 
 mod action;
 mod event;
@@ -101,7 +101,7 @@ impl Tunnel {
         actions
     }
 
-    /// Does what is due; to be called several times a second.
+    /// Runs due actions; call it several times a second.
     pub(crate) fn tick(&mut self, now: Duration, observed: &Observed) -> Vec<Action> {
         let now = self.advance(now);
         let mut actions = Vec::new();
@@ -120,7 +120,7 @@ impl Tunnel {
         actions
     }
 
-    /// Tells the other end that this one ends, and forgets all keys.
+    /// Notifies the other end that this end stops, and forgets all keys.
     pub(crate) fn end(&mut self, now: Duration) -> Vec<Action> {
         self.advance(now);
         let mut actions = Vec::new();

@@ -1,6 +1,5 @@
-//! Files that a running tunnel leaves in a directory of its own: a file with its process id, locked
-//! as long as the process lives, and a socket by which it is queried. After a kill both are known
-//! to be left over. Not here: what is asked.
+//! Files of a running tunnel in its own directory: a file with its process id, locked as long as
+//! the process lives, and a socket for queries. After a kill both are recognised as leftovers.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
@@ -40,10 +39,10 @@ pub enum RuntimeError {
     Directory {
         /// The directory.
         dir: PathBuf,
-        /// Description of what is wrong.
+        /// Description of the fault.
         found: String,
     },
-    /// There is such a tunnel already.
+    /// The tunnel is already up.
     #[error(
         "tunnel {name} is up already, process {pid}\nend it with: sealstone wire down {name}, or \
          choose another --name"
@@ -54,12 +53,12 @@ pub enum RuntimeError {
         /// Its process.
         pid: String,
     },
-    /// There is no such tunnel.
+    /// The tunnel is not running.
     #[error("no tunnel {name} is up{}\nstart it with: sealstone wire up", others(running))]
     NotRunning {
         /// Its name.
         name: String,
-        /// Those that are.
+        /// The running tunnels.
         running: Vec<String>,
     },
     /// It does not answer.
@@ -91,7 +90,7 @@ pub struct Claim {
 }
 
 impl RuntimeDir {
-    /// The one that is named, or that of this user, which is made if it is missing.
+    /// Returns the named directory, or this user's, which is made if it is missing.
     ///
     /// # Errors
     /// [`RuntimeError::NoDirectory`], [`RuntimeError::Directory`].
@@ -105,7 +104,7 @@ impl RuntimeDir {
         };
         let named = named.map(Path::to_owned).or_else(|| variable(VARIABLE));
         let dir = named.or_else(of_user).ok_or(RuntimeError::NoDirectory)?;
-        // whoever can write there decides what `down` kills
+        // anyone who can write there decides what `down` kills
         open_private_dir(&dir, false)
             .map_err(|found| RuntimeError::Directory { dir: dir.clone(), found })?;
         Ok(Self(dir))
@@ -124,7 +123,7 @@ impl RuntimeDir {
         self.0.join(format!("{name}.pid"))
     }
 
-    /// Claims `name` for this process; what a killed one left there is removed.
+    /// Claims `name` for this process; leftovers of a killed process are removed.
     ///
     /// # Errors
     /// [`RuntimeError::Running`], [`RuntimeError::Directory`].
@@ -146,8 +145,8 @@ impl RuntimeDir {
         loop {
             match pid.try_lock() {
                 Ok(()) => break,
-                // a process that was killed takes a moment to end, and whoever asks after one has
-                // the lock for another
+                // a killed process takes a moment to end, and a process that checks for one holds
+                // the lock for another moment
                 Err(TryLockError::WouldBlock) if since.elapsed() < ENDING => sleep(ENDING / 40),
                 Err(TryLockError::WouldBlock) => {
                     let mut text = String::new();
@@ -193,7 +192,7 @@ impl RuntimeDir {
     #[must_use]
     pub fn pid(&self, name: &str) -> Option<i32> {
         let mut file = OpenOptions::new().read(true).open(self.pid_path(name)).ok()?;
-        // whoever has died has lost its lock
+        // a dead process has lost its lock
         match file.try_lock_shared() {
             Err(TryLockError::WouldBlock) => {}
             _ => return None,
@@ -217,7 +216,7 @@ impl RuntimeDir {
         Ok(socket.map_err(failed)? | pid.map_err(failed)?)
     }
 
-    /// Says `word` to tunnel `name`, and returns what it answers.
+    /// Sends `word` to tunnel `name`, and returns its answer.
     ///
     /// # Errors
     /// [`RuntimeError::NotRunning`], [`RuntimeError::NoAnswer`].
@@ -248,8 +247,7 @@ fn remove(path: &Path) -> io::Result<bool> {
 }
 
 impl Claim {
-    /// Calls `answer` with each word that somebody says, in a thread of its own, until the process
-    /// ends.
+    /// Calls `answer` with each word received, in a separate thread, until the process ends.
     ///
     /// # Errors
     /// A thread that the system does not give.
@@ -261,7 +259,7 @@ impl Claim {
                 let heard = stream.set_read_timeout(Some(PATIENCE)).is_ok()
                     && BufReader::new((&stream).take(64)).read_line(&mut word).is_ok();
                 if heard {
-                    // who left does not want the answer
+                    // a client that left does not need the answer
                     let _ = stream.write_all(answer(word.trim()).as_bytes());
                 }
             }

@@ -1,10 +1,10 @@
-//! A tunnel that runs: device, socket and path, and the machine that tells them what to do. Not
-//! here: the machine (`protocol`), a tunnel with keys of others (`manual_keying`), and being a
-//! process (the command line).
+//! A running tunnel: device, socket and path, and the state machine that controls them. Not here:
+//! the machine (`protocol`), a tunnel with manual keys (`manual_keying`), and the process (the
+//! command line).
 //!
 //! The device, its addresses and its routes go with the process. Its guard stays (`guard`): routes
-//! and rules in the kernel's tables that keep its packets from other ways; `guards` lists them in
-//! the directory of running tunnels (`runtime`), which ends with the machine as they do.
+//! and rules in the kernel's tables that keep its packets off other routes; `guards` lists them in
+//! the directory of running tunnels (`runtime`), which, like them, ends with the machine.
 
 mod error;
 mod manual_keying;
@@ -31,7 +31,7 @@ use super::runtime::Claim;
 use super::status::{Fixed, Status};
 use crate::path::{Associations, Path, Sources};
 
-/// Interval at which the machine is polled for what is due.
+/// Interval at which the machine is polled for due actions.
 const TICK: Duration = Duration::from_millis(50);
 /// Interval at which the source of keys is checked for a newer version.
 const KEYS_EVERY: Duration = Duration::from_secs(60);
@@ -52,9 +52,9 @@ pub struct Service {
 }
 
 impl Service {
-    /// Sets everything up: what is wrong with it is found here.
+    /// Sets everything up: faults in the settings are found here.
     ///
-    /// - `agreed`: what keys are agreed on by, the keys of `plan`
+    /// - `agreed`: the keys of `plan`, used to agree on keys
     /// - `claim`: of the tunnel's name
     /// - `say`: is called with every event
     ///
@@ -100,10 +100,11 @@ impl Service {
         })
     }
 
-    /// Runs until `stop` turns true or somebody says so; device and files are gone when it returns.
+    /// Runs until `stop` turns true or a request to stop comes; device and files are gone when it
+    /// returns.
     ///
     /// # Errors
-    /// [`ServiceError::Ended`], if the path ended by itself.
+    /// [`ServiceError::Ended`], if the path ended unexpectedly.
     pub fn run(mut self, stop: &AtomicBool) -> Result<(), ServiceError> {
         let mut next_tick = Duration::ZERO;
         loop {
@@ -122,7 +123,7 @@ impl Service {
                     self.act(actions);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                // the path says why
+                // the path reports why
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK),
             }
             let now = self.since.elapsed();
@@ -152,11 +153,11 @@ impl Service {
         Observed { outbound, inbound, from: self.associations.heard().map(|heard| heard.from) }
     }
 
-    /// Does what the tunnel wants done.
+    /// Runs the tunnel's actions.
     fn act(&mut self, actions: Vec<Action>) {
         for action in actions {
             match action {
-                // what the network does not take is sent again
+                // a message that the network does not take is sent again
                 Action::Send { to, message } => drop(self.path.send_exchange(to, &message)),
                 Action::InstallInbound(inbound) => self.associations.add_inbound(*inbound),
                 Action::RemoveInbound { spi } => {
@@ -176,7 +177,7 @@ impl Service {
         }
     }
 
-    /// Answers who asked; whether the tunnel is to end.
+    /// Answers queries; returns whether the tunnel should end.
     fn answer_questions(&mut self) -> bool {
         while let Ok(question) = self.asked.try_recv() {
             match question {
@@ -188,7 +189,7 @@ impl Service {
                     let of_tunnel = (&standing, self.tunnel.log());
                     let (counters, mtu) = (self.path.counters(), self.path.mtu().ok());
                     let status = Status::new(&self.fixed, now, of_tunnel, &counters, mtu, spi_out);
-                    // who asked may have left
+                    // the client may have left
                     let _ = reply.send(serde_json::to_string(&status).unwrap_or_default());
                 }
             }
@@ -197,8 +198,8 @@ impl Service {
     }
 }
 
-/// Reads the key again and again, in a thread of its own, since a key server may take its time: a
-/// newer version is for the next handshakes. If the source does not answer, what is known stays.
+/// Reads the key repeatedly, in a separate thread, since a key server may be slow: a newer version
+/// is for the next handshakes. If the source does not answer, the known keys stay.
 fn read_keys(keys: Arc<dyn KeySource>) -> Result<Receiver<Vec<Psk>>, ServiceError> {
     let (newer, received) = mpsc::channel();
     let read = move || loop {

@@ -1,5 +1,4 @@
-//! State of a running tunnel as reported on request: plain data, in JSON. Not here: how it is
-//! shown.
+//! State of a running tunnel as reported on request: plain data, in JSON.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -30,7 +29,7 @@ pub struct Status {
     pub pid: u32,
     /// `up`, `connecting`, `waiting` or `gone`; with keys of others also `ended`: they are used up.
     pub state: String,
-    /// Address of the other end, as far as it is known.
+    /// Address of the other end, as far as known.
     pub peer: Option<String>,
     /// The other end as it was given, perhaps a name.
     pub peer_given: Option<String>,
@@ -94,9 +93,9 @@ pub struct SessionStatus {
 pub struct ManualStatus {
     /// The file that they were in.
     pub file: String,
-    /// Index of the one that seals.
+    /// Index of the sealing association.
     pub spi_out: String,
-    /// Index of the one that opens.
+    /// Index of the opening association.
     pub spi_in: String,
     /// Packets that its key has sealed, in earlier runs, too.
     pub sealed_packets: u64,
@@ -141,7 +140,7 @@ pub struct Traffic {
     pub packets_in: u64,
     /// Bytes in them.
     pub bytes_in: u64,
-    /// Those of them that came after a later one, and were put in order.
+    /// Received packets that came after a later packet, and were put in order.
     #[serde(default)]
     pub reordered_in: u64,
 }
@@ -154,7 +153,7 @@ pub struct EventStatus {
     pub ago_s: u64,
     /// Number of times in a row.
     pub times: u64,
-    /// In words; further lines say what to do.
+    /// The text; further lines have the next steps.
     pub what: String,
 }
 
@@ -194,7 +193,7 @@ impl Fixed {
 }
 
 impl Status {
-    /// Puts together what is known.
+    /// Collects the known facts.
     ///
     /// - `now`: since the tunnel was made
     #[must_use]
@@ -258,7 +257,7 @@ impl Status {
     }
 }
 
-/// The word for `state`.
+/// Returns the word for `state`.
 fn word(state: State) -> &'static str {
     match state {
         State::Waiting => "waiting",

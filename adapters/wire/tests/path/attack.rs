@@ -13,7 +13,7 @@ use crate::lab::{association, end, inner, keys, outbound, with_namespaces};
 /// Port to which the content of the packets is sent.
 pub(crate) const PORT: u16 = 7_000;
 
-/// A UDP datagram of IPv4 to the far end of the tunnel, as its host would make it.
+/// Returns a UDP datagram of IPv4 to the far end of the tunnel, as its host would make it.
 pub(crate) fn packet(data: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x45, 0, 0, 0, 0, 7, 0x40, 0, 64, 17, 0, 0, 10, 78, 0, 1, 10, 78, 0, 2];
     packet[2..4].copy_from_slice(&(28 + data.len() as u16).to_be_bytes());
@@ -29,14 +29,14 @@ pub(crate) fn packet(data: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// A datagram to the far end with that in it, as the other end would seal it.
+/// Returns a datagram to the far end with that in it, as the other end would seal it.
 pub(crate) fn sealed(outbound: &mut Outbound, data: &[u8]) -> Vec<u8> {
     let mut sealed = Sealed::default();
     outbound.seal(&[&packet(data)], &mut sealed).unwrap();
     sealed.bytes().to_vec()
 }
 
-/// Waits until the path has counted what it should, and says what it has if it does not.
+/// Waits until the path has the expected counts, and reports its counts otherwise.
 fn wait_for(path: &Path, what: &str, is_so: impl Fn(&PathCounters) -> bool) {
     let since = Instant::now();
     while !is_so(&path.counters()) {

@@ -1,4 +1,4 @@
-//! Capture of what is on the link, frame by frame. Not here: what is looked for in it.
+//! Capture of the link, frame by frame.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use nix::sys::socket::{
 };
 use sealstone_wire::links::{DEVICE, Links};
 
-/// Every frame of the link at end 0 while `meanwhile` runs.
+/// Returns every frame of the link at end 0 while `meanwhile` runs.
 pub(crate) fn frames(links: &Links, meanwhile: impl FnOnce()) -> Vec<Vec<u8>> {
     let open = || {
         let all = SockProtocol::EthAll;

@@ -1,5 +1,5 @@
-//! Tests of what is left of a path that ended, and of a run that was killed: nothing. Not here: a
-//! path that goes on (`transfer`).
+//! Tests that a path that ended, or a killed run, leaves nothing. Not here: a path that goes on
+//! (`transfer`).
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, UdpSocket};
@@ -26,7 +26,7 @@ fn devices(links: &Links, end: usize) -> Vec<String> {
     links.ends[end].run(named).unwrap()
 }
 
-/// A process that another test starts has the descriptor of a device for a moment.
+/// Waits, since a process that another test starts has the descriptor of a device for a moment.
 fn wait_until_gone(links: &Links, device: &str) {
     let since = Instant::now();
     while devices(links, 0).iter().any(|there| there == device) {
@@ -54,7 +54,7 @@ fn a_path_that_ended_leaves_no_device() {
     });
 }
 
-/// Set in the process that is to be killed.
+/// Set in the process that will be killed.
 const TO_BE_KILLED: &str = "SEALSTONE_TEST_TO_BE_KILLED";
 
 #[test]
@@ -101,7 +101,7 @@ fn wait_to_be_killed() {
     std::thread::sleep(Duration::from_secs(1_000));
 }
 
-/// The network namespaces in which there is a process.
+/// Returns the network namespaces in which there is a process.
 fn namespaces() -> Vec<PathBuf> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     entries.filter_map(|entry| std::fs::read_link(entry.path().join("ns/net")).ok()).collect()

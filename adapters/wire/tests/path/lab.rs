@@ -1,4 +1,4 @@
-//! Two ends with a path between them, in namespaces of their own. Not here: what passes through it.
+//! Two ends with a path between them, in separate namespaces.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -48,7 +48,7 @@ pub(crate) fn with_namespaces(name: &str, test: impl FnOnce()) {
     }
 }
 
-/// The tunnel's own addresses.
+/// Returns the tunnel's own addresses.
 pub(crate) fn inner(end: usize, is_ipv6: bool) -> IpAddr {
     let text = if is_ipv6 { ["fd78::1", "fd78::2"] } else { ["10.78.0.1", "10.78.0.2"] };
     text[end].parse().unwrap()
@@ -58,7 +58,7 @@ pub(crate) fn association(suite: &'static Suite, from: usize) -> Association {
     Association { spi: 0x1000 + from as u32, suite, extended: true, backend: Backend::auto() }
 }
 
-/// The keys with which end `from` seals.
+/// Returns the keys with which end `from` seals.
 pub(crate) fn keys(suite: &Suite, from: usize) -> (Vec<u8>, Vec<u8>) {
     let label = ["key of end 0", "key of end 1"][from];
     (bytes(label, suite.key_bytes()), bytes(&format!("{label}, mac"), suite.integrity_key_bytes()))
@@ -81,8 +81,8 @@ pub(crate) struct End {
     pub(crate) exchange: mpsc::Receiver<(SocketAddr, Vec<u8>)>,
 }
 
-/// A socket at `address`. One of a path that ended just before may still be open for a moment: in a
-/// process that another test is about to start, until it becomes another program.
+/// Returns a socket at `address`. One of a path that ended just before may still be open for a
+/// moment: in a process that another test is about to start, until it becomes another program.
 fn bound(address: SocketAddr) -> UdpSocket {
     let mut tries = 0;
     loop {
@@ -95,12 +95,12 @@ fn bound(address: SocketAddr) -> UdpSocket {
     }
 }
 
-/// The socket of end number `at`, which sends to `peer`; call it in its namespace.
+/// Returns the socket of end number `at`, which sends to `peer`; call it in its namespace.
 pub(crate) fn socket(links: &Links, at: usize, peer: SocketAddr) -> UdpSocket {
     bound(SocketAddr::new(links.address(at, peer.is_ipv6()), udp::PORT))
 }
 
-/// The device of that end; call it in its namespace.
+/// Returns the device of that end; call it in its namespace.
 pub(crate) fn device(at: usize, suite: &'static Suite, peer: SocketAddr) -> Result<Tun, WireError> {
     let tun = Tun::create("sealed0")?;
     tun.set_mtu(inner_mtu(LINK_MTU, suite, peer.ip()))?;
@@ -129,7 +129,7 @@ pub(crate) fn end(links: &Links, at: usize, suite: &'static Suite, peer: SocketA
     End { path: links.ends[at].run(start).unwrap(), associations, exchange }
 }
 
-/// A link and a path over it, sealed by `suite`.
+/// Returns a link and a path over it, sealed by `suite`.
 pub(crate) fn both(suite: &'static Suite, is_ipv6: bool) -> (Links, [End; 2]) {
     let links = Links::new(link("unlimited").unwrap()).unwrap();
     let ends = [0, 1].map(|at| {

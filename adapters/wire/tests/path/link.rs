@@ -1,4 +1,4 @@
-//! The link between the ends: what can be read on it, what it loses, and how much fits. Not here:
+//! The link between the ends: readable data on it, loss, and the packet size that fits. Not here:
 //! attackers (`attack`).
 
 use std::io::{Read, Write};
@@ -71,8 +71,8 @@ fn no_block_can_be_read_on_the_link() {
     });
 }
 
-/// Between the ends: loses one datagram of a hundred, and has every twentieth wait for up to eight
-/// others.
+/// Relays between the ends: loses one datagram of a hundred, and makes every twentieth wait for up
+/// to eight others.
 fn relay(socket: &UdpSocket, ends: [SocketAddr; 2], done: &AtomicBool) -> [usize; 2] {
     let (mut random, mut held, mut buffer) = (Stream(17), Vec::new(), vec![0; 1 << 16]);
     let (mut lost, mut late) = (0, 0);
@@ -146,7 +146,7 @@ fn what_comes_out_of_order_is_handed_over_in_order() {
             let mut genuine = outbound(suite, 0);
             let mut packets: Vec<Vec<u8>> =
                 (0..6_u8).map(|at| sealed(&mut genuine, &[at; 100])).collect();
-            // what somebody made up has a place in no order
+            // a made-up packet has no place in the order
             packets.push(packets[5].clone());
             packets[6][7] = 200;
             for at in [3, 6, 0, 1, 5, 4, 2] {
@@ -176,7 +176,7 @@ fn what_comes_out_of_order_is_handed_over_in_order() {
     });
 }
 
-/// Of a name that every kernel has; others, such as cubic, a machine may keep to itself.
+/// With an algorithm that every kernel permits; a machine may reserve others, such as cubic.
 #[test]
 fn both_ends_have_the_congestion_control_that_is_chosen() {
     with_namespaces("link::both_ends_have_the_congestion_control_that_is_chosen", || {
@@ -241,7 +241,7 @@ fn a_link_that_carries_less_is_found_out() {
             let known = ends.each_ref().map(|end| end.path.counters().get(Count::TooBig));
             tcp_both_ways(&links, tunnel, 1 << 20);
             assert_eq!(ends.each_ref().map(|end| end.path.counters().get(Count::TooBig)), known);
-            // and what was there before comes back
+            // and the previous value comes back
             links.set_mtu(1_500).unwrap();
             let since = Instant::now();
             while ends.iter().any(|end| end.path.mtu().unwrap() < before) {

@@ -1,6 +1,5 @@
-//! The path between two namespaces: TCP through it, attackers and a bad network before it, and what
-//! is left after it. Not here: how packets are cut (`segments`), how they are sealed
-//! (`sealstone-seal`).
+//! The path between two namespaces: TCP through it, attackers and a bad network before it, and its
+//! leftovers. Not here: cutting packets (`segments`), sealing them (`sealstone-seal`).
 
 mod attack;
 mod capture;

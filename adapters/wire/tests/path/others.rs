@@ -1,5 +1,5 @@
-//! Tests of a path against other programs: scapy and tshark open what a running path puts on the
-//! link, and the path opens what scapy puts there. Not here: single packets of every suite
+//! Tests of a path against other programs: scapy and tshark open packets that a running path puts
+//! on the link, and the path opens scapy's packets. Not here: single packets of every suite
 //! (`dev/e2e/tests/esp.rs`), another end that agrees on keys (`strongswan`).
 
 use std::net::{SocketAddr, UdpSocket};
@@ -22,8 +22,8 @@ const SUITES: [&str; 4] = ["aes-256-gcm", "aes-128-sha1", "3des-md5", "blowfish-
 /// Blocks with the marker that are sent.
 const BLOCKS: usize = 40;
 
-/// The sealed packet of a frame of Ethernet, if it holds one of the association with the index
-/// `spi`: after the headers of IPv4 and UDP.
+/// Returns the sealed packet of a frame of Ethernet, if it holds one of the association with the
+/// index `spi`: after the headers of IPv4 and UDP.
 fn sealed_packet(frame: &[u8], spi: u32) -> Option<&[u8]> {
     let (header, datagram) = (frame.get(14..34)?, frame.get(34..)?);
     let is_udp = frame[12..14] == [8, 0] && header[0] == 0x45 && header[9] == 17;
@@ -37,8 +37,8 @@ fn markers(bytes: &[u8]) -> usize {
     bytes.windows(MARKER.len()).filter(|window| *window == MARKER).count()
 }
 
-/// The TCP stream that came from end 0, out of the packets that `answer` has opened, whatever was
-/// sent again left out.
+/// Returns the TCP stream that came from end 0, out of the packets that `answer` has opened,
+/// whatever was sent again left out.
 fn stream(answer: &Answer) -> Vec<u8> {
     let mut stream = Vec::new();
     let mut next = None;
@@ -58,7 +58,7 @@ fn stream(answer: &Answer) -> Vec<u8> {
     stream
 }
 
-/// Packets that scapy sealed, sent to a path: what they hold comes out of its device.
+/// Packets that scapy sealed, sent to a path: their content comes out of its device.
 struct Made {
     suite: &'static Suite,
     association: Association,
@@ -126,7 +126,7 @@ fn scapy_and_tshark_open_what_the_path_sent_and_the_path_what_scapy_sent() {
             let (links, ends) = both(suite, false);
             agree(ends.each_ref().map(|end| &end.associations), suite);
             let mut captured = frames(&links, || send_blocks(&links, inner(1, false), BLOCKS));
-            // what was sealed before the ends agreed on these
+            // packets sealed before the ends agreed on these
             captured.retain(|frame| {
                 [0, 1].iter().any(|from| sealed_packet(frame, narrow(suite, *from).spi).is_some())
             });

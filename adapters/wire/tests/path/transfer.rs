@@ -1,4 +1,4 @@
-//! Data pass through the path unchanged. Not here: what else is on the link (`link`, `attack`).
+//! Data pass through the path unchanged. Not here: other traffic on the link (`link`, `attack`).
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -97,7 +97,7 @@ fn successors_follow_without_losing_a_packet() {
     });
 }
 
-/// Segments of different flows come mixed, and only those of one are put together.
+/// Segments of different flows come mixed, and only segments of one flow are joined.
 #[test]
 fn many_connections_share_the_path() {
     with_namespaces("transfer::many_connections_share_the_path", || {
@@ -114,7 +114,7 @@ fn many_connections_share_the_path() {
     });
 }
 
-/// A signal may end the waiting.
+/// Receives a datagram; a signal may end the waiting.
 fn received(socket: &UdpSocket, buffer: &mut [u8]) -> std::io::Result<(usize, SocketAddr)> {
     loop {
         match socket.recv_from(buffer) {
@@ -171,7 +171,7 @@ fn nothing_leaves_without_an_association() {
     with_namespaces("transfer::nothing_leaves_without_an_association", || {
         let (links, ends) = both(suite("aes-256-gcm").unwrap(), false);
         ends[0].associations.remove_outbound();
-        // what was being sent at this moment: the host looks for routers
+        // packets sent at this moment: the host looks for routers
         std::thread::sleep(Duration::from_millis(50));
         let sent = ends[0].path.counters().get(Count::PacketsOut);
         assert!(ends[0].associations.outbound_status().is_none());

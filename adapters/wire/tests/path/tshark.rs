@@ -1,4 +1,4 @@
-//! Checks by tshark of what our path put on the link, once opened: integrity of every packet, and
+//! Checks by tshark of our path's packets on the link, once opened: integrity of every packet, and
 //! the checksum of the TCP segment inside. Not here: capturing (`capture`).
 
 use std::path::Path;
@@ -32,8 +32,8 @@ fn theirs(suite: &Suite) -> Option<(&'static str, &'static str)> {
     Some((encryption, integrity))
 }
 
-/// The association by which end `from` seals once [`agree`] was called: tshark has no sequence
-/// numbers of 64 bits.
+/// Returns the association by which end `from` seals once [`agree`] was called: tshark has no
+/// sequence numbers of 64 bits.
 pub(crate) fn narrow(suite: &'static Suite, from: usize) -> Association {
     Association { spi: 0x2000 + from as u32, suite, extended: false, backend: Backend::auto() }
 }
@@ -49,7 +49,7 @@ pub(crate) fn agree(associations: [&Arc<Associations>; 2], suite: &'static Suite
     }
 }
 
-/// A file of frames of Ethernet in the form of pcap.
+/// Writes frames of Ethernet to a file in the form of pcap.
 pub(crate) fn save(frames: &[Vec<u8>], path: &Path) {
     let numbers = |numbers: &[u32]| {
         numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>()
@@ -141,7 +141,7 @@ fn tshark_opens_what_is_on_the_link() {
             let packets = opened(&file, suite).expect("a suite that tshark has");
             assert!(packets.len() > 180, "{}: {} packets", suite.name, packets.len());
             let good = packets.iter().filter(|packet| packet.is_good).count();
-            // what was sealed before the keys of this test
+            // packets sealed before the keys of this test
             assert!(good + 4 >= packets.len(), "{}: {good} of {}", suite.name, packets.len());
             let [intact, broken] =
                 ["1", "0"].map(|state| packets.iter().filter(move |one| one.checksum == state));

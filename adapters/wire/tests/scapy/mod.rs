@@ -1,5 +1,5 @@
-//! scapy as the other end: it opens sealed packets with their integrity checked, and seals what it
-//! found in them. Not here: which packets it gets.
+//! scapy as the other end: it opens sealed packets with their integrity checked, and seals their
+//! content again.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,8 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// `packets`, each from its index on, sealed under `keys` (of encryption, of integrity).
+    /// Returns `packets`, each from its index on, sealed under `keys` (of encryption, of
+    /// integrity).
     pub(crate) fn new<'a>(
         association: &Association,
         keys: &(Vec<u8>, Vec<u8>),
@@ -76,7 +77,8 @@ pub(crate) struct Answer {
 pub(crate) struct Scapy(PathBuf);
 
 impl Scapy {
-    /// On Debian the Python of the system; says SKIP for the test `name` where none has it.
+    /// Finds scapy, on Debian in the system's Python; prints SKIP for the test `name` where it is
+    /// missing.
     pub(crate) fn found(name: &str) -> Option<Self> {
         let has_scapy = |python: &&str| {
             let mut probe = Command::new(python);

@@ -1,5 +1,5 @@
 //! The blocks of a data file and the records of a journal file, found where the storage engine puts
-//! them, and how each is sealed, by its header alone. Not here: which file is which (`check`).
+//! them, and the sealing of each, by its header alone. Not here: the kinds of files (`check`).
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -41,7 +41,7 @@ pub(super) enum Beginning {
 }
 
 impl Beginning {
-    /// Of `file`.
+    /// Reads the blocks of `file`.
     pub(super) fn of(file: &File) -> io::Result<Self> {
         let mut first = [0; JOURNAL_BEGINS_AT + JOURNAL_BEGINS.len()];
         Ok(match read_at(file, &mut first, 0)? {
@@ -121,8 +121,7 @@ pub(super) fn scan_data(file: &File, length: u64, found: &mut Found) -> io::Resu
             && block[37..40] == [0; 3]
             && fits;
         if !is_block && is_ours(&block[PAGE_AT..], fits && flags & PAGE_ENCRYPTED != 0) {
-            // of a release that this program does not know, or damaged; either way it may need its
-            // key
+            // of an unknown release, or damaged; either way it may need its key
             found.add_encrypted(&block[PAGE_AT..], if fits { bytes } else { STEP_BYTES });
         } else if is_block && kind != PAGE_LISTS {
             if flags & PAGE_ENCRYPTED != 0 {
@@ -175,7 +174,7 @@ pub(super) fn scan_account(file: &File, found: &mut Found) -> io::Result<()> {
         .try_for_each(|at| add_where_ours(file, at + ACCOUNT_LENGTH_BYTES as u64, found))
 }
 
-/// Adds what is at the byte `at`, if it is ours.
+/// Adds the block at the byte `at`, if it is ours.
 fn add_where_ours(file: &File, at: u64, found: &mut Found) -> io::Result<()> {
     let mut header = [0; HEADER_BYTES];
     if read_at(file, &mut header, at)? && header.starts_with(&MAGIC) {

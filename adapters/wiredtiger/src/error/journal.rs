@@ -87,7 +87,7 @@ pub enum JournalError {
         /// Length that was synced, in bytes.
         synced: u64,
     },
-    /// A file is not the one that the account names.
+    /// A file differs from the file in the account.
     #[error(
         "journal file {} is not the one that this database wrote under this name\n\
          bring the right one back, restore the database from a backup, or resync this member",
@@ -133,7 +133,7 @@ pub enum JournalError {
         /// Problem that was found.
         found: String,
     },
-    /// WiredTiger wants to take away what was synced.
+    /// WiredTiger would remove synced data.
     #[error(
         "WiredTiger would cut journal file {} to {bytes} bytes, and {synced} were synced; nothing \
          was cut\n\

@@ -1,6 +1,6 @@
-//! WiredTiger's structures as far as we touch them, what its calls return, and the guard around
-//! each call that it makes. Not here: which calls those are (`encryptor`, `file_system`), the
-//! connection (`connection`).
+//! The parts of WiredTiger's structures that we use, the results of its calls, and the guard around
+//! each call that it makes. Not here: these calls (`encryptor`, `file_system`), the connection
+//! (`connection`).
 
 use std::any::Any;
 use std::ffi::{CString, c_char, c_int, c_void};
@@ -72,7 +72,7 @@ pub(super) struct ExtensionApi {
 pub(super) struct Log(pub(super) *mut ExtensionApi);
 
 impl Log {
-    /// `session` may be null.
+    /// Logs `error`; `session` may be null.
     pub(super) fn error(self, session: *mut Session, error: &ExtensionError) {
         self.print(session, &error.to_string(), true);
     }
@@ -104,9 +104,9 @@ impl Log {
         let Ok(name) = CString::new(name) else { return Encryption::NoFile };
         let mut config: *mut c_char = ptr::null_mut();
         let mut item = ConfigItem { text: ptr::null(), bytes: 0, number: 0, kind: 0 };
-        // SAFETY: the pointer is the connection's own table (rule "table"). WiredTiger itself looks
-        // into its metadata where it opens a data file. What it returns is a text that was
-        // allocated for the caller, which frees it after what points into it was copied.
+        // SAFETY: the pointer is the connection's own table (rule "table"). WiredTiger itself reads
+        // its metadata where it opens a data file. It returns a text allocated for the caller,
+        // which frees it after the parts that point into it were copied.
         unsafe {
             match ((*self.0).metadata_search)(self.0, session, name.as_ptr(), &raw mut config) {
                 0 => {}
@@ -152,7 +152,7 @@ pub(super) fn guarded(
     guarded_with(log, session, place, |_| code, |_| true, call)
 }
 
-/// Runs `call`; logs what went wrong if it is to be `logged`, and then returns its `code`.
+/// Runs `call`; logs an error if `logged` selects it, and then returns its `code`.
 pub(super) fn guarded_with(
     log: Log,
     session: *mut Session,

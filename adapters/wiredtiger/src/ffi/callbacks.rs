@@ -21,7 +21,7 @@ unsafe impl Send for Callbacks {}
 unsafe impl Sync for Callbacks {}
 
 impl Callbacks {
-    /// Without a connection: messages go nowhere.
+    /// Makes it without a connection: messages go nowhere.
     #[must_use]
     pub fn new(encryptor: Encryptor) -> Self {
         Self(Box::into_raw(Object::new(Log(ptr::null_mut()), Arc::new(encryptor), None)))
@@ -30,7 +30,7 @@ impl Callbacks {
     /// Returns the result of `sizing`: how much longer a block is, in bytes.
     ///
     /// # Errors
-    /// What the callback returns.
+    /// The callback's error.
     pub fn expansion_bytes(&self) -> Result<usize, i32> {
         let mut expansion = 0;
         // SAFETY: the object is ours and whole.
@@ -43,11 +43,11 @@ impl Callbacks {
     /// WiredTiger does: header, length, block. Returns how many bytes that is.
     ///
     /// # Errors
-    /// What the callback returns.
+    /// The callback's error.
     ///
     /// # Panics
     /// If `stored` is shorter than header, length, content and expansion, or a buffer does not
-    /// begin at a multiple of 16, as allocated ones do.
+    /// begin at a multiple of 16, as allocated buffers do.
     pub fn encrypt(&self, item: &[u8], skip: usize, stored: &mut [u8]) -> Result<usize, i32> {
         let dst_len = item.len() - skip + EXPANSION_BYTES;
         let start = skip + LENGTH_BYTES;
@@ -74,7 +74,7 @@ impl Callbacks {
     /// content in `item`.
     ///
     /// # Errors
-    /// What the callback returns; -1 where WiredTiger itself would refuse.
+    /// The callback's error; -1 where WiredTiger itself would refuse.
     ///
     /// # Panics
     /// If `item` is shorter than `stored`.
@@ -89,7 +89,7 @@ impl Callbacks {
                 .first_chunk()
                 .is_some_and(|bytes| u32::from_le_bytes(*bytes) as usize > stored.len())
         {
-            // WiredTiger has all of a record in its buffer, as long as its header says (rule
+            // WiredTiger has all of a record in its buffer, with the length in its header (rule
             // "headers")
             return Err(-1);
         }
@@ -168,8 +168,8 @@ mod tests {
             .extend([bytes(none(), 0, to, 64, result_len), bytes(from, 0, none(), 64, result_len)]);
         cases.push(bytes(from, 0, to, 64, ptr::null_mut()));
         for case in cases {
-            // SAFETY: the object is ours and whole. What the pointers lead to does not match the
-            // lengths: that is what is tested, and where it is refused nothing is read.
+            // SAFETY: the object is ours and whole. The memory at the pointers does not match the
+            // lengths: that is under test, and where it is refused nothing is read.
             let (sealed, opened) = unsafe {
                 let iface = &(*callbacks.0).iface;
                 (callbacks.crypt(iface.encrypt, case), callbacks.crypt(iface.decrypt, case))
@@ -217,7 +217,7 @@ mod tests {
         item[..RECORD_BYTES].fill(0);
         let mut sealed = vec![0; item.len() + LENGTH_BYTES + EXPANSION_BYTES];
         let bytes = callbacks.encrypt(&item, RECORD_BYTES, &mut sealed).unwrap();
-        // what WiredTiger sets once it is sealed
+        // fields that WiredTiger sets after sealing
         let mut stored = sealed[..bytes].to_vec();
         stored.resize(bytes.next_multiple_of(128), 0);
         let length = stored.len() as u32;

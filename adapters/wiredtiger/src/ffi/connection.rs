@@ -1,5 +1,5 @@
-//! The table of functions of a WiredTiger connection: found, proved to be the one we know, and used
-//! to hand over an encryptor and a file system. Not here: what these do.
+//! The table of functions of a WiredTiger connection: found, verified, and used to hand over an
+//! encryptor and a file system.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;
@@ -42,7 +42,7 @@ impl Table {
         Ok(Self { connection, series, found })
     }
 
-    /// WiredTiger's functions for extensions, once they report the version that was found.
+    /// Returns WiredTiger's functions for extensions, once they report the version that was found.
     pub(super) fn log(&self) -> Result<Log, ExtensionError> {
         type Get = unsafe extern "C" fn(*mut Connection) -> *mut ExtensionApi;
         let (mut major, mut minor, mut patch) = (0, 0, 0);
@@ -113,8 +113,8 @@ impl Table {
     }
 }
 
-/// The version that WiredTiger's own function returns, where the program exports that function to
-/// libraries.
+/// Returns the version that WiredTiger's own function returns, where the program exports that
+/// function to libraries.
 fn running_version() -> Option<Version> {
     type Report = unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int) -> *const c_char;
     let (mut major, mut minor, mut patch) = (0, 0, 0);

@@ -1,8 +1,7 @@
 //! The callbacks of an encryptor, as WiredTiger calls them: from its pointers to slices and back.
 //! The rules that `SAFETY` lines name are in `ffi`.
 //!
-//! Not here: what seals and opens (`encryptor`), and what is known of WiredTiger's headers
-//! (`header`).
+//! Not here: sealing and opening (`encryptor`), and WiredTiger's headers (`header`).
 
 use std::ffi::{CStr, c_int};
 use std::ptr;
@@ -143,7 +142,7 @@ unsafe extern "C" fn encrypt(
     })
 }
 
-/// The header before what is to be sealed.
+/// Returns the header before the data to seal.
 ///
 /// # Safety
 /// As WiredTiger calls `encrypt`; `src_len` was checked.
@@ -207,7 +206,7 @@ unsafe extern "C" fn decrypt(
     })
 }
 
-/// The header before a block, with what WiredTiger sets later checked.
+/// Returns the header before a block, with what WiredTiger sets later checked.
 ///
 /// # Safety
 /// As WiredTiger calls `decrypt`; `src_len` was checked.
@@ -235,8 +234,8 @@ unsafe fn bound_of_stored(
             if let Some(fill) =
                 check_record(header, src_len).map_err(|found| changed("journal record", found))?
             {
-                // SAFETY: rule "headers": the whole record, as long as its header says, is in the
-                // buffer.
+                // SAFETY: rule "headers": the whole record, with the length in its header, is in
+                // the buffer.
                 let fill = unsafe { slice::from_raw_parts(src.add(src_len), fill) };
                 check_fill(fill).map_err(|found| changed("journal record", found))?;
             }

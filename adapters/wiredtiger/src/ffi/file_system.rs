@@ -4,7 +4,7 @@
 //!   and `list_free`, which WiredTiger calls once for each, after every other call with it.
 //! - *Names.* WiredTiger passes names that end with a zero byte and live through the call.
 //!
-//! Not here: what is done with files (`files`, `journal`).
+//! Not here: the work on files (`files`, `journal`).
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::io::ErrorKind;
@@ -56,7 +56,7 @@ type List = unsafe extern "C" fn(
     *mut u32,
 ) -> c_int;
 
-/// `WT_FILE_SYSTEM`, followed by what is ours.
+/// `WT_FILE_SYSTEM`, followed by our fields.
 #[repr(C)]
 pub(super) struct FileSystem {
     list: List,
@@ -85,7 +85,7 @@ pub(super) struct FileSystem {
 type Position = unsafe extern "C" fn(*mut Handle, *mut Session, i64) -> c_int;
 type Plain = unsafe extern "C" fn(*mut Handle, *mut Session) -> c_int;
 
-/// `WT_FILE_HANDLE`, followed by what is ours. WiredTiger does without the functions that are null.
+/// `WT_FILE_HANDLE`, followed by our fields. WiredTiger does without the functions that are null.
 #[repr(C)]
 struct Handle {
     file_system: *mut FileSystem,
@@ -138,14 +138,13 @@ fn code(error: &ExtensionError) -> c_int {
             source.raw_os_error().unwrap_or(UNREADABLE)
         }
         ExtensionError::SyncFailed => PANIC,
-        // the client that asked for it gets to see this
+        // the requesting client sees this
         ExtensionError::ClearFile { .. } => FAILED,
         _ => UNREADABLE,
     }
 }
 
-/// Runs `call`; logs what went wrong, unless it is that a file is not there, which WiredTiger asks
-/// to find out.
+/// Runs `call`; logs an error, unless a file is missing, which WiredTiger checks for regularly.
 fn guarded(
     log: Log,
     session: *mut Session,

@@ -1,8 +1,8 @@
-//! The account of a journal: which files it has, and how much of each was synced. A small file next
-//! to them, which holds the account twice, sealed. Byte by byte in `docs/formats.md`.
+//! The account of a journal: its files, and how much of each was synced. A small file next to them
+//! holds the account twice, sealed. Byte by byte in `docs/formats.md`.
 //!
-//! It must never claim more than is on the disk, and is written after what it claims; [`Sync`] says
-//! whether a sync waits for it. Not here: when files come and go (`journal`).
+//! It must never claim more than is on the disk, and is written after the data it claims; [`Sync`]
+//! determines whether a sync waits for it. Not here: files that come and go (`journal`).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -47,7 +47,7 @@ pub(crate) struct Entry {
     pub(crate) id: Tag,
 }
 
-/// When an account that is written is on the disk.
+/// The time at which a written account is on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sync {
     /// Before the call returns.
@@ -67,12 +67,13 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// The account of a directory that has none; it is made with the first [`Account::write`].
+    /// Returns the account of a directory that has none; it is made with the first
+    /// [`Account::write`].
     pub(crate) fn new(dir: &Path) -> Self {
         Self { path: dir.join(NAME), file: None, sequence: 0, highest: 0, entries: BTreeMap::new() }
     }
 
-    /// The one in `dir`, if there is one: the newer genuine one of its two copies.
+    /// Returns the account in `dir`, if there is one: the newer genuine copy of the two.
     ///
     /// # Errors
     /// [`JournalError::File`]; [`JournalError::Account`] if neither is genuine.
@@ -121,7 +122,7 @@ impl Account {
         Content::parse(&page).ok_or_else(damaged)
     }
 
-    /// Writes it as it is now.
+    /// Writes its current state.
     ///
     /// # Errors
     /// [`JournalError::File`], [`JournalError::Page`]; [`JournalError::TooMany`] if it lists more
@@ -153,7 +154,7 @@ impl Account {
         Ok(())
     }
 
-    /// Waits until what was written is on the disk.
+    /// Waits until the written data is on the disk.
     pub(crate) fn sync(&self) -> Result<(), JournalError> {
         self.file
             .as_ref()

@@ -1,11 +1,11 @@
-//! One record of a journal file, as WiredTiger lays it out, and what binds it to its place: a tag
-//! over the file, the file's number, the record's offset and length, and the tag of the sealed
-//! block in it. And the first record of a file, the only one with room for the key of these tags,
+//! One record of a journal file, in WiredTiger's layout, and its binding to its place: a tag over
+//! the file, the file's number, the record's offset and length, and the tag of the sealed block in
+//! it. Also the first record of a file, the only record with room for the key of these tags,
 //! sealed.
 //!
-//! WiredTiger has already computed its checksum when we get a record, so it is corrected by what
-//! the tag adds to it; a record that was damaged before stays damaged. Not here: files (`walk`),
-//! and which file is which (`account`).
+//! WiredTiger has already computed its checksum when we get a record, so it is corrected for the
+//! tag; a record that was damaged before stays damaged. Not here: files (`walk`), and their
+//! identity (`account`).
 
 use sealstone_seal::engine_page::{
     EnginePageError, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, PLACE_TAG_BYTES, Place, PlaceKind,
@@ -23,7 +23,7 @@ const FIRST_BYTES_MAX: usize = 1 << 20;
 const CHECKSUM_AT: usize = 4;
 const FLAGS_AT: usize = 8;
 const ENCRYPTED: u8 = 0x02;
-/// Header of a record, and the length that WiredTiger stores before what is encrypted.
+/// Header of a record, and the length that WiredTiger stores before the encrypted data.
 const BLOCK_AT: usize = HEAD_BYTES + 4;
 /// Length of what WiredTiger writes in the first record: a number, its version, the size of files.
 const DESCRIPTION_BYTES: usize = 16;
@@ -56,7 +56,7 @@ impl FileKey {
         Ok(Self(key))
     }
 
-    /// Returns the tag that tells this file from all others, and reveals nothing about the key.
+    /// Returns the tag that identifies this file, and reveals nothing about the key.
     pub(crate) fn id(&self) -> Tag {
         self.tag(&[Purpose::File as u8])
     }
@@ -68,8 +68,8 @@ impl FileKey {
             .expect("a hash is longer than a tag")
     }
 
-    /// The tag of `record` at the byte `at` of file `number`, if it is one of those that have one;
-    /// and where it is in it.
+    /// Returns the tag of `record` at the byte `at` of file `number`, if the record has one, and
+    /// its place in the record.
     fn tag_of(&self, number: u32, at: u64, record: &[u8]) -> Result<(Tag, usize), String> {
         let place = [number.to_be_bytes().as_slice(), &at.to_be_bytes()].concat();
         if record[FLAGS_AT] & ENCRYPTED == 0 {
@@ -112,7 +112,7 @@ impl FileKey {
     /// place. Returns how many bytes have records: only zeros follow.
     ///
     /// # Errors
-    /// What is there instead of a record; `bytes` must not be stored then.
+    /// The kind of data found instead of a record; `bytes` must not be stored then.
     pub(crate) fn bind(&self, number: u32, at: u64, bytes: &mut [u8]) -> Result<usize, String> {
         let mut from = 0;
         while from < bytes.len() {
@@ -138,11 +138,10 @@ impl FileKey {
         Ok(from)
     }
 
-    /// Checks that `record`, whose length is right, is what was written at the byte `at` of file
-    /// `number`.
+    /// Checks that `record`, whose length is right, was written at the byte `at` of file `number`.
     ///
     /// # Errors
-    /// What it is instead.
+    /// The kind of data found instead.
     pub(crate) fn check(&self, number: u32, at: u64, record: &[u8]) -> Result<(), String> {
         let (tag, tag_at) = self.tag_of(number, at, record)?;
         if bool::from(record[tag_at..][..PLACE_TAG_BYTES].ct_eq(&tag)) {
@@ -152,14 +151,14 @@ impl FileKey {
     }
 }
 
-/// Length of the record that `bytes` begin with, if it is one that a record can have and they hold
-/// all of it.
+/// Returns the length of the record that `bytes` begin with, if it is one that a record can have
+/// and they hold all of it.
 pub(crate) fn length_of(bytes: &[u8]) -> Option<usize> {
     let length = possible_length(bytes)?;
     (length <= bytes.len()).then_some(length)
 }
 
-/// Length that the header at the beginning of `bytes` states, if a record can have it.
+/// Returns the length that the header at the beginning of `bytes` states, if a record can have it.
 pub(crate) fn possible_length(bytes: &[u8]) -> Option<usize> {
     let length = if bytes.len() < HEAD_BYTES { 0 } else { number_at(bytes, 0) as usize };
     (length > 0 && length.is_multiple_of(STEP_BYTES)).then_some(length)
@@ -170,7 +169,7 @@ pub(crate) fn is_whole(record: &[u8]) -> bool {
     checksum(record) == number_at(record, CHECKSUM_AT)
 }
 
-/// CRC-32C of a record with zeros in place of the checksum itself.
+/// Returns CRC-32C of a record with zeros in place of the checksum itself.
 fn checksum(record: &[u8]) -> u32 {
     let sum = crc32c::crc32c_append(crc32c::crc32c(&record[..CHECKSUM_AT]), &[0; 4]);
     crc32c::crc32c_append(sum, &record[FLAGS_AT..])
@@ -216,18 +215,18 @@ pub(crate) fn stamp(
     Ok(())
 }
 
-/// Length of the first record of a file, if it is one: neither encrypted nor compressed, and not
-/// too short for a key.
+/// Returns the length of the first record of a file, if it is a valid one: neither encrypted nor
+/// compressed, and not too short for a key.
 pub(crate) fn first_length(bytes: &[u8]) -> Option<usize> {
     let length = possible_length(bytes).filter(|length| *length <= FIRST_BYTES_MAX)?;
     let plain = bytes[FLAGS_AT..HEAD_BYTES].iter().all(|byte| *byte == 0);
     (plain && bytes.len() >= STAMP_AT + STAMP_BYTES).then_some(length)
 }
 
-/// The key in the first record of a file.
+/// Returns the key in the first record of a file.
 ///
 /// # Errors
-/// Those of opening a block.
+/// Errors of opening a block.
 pub(crate) fn stamped(pages: &EnginePages, record: &[u8]) -> Result<FileKey, EnginePageError> {
     let block = &record[STAMP_AT..][..STAMP_BYTES];
     let mut key = FileKey(Zeroizing::new([0; KEY_BYTES]));
@@ -246,8 +245,8 @@ pub(crate) fn stamped(pages: &EnginePages, record: &[u8]) -> Result<FileKey, Eng
     Ok(key)
 }
 
-/// Returns what the key of a file is bound to: what it is, and everything in the clear in the first
-/// record except its checksum.
+/// Returns the data that the key of a file is bound to: its kind, and everything in the clear in
+/// the first record except its checksum.
 fn place_of_stamp(record: &[u8]) -> [u8; 32] {
     let mut place = *b"journal file\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
     place[12..16].copy_from_slice(&record[..CHECKSUM_AT]);

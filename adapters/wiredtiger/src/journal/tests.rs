@@ -1,5 +1,5 @@
 //! The journal through the file system that WiredTiger gets, without WiredTiger: files are made,
-//! written, synced and opened again as it does. Not here: WiredTiger itself
+//! written, synced and opened again as WiredTiger does. Not here: WiredTiger itself
 //! (`dev/e2e/tests/wiredtiger_attack.rs`).
 
 use std::fs;
@@ -67,7 +67,8 @@ fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
     fs::write(path, bytes).unwrap();
 }
 
-/// A store with three synced records of 128, 256 and 128 bytes in journal file 1, from byte 256 on.
+/// Returns a store with three synced records of 128, 256 and 128 bytes in journal file 1, from byte
+/// 256 on.
 fn written() -> Store {
     let store = Store::new();
     let opening = store.open();
@@ -84,7 +85,7 @@ fn what_was_synced_is_found_again() {
     assert_eq!(store.look().unwrap(), [b"WiredTigerLog.0000000001".to_vec()]);
     let opening = store.open();
     let file = opening.files.open(&store.log(1), LOG).unwrap();
-    // what follows is not there for WiredTiger
+    // the following bytes do not exist for WiredTiger
     assert_eq!(file.bytes().unwrap(), 768);
     for (at, bytes) in [(0, 128), (128, 128), (256, 128), (384, 128), (384, 256), (640, 128)] {
         let mut read = vec![0; bytes];
@@ -142,7 +143,7 @@ fn what_was_synced_must_be_there() {
     store.look_with(",missing_account=accept").unwrap();
 }
 
-/// Each bit of what is stored: an error, or a part that nothing depends on. Checksums are repaired.
+/// Each stored bit: an error, or a part that nothing depends on. Checksums are repaired.
 #[test]
 fn no_changed_record_is_accepted() {
     let store = written();
@@ -235,7 +236,7 @@ fn a_torn_end_is_an_end() {
     store.look().unwrap_err();
 }
 
-/// Threads write records in any order: only what has no gap before it counts as synced.
+/// Threads write records in any order: only records without a gap before them count as synced.
 #[test]
 fn a_gap_is_not_synced() {
     let store = Store::new();
@@ -254,8 +255,7 @@ fn a_gap_is_not_synced() {
     assert_eq!(synced(), 640);
 }
 
-/// The account is written before a file is made and before one is removed; a crash may come in
-/// between.
+/// The account is written before a file is made or removed; a crash may come in between.
 #[test]
 fn a_crash_between_account_and_file_is_harmless() {
     let store = written();
@@ -273,12 +273,12 @@ fn a_crash_between_account_and_file_is_harmless() {
     fs::write(store.log(1), first).unwrap();
     assert_eq!(store.look().unwrap(), [b"WiredTigerLog.0000000002".to_vec()]);
     assert!(!store.log(1).exists());
-    // an older account lists files that are different ones now
+    // an older account lists files that have been replaced
     fs::write(store.db().join(account::NAME), both).unwrap();
     store.look().unwrap_err();
 }
 
-/// A file that changes after it was looked at.
+/// A file that changes after it was checked.
 #[test]
 fn what_is_read_is_checked_again() {
     let store = written();
@@ -431,7 +431,7 @@ fn without_encryption_files_are_plain() {
     assert_eq!(files.list(&store.db(), "", false).unwrap().len(), 1);
 }
 
-/// WiredTiger asks whether it is there before it reads it.
+/// WiredTiger checks that the file exists before it reads it.
 #[test]
 fn settings_in_the_data_directory_are_refused() {
     let store = Store::new();

@@ -1,6 +1,6 @@
-//! A journal file read from its beginning: how far its records are genuine and in their place, and
-//! what is there where they end. Every length in the file is treated as hostile. Not here: what of
-//! the file was synced (`account`).
+//! A journal file read from its beginning: the extent of genuine records in their place, and the
+//! data after them. Every length in the file is treated as hostile. Not here: the synced length
+//! (`account`).
 
 use std::fs::File;
 use std::io;
@@ -84,9 +84,9 @@ pub(crate) fn walk(
     }
 }
 
-/// Reads what WiredTiger asks for of a file whose genuine records end at `end`, and checks it
-/// again: the file may have been changed since it was walked over. WiredTiger asks for one record,
-/// or for the beginning of one.
+/// Reads the bytes that WiredTiger requests from a file whose genuine records end at `end`, and
+/// checks them again: the file may have been changed since the walk. WiredTiger requests one
+/// record, or the beginning of one.
 ///
 /// # Errors
 /// As [`walk`], for whatever is there instead of a record.
@@ -143,7 +143,7 @@ impl<'a> Window<'a> {
         Ok(Self { file, path, bytes, start: 0, held: Vec::new() })
     }
 
-    /// `length` bytes from `at` on; `None` if the file ends earlier.
+    /// Returns `length` bytes from `at` on; `None` if the file ends earlier.
     fn at(&mut self, at: u64, length: usize) -> Result<Option<&[u8]>, JournalError> {
         if at + length as u64 > self.bytes {
             return Ok(None);

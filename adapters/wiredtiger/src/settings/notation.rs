@@ -1,7 +1,7 @@
 //! The notation of WiredTiger's settings, in which ours are written: `name=value,name="value"`.
-//! Both directions are here, so that what is written is what is read.
+//! Both directions are here, so that they match.
 //!
-//! Not here: which names there are and what their values mean (`settings`).
+//! Not here: the names and the meaning of their values (`settings`).
 
 use std::path::{Path, PathBuf};
 
@@ -41,8 +41,8 @@ pub(super) struct SyntaxError {
     pub(super) found: &'static str,
 }
 
-/// `value` in quotation marks. WiredTiger itself does not resolve a backslash, so what would need
-/// one is refused.
+/// Returns `value` in quotation marks. WiredTiger itself does not resolve a backslash, so what
+/// would need one is refused.
 pub(crate) fn quoted(what: &'static str, value: &str) -> Result<String, NotationError> {
     match value.chars().find(|c| matches!(c, '"' | '\\') || c.is_control()) {
         Some(found) => Err(NotationError::Character { what, value: value.into(), found }),
@@ -50,7 +50,7 @@ pub(crate) fn quoted(what: &'static str, value: &str) -> Result<String, Notation
     }
 }
 
-/// `path` in quotation marks.
+/// Returns `path` in quotation marks.
 pub(crate) fn quoted_path(what: &'static str, path: &Path) -> Result<String, NotationError> {
     match path.to_str() {
         Some(text) => quoted(what, text),
@@ -58,7 +58,7 @@ pub(crate) fn quoted_path(what: &'static str, path: &Path) -> Result<String, Not
     }
 }
 
-/// `value` without quotation marks: a name of letters, digits and `-_.`.
+/// Returns `value` without quotation marks: a name of letters, digits and `-_.`.
 pub(super) fn plain(what: &'static str, value: &str) -> Result<String, NotationError> {
     match value.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | '.')) {
         Some(found) => Err(NotationError::Character { what, value: value.into(), found }),
@@ -66,7 +66,7 @@ pub(super) fn plain(what: &'static str, value: &str) -> Result<String, NotationE
     }
 }
 
-/// The names and values of a flat configuration string as WiredTiger writes them:
+/// Returns the names and values of a flat configuration string as WiredTiger writes them:
 /// `name=value,name="value"`, with `:` equivalent to `=`, and a name alone for a value of `true`.
 pub(super) fn pairs(text: &str) -> Result<Vec<(String, String)>, SyntaxError> {
     let mut reader = Reader { text: text.as_bytes(), at: 0 };
@@ -128,8 +128,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A quoted text, in which a backslash makes the next character a plain one, or a run of plain
-    /// characters.
+    /// Returns a quoted text, in which a backslash makes the next character a plain one, or a run
+    /// of plain characters.
     fn word(&mut self) -> Result<String, SyntaxError> {
         let mut word = Vec::new();
         if self.peek() == Some(b'"') {

@@ -1,6 +1,5 @@
-//! Algorithm by which a variant protects data, as far as advice goes. Not here: what may be
-//! recommended under a policy (`eligibility`), the tables of ciphers and suites
-//! (`sealstone-cipher`).
+//! Algorithm by which a variant protects data, as far as advice goes. Not here: the choice under a
+//! policy (`eligibility`), the tables of ciphers and suites (`sealstone-cipher`).
 
 use sealstone_cipher::suites::Suite;
 use sealstone_cipher::{Approval, Cipher, Mode, ModeFacts, Standing, cipher_row, modes};
@@ -10,11 +9,11 @@ use crate::results::{Means, Variant};
 use crate::study::coverage::OWN_MODE;
 use crate::study::plan::Plan;
 
-/// Suites to name where none of those measured may be recommended: of each cipher the one that does
-/// all in one.
+/// Suites to name where none of the measured suites may be recommended: of each cipher the combined
+/// AEAD suite.
 pub const SUITES_ADVISED: [&str; 3] = ["aes-256-gcm", "aria-256-gcm", "lea-256-gcm"];
 
-/// The cipher that both ends take for TLS: the first of those that client and server prefer
+/// The cipher that both ends take for TLS: the first preference of client and server
 /// (TLS_AES_256_GCM_SHA384).
 pub(crate) const TLS_CIPHER: &Cipher = cipher_row("aes-256");
 
@@ -30,8 +29,8 @@ pub(crate) enum Algorithm {
 }
 
 impl Algorithm {
-    /// The algorithm of `means`; none for a function of the server, and what is not known to this
-    /// build.
+    /// The algorithm of `means`; none for a function of the server, and for algorithms unknown to
+    /// this build.
     fn by(means: &Means) -> Option<Self> {
         match means {
             Means::Cipher(cipher) => Some(Self::Cipher(cipher)),
@@ -41,12 +40,12 @@ impl Algorithm {
         }
     }
 
-    /// Returns whether it seals what is on the wire.
+    /// Returns whether it seals data on the wire.
     fn is_suite(self) -> bool {
         !matches!(self, Self::Cipher(_))
     }
 
-    /// The mode in which it encrypts; none if nothing is encrypted.
+    /// Returns the mode in which it encrypts; none if nothing is encrypted.
     fn mode(self) -> Option<Mode> {
         match self {
             Self::Cipher(cipher) => Some(cipher.mode),
@@ -55,7 +54,7 @@ impl Algorithm {
         }
     }
 
-    /// Returns what a user must know before choosing it.
+    /// Returns the caveats that a user must know before choosing it.
     pub(crate) fn caveats(self) -> Vec<&'static str> {
         match self {
             Self::Suite(suite) => suite.caveats(),
@@ -64,13 +63,13 @@ impl Algorithm {
         }
     }
 
-    /// That of `variant`; of several layers that of the lowest. None for a baseline, a function of
-    /// the server, and what is not known to this build.
+    /// Returns the algorithm of `variant`; with several layers, of the lowest. None for a baseline,
+    /// a function of the server, and algorithms unknown to this build.
     pub(crate) fn of(variant: &Variant) -> Option<Self> {
         variant.means().and_then(Self::by)
     }
 
-    /// The cipher in it.
+    /// Returns the cipher in it.
     pub(crate) fn cipher(self) -> Option<&'static Cipher> {
         match self {
             Self::Cipher(cipher) => Some(cipher),
@@ -79,7 +78,7 @@ impl Algorithm {
         }
     }
 
-    /// That of its weakest part.
+    /// Returns the standing of its weakest part.
     pub(crate) fn standing(self) -> Standing {
         match self {
             Self::Cipher(cipher) => cipher.standing,
@@ -88,7 +87,7 @@ impl Algorithm {
         }
     }
 
-    /// The lists that all of it is on; algorithms, not implementations.
+    /// Returns the lists that all of it is on; algorithms, not implementations.
     pub(crate) fn approval(self) -> Approval {
         match self {
             Self::Cipher(cipher) => cipher.approval(),
@@ -132,8 +131,8 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Those of `variant`, the lowest layer first, but for functions of the server, and what this
-    /// build does not know.
+    /// Returns the algorithms of `variant`, the lowest layer first, except functions of the server,
+    /// and algorithms unknown to this build.
     pub(crate) fn all(variant: &Variant) -> Vec<Self> {
         let mut parts = Vec::new();
         for (&layer, choice) in variant.layers.iter().rev() {
@@ -168,7 +167,7 @@ impl Part {
         parts
     }
 
-    /// The lists that all parts of `variant` are on.
+    /// Returns the lists that all parts of `variant` are on.
     pub(crate) fn approval(variant: &Variant) -> Approval {
         let parts = Self::all(variant).into_iter().map(|part| part.approval);
         parts.reduce(Approval::and).unwrap_or(Approval::NONE)

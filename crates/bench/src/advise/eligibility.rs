@@ -1,5 +1,5 @@
 //! Rules for the ciphers and suites that may be recommended under a policy, in order of standing,
-//! and what to heed before taking one. Not here: which one is recommended (`recommend`).
+//! and the caveats of each. Not here: the recommendation (`recommend`).
 
 use std::collections::BTreeMap;
 
@@ -103,8 +103,8 @@ pub(crate) fn allows(policy: Policy, variant: &Variant) -> bool {
     parts.iter().all(|part| part.algorithm.is_in_good_standing() && meets(policy, part.approval))
 }
 
-/// Returns what could be recommended under `policy`, in words that end a sentence on what was
-/// measured.
+/// Returns the ciphers or suites that could be recommended under `policy`, in words that end a
+/// sentence on the measured variants.
 ///
 /// - `noun`: `ciphers` or `suites`
 pub(crate) fn allowed(policy: Policy, noun: &str, variants: &[Variant]) -> String {
@@ -123,8 +123,8 @@ pub(crate) fn allowed(policy: Policy, noun: &str, variants: &[Variant]) -> Strin
     format!("{which} would be: {}", allowed_names(policy, noun).join(", "))
 }
 
-/// Names of the ciphers, each in its authenticated mode, or of suites, that could be recommended
-/// under `policy`; `noun` says which.
+/// Returns the names of the ciphers, each in its authenticated mode, or of the suites, that could
+/// be recommended under `policy`; `noun` selects which.
 fn allowed_names(policy: Policy, noun: &str) -> Vec<&'static str> {
     let good = |algorithm: Algorithm| {
         algorithm.is_in_good_standing() && meets(policy, algorithm.approval())
@@ -144,8 +144,8 @@ pub(crate) fn no_module(names_list: bool) -> Option<String> {
     names_list.then(|| NOT_A_MODULE.to_owned())
 }
 
-/// Better standing is smaller: standards before national ones, longer keys before shorter, large
-/// blocks before small.
+/// Returns a rank; better standing is smaller: international standards before national standards,
+/// longer keys before shorter, large blocks before small.
 pub(crate) fn standing(algorithm: Algorithm) -> (bool, usize, usize) {
     let rank = match algorithm.standing() {
         Standing::Standard => 0,
@@ -158,7 +158,7 @@ pub(crate) fn standing(algorithm: Algorithm) -> (bool, usize, usize) {
     (block_bytes < 16, rank, usize::MAX - key_bytes)
 }
 
-/// Returns what decided for `best` rather than `other`, if their figures do not tell them apart.
+/// Returns the reason for `best` rather than `other`, if their figures do not separate them.
 pub(crate) fn decided(best: Algorithm, other: Algorithm) -> &'static str {
     match standing(best) == standing(other) {
         true => "so either will do",

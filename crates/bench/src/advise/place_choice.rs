@@ -1,7 +1,7 @@
-//! Choice of places that cover what was requested with `protect-from`, and what to report about it:
-//! what a variant leaves open, what would have to be added, what would change the advice. Costs
-//! come in as ratios and are judged as all others are; the costs of two places are never added up.
-//! Not here: the table of places (`places`), how a variant is chosen (`recommend`).
+//! Choice of places that cover the threats in `protect-from`, and the report about it: the gaps of
+//! a variant, the layers to add, and changes that would alter the advice. Costs come in as ratios
+//! and are judged like all others; the costs of two places are never added up. Not here: the table
+//! of places (`places`), the choice of a variant (`recommend`).
 
 use sealstone_store::Layer;
 
@@ -42,24 +42,24 @@ fn protection(
     best
 }
 
-/// The least that `layers` do about any of `threats`.
+/// Returns the least that `layers` do about any of `threats`.
 fn least(question: Question<'_>, layers: &[Layer], threats: &[Threat]) -> Protection {
     let each = threats.iter().map(|threat| protection(question, layers, *threat).0);
     each.min().unwrap_or(Protection::NobodyThere)
 }
 
-/// The layers in which `variant` encrypts, from the caller down.
+/// Returns the layers in which `variant` encrypts, from the caller down.
 fn layers_of(variant: &Variant) -> Vec<Layer> {
     variant.layers.keys().copied().collect()
 }
 
-/// Whom `question` is to protect from; nobody where it does not say.
+/// Returns the threats that `question` names; empty where it names none.
 fn asked(question: Question<'_>) -> Vec<Threat> {
     question.plan.threats().unwrap_or_default()
 }
 
-/// `Partly` where that is the most that anything of what may be recommended does about all of
-/// `threats`.
+/// Returns `Partly` where that is the most that anything of what may be recommended does about all
+/// of `threats`.
 fn needed(question: Question<'_>, variants: &[Variant], threats: &[Threat]) -> Option<Protection> {
     let of = |variant: &Variant| {
         let is_allowed =
@@ -108,7 +108,7 @@ pub(crate) fn breadth(question: Question<'_>, variant: &Variant) -> (usize, usiz
     (open.count(), layers.len())
 }
 
-/// Returns what decided for `best` rather than `other`, if their figures do not tell them apart.
+/// Returns the reason for `best` rather than `other`, if their figures do not separate them.
 pub(crate) fn decided(
     question: Question<'_>,
     best: (Algorithm, &Variant),
@@ -123,8 +123,8 @@ pub(crate) fn decided(
     }
 }
 
-/// Returns what was requested, for the answer to take `best`: `to protect from dba and network, `;
-/// empty if nothing was requested.
+/// Returns the requested protection, for the answer to take `best`: `to protect from dba and
+/// network, `; empty if nothing was requested.
 pub(crate) fn preamble(question: Question<'_>, best: &Variant) -> String {
     let threats = asked(question);
     let layers = layers_of(best);
@@ -146,8 +146,8 @@ pub(crate) fn preamble(question: Question<'_>, best: &Variant) -> String {
     }
 }
 
-/// Returns, if nothing that was measured covers what was requested, whatever the policy, what would
-/// cover it and how to measure that.
+/// Returns, if no measured variant covers the request under any policy, the layers that would cover
+/// it and how to measure them.
 pub(crate) fn uncovered(question: Question<'_>, variants: &[Variant]) -> Option<String> {
     let threats = asked(question);
     let sealed = variants.iter().filter(|variant| Algorithm::of(variant).is_some());
@@ -194,8 +194,8 @@ fn what_would(question: Question<'_>, threats: &[Threat]) -> String {
     format!("{name} {verb}; --layer {} measures it", list.join(","))
 }
 
-/// The fewest of the layers that are advised that protect from all of `threats`; of several as few
-/// those that can be measured.
+/// Returns the smallest set of advised layers that protects from all of `threats`; of several equal
+/// sets one that can be measured.
 fn fewest(question: Question<'_>, threats: &[Threat]) -> Option<Vec<Layer>> {
     let sets = (1_u32..1 << ADVISED.len()).map(|bits| -> Vec<Layer> {
         ADVISED
@@ -233,7 +233,7 @@ fn why_not(question: Question<'_>, layers: &[Layer]) -> String {
     }
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// Returns `a`, `a and b`, `a, b and c`.
 fn listed(threats: &[Threat]) -> String {
     match threats {
         [] => String::new(),
@@ -258,13 +258,13 @@ pub(crate) struct Measured<'a> {
     pub(crate) ratio: &'a dyn Fn(usize, usize) -> Option<Estimate>,
 }
 
-/// Something that could be asked instead, with the variant that would then be taken.
+/// An alternative request, with the variant that would then be taken.
 struct Instead {
     /// True if the threat is left out; otherwise it is added.
     drops: bool,
     threat: Threat,
     number: usize,
-    /// That variant to the one that is advised.
+    /// The ratio of that variant to the advised variant.
     ratio: Estimate,
 }
 
@@ -324,7 +324,7 @@ impl Measured<'_> {
                     instead.push(Instead { drops: false, threat, number, ratio })
                 }
                 None => unmeasured.extend(
-                    // what nothing protects from changes nothing
+                    // a threat that nothing protects from changes nothing
                     fewest(self.question, &more).map(|layers| {
                         format!("{} as well: {}, not measured", threat.name(), place_name(&layers))
                     }),
@@ -352,7 +352,7 @@ impl Measured<'_> {
         words.chain(unmeasured).collect()
     }
 
-    /// For each of `threats`, the cheapest variant that would do if it were not asked about.
+    /// Returns, for each of `threats`, the cheapest variant that would suffice without that threat.
     fn with_fewer(&self, best: usize, threats: &[Threat]) -> Vec<Instead> {
         let own = layers_of(&self.variants[best]);
         let without = |threat: &Threat| {
@@ -368,7 +368,8 @@ impl Measured<'_> {
         threats.iter().filter_map(without).collect()
     }
 
-    /// Those who are not among `threats`, and from whom `layers` do not wholly protect.
+    /// Returns the threats that are not among `threats`, and from which `layers` do not wholly
+    /// protect.
     fn others(&self, threats: &[Threat], layers: &[Layer]) -> Vec<Threat> {
         let is_open = |threat: &Threat| {
             !threats.contains(threat)
@@ -377,8 +378,8 @@ impl Measured<'_> {
         Threat::ALL.into_iter().filter(is_open).collect()
     }
 
-    /// Of the variants but `best` that may be recommended and whose layers do what is `wanted`, the
-    /// cheapest, with its ratio to `best`.
+    /// Returns the cheapest variant except `best` that may be recommended and whose layers satisfy
+    /// `wanted`, with its ratio to `best`.
     fn cheapest(
         &self,
         best: usize,
@@ -433,8 +434,8 @@ impl Measured<'_> {
         })
     }
 
-    /// The cost of every variant that encrypts. Ciphers are one family, as in the answer; functions
-    /// of the server, which are never advised, another one.
+    /// Returns the cost of every variant that encrypts. Ciphers are one family, as in the answer;
+    /// functions of the server, which are never advised, another one.
     fn costs(&self) -> Vec<(usize, Option<Cost>)> {
         let is_ours = |number: &usize| Algorithm::of(&self.variants[*number]).is_some();
         let sealed =
@@ -443,7 +444,7 @@ impl Measured<'_> {
         let judged = |numbers: Vec<usize>| -> Vec<(usize, Option<Cost>)> {
             let estimates: Vec<Option<Estimate>> =
                 numbers.iter().map(|number| (self.ratio)(*number, 0)).collect();
-            // what has no ratio asks no question
+            // a variant without a ratio is left out
             let known: Vec<Option<Estimate>> =
                 estimates.iter().copied().filter(Option::is_some).collect();
             let mut judgements =

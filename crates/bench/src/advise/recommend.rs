@@ -1,6 +1,6 @@
-//! Choice of the variant to recommend, with reasons: what the policy allows, ranked by measured
-//! cost and standing. Candidates are compared by the ratio of their own slices; the words for every
-//! ratio are those of `judgement`. Reports what it could not conclude and warns of limits; measures
+//! Choice of the variant to recommend, with reasons: the variants that the policy allows, ranked by
+//! measured cost and standing. Candidates are compared by the ratio of their own slices; the words
+//! for every ratio come from `judgement`. Reports open questions and warns of limits; measures
 //! nothing and takes facts about ciphers only from the table.
 
 pub(crate) mod at_rate;
@@ -20,7 +20,7 @@ use crate::study::plan::{Plan, Policy};
 use crate::words::verdict::FEWEST_PAIRS;
 use crate::words::verdict::{CONFIDENCE, Quantity, Verdict, between};
 
-/// One variant with a cipher or a suite, and what was measured of it.
+/// One variant with a cipher or a suite, and its measurements.
 struct Candidate<'a> {
     number: usize,
     variant: &'a Variant,
@@ -94,7 +94,7 @@ pub fn recommend(question: Question<'_>, variants: &[Variant], cells: &[Cell]) -
             );
             recommendation.meaning.extend(no_module(plan.policy != Policy::Any));
         }
-        // what nothing was found of is nothing to take
+        // a variant without a finding cannot be taken
         Some(best) if best.judgement.verdict == Verdict::CannotConclude => {
             recommendation.answer = open(plan, &candidates, cells);
         }
@@ -150,9 +150,9 @@ fn candidates<'a>(
     made.collect()
 }
 
-/// Puts the candidate to take first, and says how each other allowed one compares with it. Those
-/// that are not shown to be slower than the quickest go by standing, then by what else they protect
-/// from.
+/// Puts the candidate to take first, and returns how each other allowed candidate compares with it.
+/// Candidates not shown to be slower than the quickest are ranked by standing, then by their
+/// further protection.
 fn settle<'a>(
     question: Question<'_>,
     candidates: &mut [Candidate<'a>],
@@ -183,7 +183,7 @@ fn settle<'a>(
         candidates.iter().map(|candidate| candidate.number).zip(slower).collect();
     let is_slower =
         |number: usize| numbers.iter().any(|(known, slower)| *known == number && *slower);
-    // a stable sort: those that are slower stay in the order of their cost
+    // a stable sort: slower candidates stay in the order of their cost
     candidates[..allowed].sort_by_key(|candidate| match is_slower(candidate.number) {
         false => (
             false,
@@ -246,7 +246,7 @@ fn baseline_answer(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> String 
     let answers =
         judged.filter(|(_, (estimate, _))| estimate.is_some()).map(|(variant, (_, judgement))| {
             let pair = format!("{} against {}", variant.label, variants[0].label);
-            // what the server does itself is measured, and not recommended
+            // functions of the server are measured, but not recommended
             match judgement.verdict.is_claim() && variant.is_baseline() {
                 true => format!(
                     "{pair}: {}, though they do the same: the machine is not quiet enough for this \
@@ -263,7 +263,7 @@ fn baseline_answer(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> String 
 /// Describes what the figures measure, and over how many of the workloads: `by throughput against
 /// no encryption, over 5 of 6 workloads`.
 fn of_what(plan: &Plan, candidate: &Candidate, cells: &[Cell]) -> String {
-    // those that its figure is made of: a run that ended early has others, too
+    // the workloads that its figure is made of: a run that ended early has others, too
     let estimated = |name: &&str| ratios::to_baseline(cells, candidate.number, name).is_some();
     let workloads = match (
         headline(cells).into_iter().filter(estimated).collect::<Vec<_>>(),
@@ -281,13 +281,14 @@ fn of_what(plan: &Plan, candidate: &Candidate, cells: &[Cell]) -> String {
     format!("by {quantity} against no encryption, {workloads}")
 }
 
-/// A cost in a sentence whose subject comes before it.
+/// Returns a cost in a sentence whose subject comes before it.
 fn verb(judgement: &Judgement) -> String {
     format!("{}{}", judgement.verdict.row().verb, judgement.words)
 }
 
-/// The answer in one sentence: what to take, what it costs, and how the others compare with it.
-/// Every figure of it is against no encryption, but for those between two candidates, which say so.
+/// Returns the answer in one sentence: the variant to take, its cost, and how the others compare
+/// with it. Every figure is against no encryption, except figures between two candidates, which are
+/// labelled.
 fn answer(plan: &Plan, best: &Candidate, relations: &[Relation], cells: &[Cell]) -> String {
     let label = &best.variant.label;
     let mut answer =
@@ -299,7 +300,7 @@ fn answer(plan: &Plan, best: &Candidate, relations: &[Relation], cells: &[Cell])
     answer
 }
 
-/// The answer where it is not known what the candidate costs that would be taken.
+/// Returns the answer where the cost of the candidate that would be taken is unknown.
 fn open(plan: &Plan, candidates: &[Candidate], cells: &[Cell]) -> String {
     let allowed = || candidates.iter().filter(|candidate| candidate.barred.is_none());
     let each = allowed()
@@ -332,8 +333,8 @@ fn compared(relation: &Relation, best: &str) -> String {
     }
 }
 
-/// Explains what taking `best` means to the reader, what it leaves open to others, and what would
-/// change the advice.
+/// Explains the consequences of taking `best` to the reader, the gaps that it leaves, and changes
+/// that would alter the advice.
 fn meaning(
     across: &Measured,
     best: &Candidate,
@@ -376,7 +377,8 @@ fn meaning(
     meaning
 }
 
-/// The rates that `best` and the baseline sustain under each workload, if those were searched for.
+/// Returns the rates that `best` and the baseline sustain under each workload, if there was a
+/// search for them.
 fn rates(best: &Candidate, cells: &[Cell]) -> Vec<String> {
     let words = |cell: &Cell| Some(cell.open_loop.as_ref()?.sustained.as_ref()?.words.clone());
     let both = |cell: &&Cell| {

@@ -1,6 +1,6 @@
-//! Number of clients with which a workload is measured if the user leaves that open: the fewest
-//! that bring the unencrypted store to its maximum. One number for all variants, so that their
-//! slices stay pairs. What held the run back then is another matter (`saturation`).
+//! Number of clients that measure a workload if the user leaves that open: the fewest that bring
+//! the unencrypted store to its maximum. One number for all variants, so that their slices stay
+//! pairs. The bottleneck of the run is another matter (`saturation`).
 
 use super::{At, Clients, Comparison, Halt, Stores};
 use crate::measure::progress::Phase;
@@ -31,7 +31,7 @@ struct Step {
 }
 
 impl<'a> Comparison<'a> {
-    /// The clients of `workload`: its own, those of the plan, or those that were found for it.
+    /// Returns the clients of `workload`: its own, the plan's, or the number found for it.
     pub(super) fn clients(&self, workload: &dyn Workload) -> usize {
         self.fixed_clients(workload)
             .or_else(|| Some(self.found.get(workload.spec().name)?.count))
@@ -64,7 +64,7 @@ impl<'a> Comparison<'a> {
     ) -> Result<usize, Halt> {
         let name = workload.spec().name;
         if self.fixed_clients(workload).is_some() || self.found.contains_key(name) {
-            // rounds that are added to earlier ones ask for other operations
+            // rounds added to earlier rounds request other operations
             return Ok(self.rounds.start * PASSES_A_ROUND);
         }
         let step_s = STEP_SLICES * self.plan.slice_ms as f64 / 1e3;
@@ -121,7 +121,8 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// About `wanted` operations of a pass of `operations`: a part of it, or several whole ones.
+/// Returns about `wanted` operations of a pass of `operations`: a part of it, or several whole
+/// passes.
 fn part(operations: u64, clients: usize, wanted: f64, pass: usize) -> At {
     const MOST_PASSES: f64 = 1_000.0;
     let (operations, wanted) = (operations.max(1) as f64, wanted.max(clients as f64));
@@ -143,7 +144,7 @@ fn is_over(steps: &[Step]) -> bool {
     last.cpu_share >= CPU_FULL || before.split_last().is_some_and(ended)
 }
 
-/// The fewest clients that reach the best rate.
+/// Returns the fewest clients that reach the best rate.
 fn chosen(steps: &[Step]) -> Clients {
     let best = steps.iter().map(|step| step.rate).fold(0.0, f64::max);
     let enough = steps.iter().find(|step| step.rate >= ENOUGH * best).or(steps.last());
@@ -153,7 +154,7 @@ fn chosen(steps: &[Step]) -> Clients {
     })
 }
 
-/// Returns a description of what was found, for the facts of the run.
+/// Returns a description of the finding, for the facts of the run.
 fn words(steps: &[Step], found: Clients) -> String {
     let step = |step: &Step| {
         format!(

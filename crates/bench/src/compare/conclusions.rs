@@ -1,6 +1,6 @@
-//! Everything that is concluded from the recorded slices of a group of cells: by throughput, by
-//! latency at a fixed rate, or by the highest rate under a limit, as the plan asked. Results of
-//! earlier versions are judged like new ones.
+//! All conclusions from the recorded slices of a group of cells: by throughput, by latency at a
+//! fixed rate, or by the highest rate under a limit, according to the plan. Results of earlier
+//! versions are judged like new results.
 
 use crate::advise::recommend::{at_rate, recommend};
 use crate::conclude::ratios::{
@@ -22,7 +22,7 @@ pub(crate) fn withheld(recommendation: Recommendation) -> Recommendation {
     Recommendation { answer, take: None, meaning: Vec::new(), ..recommendation }
 }
 
-/// Judges `cells` anew. Returns each cipher against each other one, and what to take.
+/// Judges `cells` again. Returns each cipher against each other cipher, and the recommendation.
 pub(crate) fn conclude(
     question: Question<'_>,
     variants: &[Variant],
@@ -53,10 +53,11 @@ pub(crate) fn conclude(
     }
 }
 
-/// The ratio of every cell to the baseline by which it is judged, with the number of the cell:
-/// throughputs, the highest rates, or at a fixed rate the 99th percentiles, whose margins are wider
-/// and whose errors are scaled down by as much. Cells that no cipher had anything to do with have
-/// none, nor those that did not reach the rate. `None` for a cell with too little for an interval.
+/// Returns the ratio of every cell to the baseline by which it is judged, with the number of the
+/// cell: throughputs, the highest rates, or at a fixed rate the 99th percentiles, whose margins are
+/// wider and whose errors are scaled down by as much. Cells without any work for a cipher have
+/// none, nor do cells that did not reach the rate. `None` for a cell with too little data for an
+/// interval.
 pub(crate) fn compared(plan: &Plan, cells: &mut [Cell]) -> Vec<(usize, Option<Estimate>)> {
     let rate = plan.target.and_then(Target::rate);
     if let Some(rate) = rate {

@@ -1,5 +1,5 @@
-//! Forecast of what more rounds would take: how many, how long, and the command for them. Not here:
-//! when a run ends by itself (`compare`).
+//! Forecast of further rounds: how many, how long, and the command for them. Not here: the end of a
+//! run (`compare`).
 
 use std::collections::BTreeSet;
 
@@ -89,7 +89,7 @@ fn is_open(cells: &[Cell], cell: usize) -> bool {
 }
 
 /// Computes the total number of loads of a run that goes on until half of the interval of
-/// `estimate` is at most the share `until`, if they scatter like those so far.
+/// `estimate` is at most the share `until`, if they scatter like the loads so far.
 fn loads_until(estimate: &Estimate, until: f64) -> usize {
     let each = estimate.standard_error * (estimate.loads as f64).sqrt();
     let at = |loads: usize| Estimate {
@@ -105,7 +105,7 @@ fn loads_until(estimate: &Estimate, until: f64) -> usize {
     loads_in_all(most)
 }
 
-/// `word` as a shell reads it back.
+/// Returns `word` as a shell reads it back.
 fn shell(word: &str) -> String {
     let is_plain = |one: char| one.is_ascii_alphanumeric() || "/._-+=:@%".contains(one);
     match !word.is_empty() && word.chars().all(is_plain) {
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use crate::conclude::testing::{cell, comparison};
 
-    /// A variant under `a` with `loads` loads of six pairs, whose means are `spread` apart.
+    /// Returns a variant under `a` with `loads` loads of six pairs, whose means are `spread` apart.
     fn run(loads: usize, spread: f64) -> Results {
         let slices = |ratio: f64, spread: f64| -> Vec<f64> {
             (0..6 * loads).map(|at| ratio * (1.0 + spread * (at / 6 % 2) as f64)).collect()
@@ -145,11 +145,11 @@ mod tests {
             words.ends_with(": sealstone compare --resume sealstone-results --until 2%"),
             "{words}"
         );
-        // what is foretold is what the run then takes
+        // the forecast is the time that the run then takes
         let more: usize =
             words.split("about ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
         assert!((15..60).contains(&more), "{words}");
-        // stores that scatter more take longer than the hour that such a run has
+        // stores that scatter more take longer than the run's limit of an hour
         let words = sentence(&run(6, 0.3)).unwrap();
         assert!(words.contains("--until 2% --max-time "), "{words}");
         assert_eq!(sentence(&run(8, 0.001)), None, "no difference is an answer");

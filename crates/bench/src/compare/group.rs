@@ -5,12 +5,12 @@ use crate::workload::{Setting, SizedBy, Workload};
 /// Workloads that share one data set, and so one store a variant.
 pub(super) struct Group<'a> {
     pub(super) dataset: &'static str,
-    /// Each with its number in the whole list. Those that load the data themselves come first.
+    /// Each with its number in the whole list. Workloads that load the data themselves come first.
     pub(super) workloads: Vec<(usize, &'a dyn Workload)>,
 }
 
 impl<'a> Group<'a> {
-    /// In the order in which the data sets first appear.
+    /// Returns all groups, in the order in which the data sets first appear.
     pub(super) fn all(workloads: &'a [Box<dyn Workload>]) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
         for (number, workload) in workloads.iter().enumerate() {
@@ -29,7 +29,7 @@ impl<'a> Group<'a> {
 
     /// Bytes of column names and lengths that a store without a schema keeps with the records of
     /// this data set: in a table of many short columns they outweigh the values. 0 for several
-    /// tables, whose share of the rows is not known.
+    /// tables, whose share of the rows is unknown.
     pub(super) fn name_bytes(&self) -> u64 {
         let [table] = self.first().tables() else { return 0 };
         let record_bytes: usize = table.fields.iter().map(|field| field.name.len() + 8).sum();

@@ -1,6 +1,6 @@
 //! Groups of cells combined into one comparison, and one store compared with another if that was
-//! requested. Slices of two groups are not interleaved, so what drifted on the machine between the
-//! two is in such a ratio; inside a group it is not.
+//! requested. Slices of two groups are not interleaved, so such a ratio includes drift of the
+//! machine between the two; inside a group it does not.
 
 use crate::compare::conclusions::{conclude, withheld};
 use crate::conclude::statistics::{Estimate, by_load};
@@ -53,7 +53,7 @@ pub fn comparison(plan: &Plan, runs: Vec<Results>) -> Comparison {
     let groups: Vec<Group> = runs.into_iter().map(group).collect();
     let against =
         plan.against.as_ref().map_or_else(Vec::new, |name| against(name, &groups, &variants));
-    // what was measured, whatever ended it
+    // the measured rounds, whatever ended the run
     let rounds = rounds_of.into_iter().max().unwrap_or(plan.rounds);
     let (schema, plan) =
         (SCHEMA, Plan { stores, rounds, until: None, max_time: None, ..plan.clone() });
@@ -74,7 +74,8 @@ pub fn comparison(plan: &Plan, runs: Vec<Results>) -> Comparison {
     }
 }
 
-/// The variants of all `runs`, each once: a store that lacks a layer has fewer than the others.
+/// Returns the variants of all `runs`, each once: a store that lacks a layer has fewer than the
+/// others.
 fn union(runs: &[Results]) -> Vec<Variant> {
     let mut all: Vec<Variant> = Vec::new();
     for variant in runs.iter().flat_map(|run| &run.variants) {
@@ -85,7 +86,7 @@ fn union(runs: &[Results]) -> Vec<Variant> {
     all
 }
 
-/// Describes in words what is missing from `comparison`: `3 members (workloads a, c): the run ended
+/// Describes the parts missing from `comparison`: `3 members (workloads a, c): the run ended
 /// before`.
 #[must_use]
 pub fn missing_words(comparison: &Comparison) -> Vec<String> {
@@ -105,8 +106,8 @@ pub fn missing_words(comparison: &Comparison) -> Vec<String> {
     comparison.missing.iter().map(words).collect()
 }
 
-/// Draws every conclusion of `comparison` anew from its samples: what was recorded by an earlier
-/// version gets the words of this one.
+/// Draws every conclusion of `comparison` again from its samples: results of an earlier version get
+/// the words of this version.
 pub fn judge_again(comparison: &mut Comparison) {
     let Comparison { plan, variants, groups, .. } = comparison;
     for group in groups {
@@ -128,7 +129,7 @@ pub fn judge_again(comparison: &mut Comparison) {
 /// from it only in the store, or in the number of members if one of the two has no choice of it.
 fn against(name: &str, groups: &[Group], variants: &[Variant]) -> Vec<Against> {
     let mut found = Vec::new();
-    // what an error ended is no side of it
+    // a group ended by an error is no side of it
     let whole = || groups.iter().filter(|group| group.failure.is_none());
     for group in whole().filter(|group| group.point.store != name) {
         let is_like = |other: &&Group| {

@@ -1,6 +1,6 @@
-//! The results of several clients that loaded the same servers together, as those of one: what they
-//! did in a slice is added up, and so are the histograms of their latencies; no percentile is ever
-//! averaged. Not here: how the clients keep time (`compare`).
+//! The results of several clients that loaded the same servers together, as the results of one:
+//! their work in a slice is added up, and so are the histograms of their latencies; no percentile
+//! is ever averaged. Not here: the timing of the clients (`compare`).
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub enum JoinError {
         missing: Vec<usize>,
         /// Number of clients in all.
         of: usize,
-        /// When they began.
+        /// The time at which they began.
         start_at: String,
     },
     /// One client twice.
@@ -40,7 +40,7 @@ pub enum JoinError {
         number: usize,
         /// Number of clients in all.
         of: usize,
-        /// When they began.
+        /// The time at which they began.
         start_at: String,
     },
     /// The clients did not measure the same.
@@ -77,7 +77,8 @@ fn join(numbers: &[usize]) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// `comparisons` with the clients of each common run joined, at the place of the first of them.
+/// Returns `comparisons` with the clients of each common run joined, at the place of the first of
+/// them.
 ///
 /// # Errors
 /// `JoinError`.
@@ -97,7 +98,7 @@ pub fn joined(comparisons: Vec<Comparison>) -> Result<Vec<Comparison>, JoinError
     runs.into_iter().map(one).collect()
 }
 
-/// The clients of one run, or a comparison that has none.
+/// Returns the clients of one run, or a comparison that has none.
 fn one(mut clients: Vec<Comparison>) -> Result<Comparison, JoinError> {
     let facts = |comparison: &Comparison| comparison.client.clone();
     let Some(ClientFacts { of, start_at, .. }) = facts(&clients[0]) else {
@@ -233,7 +234,8 @@ fn cell(parts: &[&Cell]) -> Cell {
     }
 }
 
-/// One slice of all clients: sums, and the length with which the throughput is the sum of theirs.
+/// Returns one slice of all clients: sums, and the length for which the throughput is the sum of
+/// the clients' throughputs.
 fn sample(parts: &[(&Cell, &Sample)]) -> Sample {
     let mut whole = parts[0].1.clone();
     let throughput: f64 = parts.iter().map(|(cell, sample)| sample.throughput(cell.unit)).sum();
@@ -253,7 +255,7 @@ fn sample(parts: &[(&Cell, &Sample)]) -> Sample {
         whole.client_sleeps += part.client_sleeps;
         whole.queued_s += part.queued_s;
     }
-    // what the servers counted, every client saw; the rest of it is the first one's
+    // every client saw the servers' counts; the rest comes from the first client
     if throughput > 0.0 {
         whole.elapsed_s = whole.operations as f64 / throughput;
     }
@@ -282,7 +284,7 @@ mod tests {
     use super::*;
     use crate::conclude::testing::{cells_of, comparison};
 
-    /// Client `number` of two, with latencies `us` of reads, in as many slices as there are
+    /// Returns client `number` of two, with latencies `us` of reads, in as many slices as there are
     /// throughputs.
     fn client(number: usize, throughputs: &[f64], us: std::ops::Range<u64>) -> Comparison {
         let mut cells = cells_of(
@@ -303,7 +305,7 @@ mod tests {
     #[test]
     fn throughputs_add_up_and_percentiles_are_those_of_all_requests() {
         let (one, two) = (client(1, &[1.0; 8], 1..5_000), client(2, &[3.0; 8], 5_000..10_001));
-        // as they are read from their files
+        // as read from their files
         let again =
             |one: &Comparison| serde_json::from_str(&serde_json::to_string(one).unwrap()).unwrap();
         let found = joined(vec![again(&two), again(&one)]).unwrap().remove(0);
@@ -347,7 +349,7 @@ mod tests {
         );
         let ended = Comparison { interrupted: true, ..two.clone() };
         assert!(fails(vec![one.clone(), ended]).starts_with("client 2 of 2 ended early"));
-        // another start is another run, and what has no clients stays as it is
+        // another start is another run, and results without clients stay unchanged
         let alone = comparison(&["none"], cells_of("a", &[vec![1.0; 8]]));
         assert_eq!(joined(vec![one, alone, two]).unwrap().len(), 2);
     }

@@ -1,7 +1,7 @@
 //! The same comparison on several machines at once, against the same servers. Client 1 loads, and
-//! the others wait until they find every record there; then all of them begin each slice at the
-//! same moment of the clock, and end it at the same moment, so that what they did in it can be
-//! added up. Not here: how their results are joined (`joint_results`).
+//! the others wait until they find every record there; then all of them begin and end each slice at
+//! the same moments of the clock, so that their work in it can be added up. Not here: joining their
+//! results (`joint_results`).
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -19,14 +19,15 @@ use crate::results::{Conditions, Sample};
 use crate::words::share::Client;
 use crate::workload::Workload;
 
-/// Interval at which a client checks whether the data set was loaded, and whether it was told to
-/// stop.
+/// Interval at which a client checks whether the data set was loaded, and whether it was requested
+/// to stop.
 const POLL: Duration = Duration::from_millis(200);
 
-/// The pause after a slice, at least: what one client begins late must not reach into the next one.
+/// The pause after a slice, at least: work that one client begins late must not reach into the next
+/// slice.
 const PAUSE_S: f64 = 0.1;
 
-/// A client that begins a slice later than this share of it is late, and the results say so.
+/// A client that begins a slice later than this share of it is late, and the results report that.
 const LATE: f64 = 0.1;
 
 /// Time for which client 1 keeps the records after the last slice, for clients whose clocks are
@@ -40,7 +41,7 @@ struct Ready<'a> {
     orders: Vec<Vec<usize>>,
 }
 
-/// When slices begin and how long they last.
+/// The start times of slices and their length.
 #[derive(Clone, Copy)]
 struct Clock {
     /// The first slice begins.
@@ -49,12 +50,12 @@ struct Clock {
 }
 
 impl Clock {
-    /// From the begin of a slice to that of the next one.
+    /// Returns the time from the begin of a slice to the begin of the next.
     fn slot_s(self) -> f64 {
         self.slice_s + (self.slice_s / 2.0).max(PAUSE_S)
     }
 
-    /// Begin and end of slice number `slot`.
+    /// Returns the begin and end of slice number `slot`.
     fn slice(self, slot: usize) -> (Instant, Instant) {
         let begin = self.origin + Duration::from_secs_f64(slot as f64 * self.slot_s());
         (begin, begin + Duration::from_secs_f64(self.slice_s))

@@ -1,4 +1,5 @@
-//! Several result sets side by side: a name for each run, and what keeps them from being compared.
+//! Several result sets side by side: a name for each run, and the differences that prevent a
+//! comparison.
 //!
 //! Merging never mixes figures: every run keeps its own baseline and its own verdicts.
 
@@ -49,7 +50,7 @@ impl Merged {
         Ok(())
     }
 
-    /// Every group of every comparison by itself.
+    /// Returns every group of every comparison by itself.
     #[must_use]
     pub fn runs(&self) -> Vec<Results> {
         self.comparisons.iter().flat_map(Comparison::runs).collect()
@@ -151,7 +152,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 fn read_one(path: &Path) -> Result<Comparison, MergeError> {
-    /// The part of every schema that says which it is.
+    /// The part of every schema that holds its version.
     #[derive(serde::Deserialize)]
     struct Head {
         schema: u64,
@@ -197,8 +198,8 @@ pub(crate) fn is_one_machine<'a>(runs: impl IntoIterator<Item = &'a Results> + C
     runs.clone().into_iter().zip(runs.into_iter().skip(1)).all(|(one, other)| of(one) == of(other))
 }
 
-/// The machine of `run`: its label, and its host name if another machine of `runs` has the same
-/// label.
+/// Returns the machine of `run`: its label, and its host name if another machine of `runs` has the
+/// same label.
 fn machine(run: &Results, runs: &[Results]) -> String {
     let machine = &run.machine;
     let has_namesake = |other: &Results| {
@@ -211,7 +212,7 @@ fn machine(run: &Results, runs: &[Results]) -> String {
     }
 }
 
-/// A name for each run: the machine's label, if machines differ or nothing else does; their
+/// Returns a name for each run: the machine's label, if machines differ or nothing else does; their
 /// position on the axes on which they differ; with run number and start time if two names are still
 /// equal.
 pub fn labels(runs: &[Results]) -> Vec<String> {
@@ -298,7 +299,7 @@ pub fn differences(runs: &[Results]) -> Vec<String> {
     found
 }
 
-/// The first of `names`, and how many more there are.
+/// Returns the first of `names`, and how many more there are.
 fn listed(names: &[&str]) -> String {
     const SHOWN: usize = 3;
     let shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(" and ");
@@ -308,8 +309,8 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-/// Every setting that affects the figures, with its value in each run. Where results are put does
-/// not, nor which key seals, nor what they are compared with.
+/// Returns every setting that affects the figures, with its value in each run. The output
+/// directory, the key and the earlier results to compare with do not.
 fn plan_settings(runs: &[Results]) -> Vec<(String, Vec<String>)> {
     let points: Vec<_> = runs.iter().map(|run| run.plan.point()).collect();
     let tables: Vec<_> = runs.iter().map(|run| table(&run.plan)).collect();
@@ -321,7 +322,7 @@ fn plan_settings(runs: &[Results]) -> Vec<(String, Vec<String>)> {
         .filter(|name| !NO_FIGURES.contains(&name.as_str()))
         // a group leaves out what another point of its comparison has measured
         .filter(|name| *name != "workloads" || varied(&points).is_empty())
-        // what the names of the runs say already
+        // settings that the names of the runs contain already
         .filter(|name| !AXES.iter().any(|axis| axis.setting == name.as_str()))
         .map(|name| (name.clone(), tables.iter().map(|table| plain(table.get(name))).collect()))
         .collect()

@@ -1,22 +1,22 @@
 //! A whole comparison: loads every data set into one store a variant, runs interleaved slices round
-//! by round, and gathers the results. How one slice runs is in `runner`; what the figures mean is
-//! in `summary` and `statistics`.
+//! by round, and gathers the results. Single slices are in `runner`, the meaning of the figures in
+//! `summary` and `statistics`.
 //!
 //! Each variant of a group has its own store with the same records, loaded again every
-//! `Plan::load_every` rounds and before every pass of a cold scan: a load is one draw of where
-//! files and memory are, and intervals are over loads. A round runs every workload on every variant
-//! in short interleaved slices. Many short slices tell more than a few long ones: the noise of a
-//! shared machine lasts longer than a slice, so two adjacent slices share it. After each slice the
-//! store settles, so that background work of one variant never falls into another's slice. Where
-//! connections lose their pace while they are idle (`Upkeep::lead_in`), requests run for that long
-//! before any is counted.
+//! `Plan::load_every` rounds and before every pass of a cold scan: a load is one random draw of the
+//! layout of files and memory, and intervals are over loads. A round runs every workload on every
+//! variant in short interleaved slices. Many short slices are more informative than a few long
+//! slices: the noise of a shared machine lasts longer than a slice, so two adjacent slices share
+//! it. After each slice the store settles, so that background work of one variant never falls into
+//! another's slice. Where connections lose their pace while they are idle (`Upkeep::lead_in`),
+//! requests run for that long before any is counted.
 //!
 //! Three things besides the cipher would differ between variants and are made equal: the layout of
-//! a store after loading (all layers are merged into one), how files are read ahead, and what is in
-//! the cache, which is refilled before a round once misses show up.
+//! a store after loading (all layers are merged into one), the read-ahead of files, and the content
+//! of the cache, which is refilled before a round once misses show up.
 //!
 //! `search` finds the highest rates of all variants in alternation. `conclusions` draws everything
-//! from the recorded slices, `forecast` estimates what more rounds would take, and [`run_on`] adds
+//! from the recorded slices, `forecast` estimates the time of further rounds, and [`run_on`] adds
 //! them to earlier results.
 
 pub(crate) mod conclusions;
@@ -111,14 +111,14 @@ pub enum CompareError {
 /// Measures `point` on `engine`, and reports progress to `observer`.
 ///
 /// The stores are in the `keep` of its plan, or in a directory next to the results that is removed
-/// at the end, or by the next run if this one is killed. Setting `stop` ends the run after the
-/// current operations: what has been measured is returned, marked as interrupted. Writes no report;
-/// that is `results` and `report`.
+/// at the end, or by the next run if this run is killed. Setting `stop` ends the run after the
+/// current operations: the measurements so far are returned, marked as interrupted. Writes no
+/// report; that is `results` and `report`.
 ///
 /// # Errors
 /// `CompareError`: impossible settings, a disk too small, a store of which more operations fail
-/// than its plan allows. What was measured before that is in `Unfinished`. `Stopped` if `stop` was
-/// set before anything was measured.
+/// than its plan allows. Earlier measurements are in `Unfinished`. `Stopped` if `stop` was set
+/// before anything was measured.
 pub fn run(
     point: &StudyPoint,
     engine: &dyn Engine,
@@ -132,7 +132,7 @@ pub fn run(
 /// client 1 loads, and slices begin and end at the same times on all of them.
 ///
 /// # Errors
-/// As [`run`]; what several clients cannot measure together, a client that is late.
+/// As [`run`]; a measurement that several clients cannot make together, a client that is late.
 pub fn run_as(
     point: &StudyPoint,
     client: Option<&Client>,
@@ -144,7 +144,7 @@ pub fn run_as(
 }
 
 /// As [`run`], in addition to `earlier`: the rounds of its plan are added to those of the earlier
-/// results, each on stores that are loaded anew, and what is returned has all of them.
+/// results, each on freshly loaded stores, and the returned results have all of them.
 ///
 /// # Errors
 /// As [`run`]; `earlier` is as it was.
@@ -158,7 +158,8 @@ pub fn run_on(
     run_after(point, None, Some(earlier), engine, observer, stop)
 }
 
-/// [`run`], by a client of several or by the only one, after `earlier` results or none.
+/// Implements [`run`], by a client of several or by the only client, after `earlier` results or
+/// none.
 fn run_after(
     point: &StudyPoint,
     client: Option<&Client>,
@@ -191,7 +192,7 @@ fn run_after(
     run_beside(point, client, earlier, &workloads, engine, observer, stop)
 }
 
-/// As [`run`], with workloads of the caller's own instead of those that `point` names.
+/// As [`run`], with the caller's own workloads instead of those that `point` names.
 ///
 /// # Errors
 /// As [`run`].
@@ -205,7 +206,7 @@ pub fn run_workloads(
     run_beside(point, None, None, workloads, engine, observer, stop)
 }
 
-/// [`run_workloads`], with other clients beside this one or none, after `earlier` results or none.
+/// Implements [`run_workloads`], with or without other clients, after `earlier` results or none.
 fn run_beside(
     point: &StudyPoint,
     client: Option<&Client>,
@@ -361,7 +362,7 @@ struct Comparison<'a> {
     /// Operations a second at which slices are run; absent: as fast as possible.
     rate_per_s: Option<f64>,
     estimate: Mutex<Estimate>,
-    /// The rounds that are to come, as far as that is known.
+    /// The remaining rounds, as far as known.
     rounds: Range<usize>,
     /// The round before which a run ends that goes on until its intervals are narrow, once they
     /// were.
@@ -382,7 +383,7 @@ struct Comparison<'a> {
     share: Option<Share>,
     /// Clients of workloads for which they were looked for.
     found: BTreeMap<&'static str, Clients>,
-    /// Measurements of earlier rounds, to which those of this run are added.
+    /// Measurements of earlier rounds, to which this run adds.
     earlier: Vec<Cell>,
 }
 
@@ -420,7 +421,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Makes the rounds to come those after the ones of `earlier`, with as many clients.
+    /// Continues with the rounds after the rounds of `earlier`, with as many clients.
     fn go_on_from(&mut self, earlier: &Results) {
         let samples = || earlier.cells.iter().flat_map(|cell| &cell.samples);
         let searches = earlier
@@ -473,7 +474,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Returns what was measured of `variant` under `workload` before this run, if it adds to an
+    /// Returns the measurements of `variant` under `workload` before this run, if it adds to an
     /// earlier one.
     fn earlier(&self, workload: &str, variant: usize) -> Option<&Cell> {
         self.earlier.iter().find(|cell| cell.workload == workload && cell.variant == variant)
@@ -497,8 +498,7 @@ impl<'a> Comparison<'a> {
         self.estimate.lock().expect("no code that holds this lock panics")
     }
 
-    /// First guesses of how long everything takes, so that the time left means something from the
-    /// start.
+    /// Makes first guesses of all lengths, so that the time left is meaningful from the start.
     fn expect_lengths(&mut self, groups: &[Group]) {
         const LOAD_BYTES_A_SECOND: f64 = 50e6;
         let variants = self.variants.len() as f64;
@@ -522,8 +522,8 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Measures every round: all groups one after the other, each on stores that are loaded anew
-    /// once the rounds of a load are over, so that every load of all of them belongs to one stretch
+    /// Measures every round: all groups one after the other, each on stores that are loaded again
+    /// once the rounds of a load are over, so that each load of all groups falls into one stretch
     /// of time.
     fn run_groups(&mut self, groups: &[Group<'a>], dir: &Path) -> Result<(), Halt> {
         let begin = Instant::now();
@@ -594,7 +594,7 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    /// Warms up the workloads of `group`, less those that the store has no ability for.
+    /// Warms up the workloads of `group`, except workloads that need an ability the store lacks.
     fn warm_up_all(
         &mut self,
         group: &Group<'a>,
@@ -619,8 +619,8 @@ impl<'a> Comparison<'a> {
         Ok(ready)
     }
 
-    /// Decides whether another load follows the rounds before `round`: those planned, or, with a
-    /// limit on the time or on the widths of the intervals, as many as that takes.
+    /// Decides whether another load follows the rounds before `round`: as many as planned, or, with
+    /// a limit on the time or on the widths of the intervals, as many as the limit needs.
     fn goes_on(&mut self, round: usize, begin: Instant, load_begin: Instant) -> bool {
         let Some(time_s) = self.plan.time_s() else { return round < self.rounds.end };
         let is_narrow = || {
@@ -671,7 +671,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// The cache of one store: as set, or large enough for the data as long as memory is.
+    /// Returns the cache of one store: as set, or large enough for the data as long as memory is.
     fn cache_bytes(&mut self, group: &Group, data_bytes: u64) -> u64 {
         const LEAST: u64 = 64 << 20;
         const COLD_LEAST: u64 = 256 << 10;
@@ -683,14 +683,14 @@ impl<'a> Comparison<'a> {
         let is_cold = group.setting() == Setting::Cold;
         let cold_bytes = is_cold.then(|| (data_bytes / COLD_SHARE).max(COLD_LEAST));
         let cache_bytes = self.plan.cache.or(cold_bytes).unwrap_or_else(|| {
-            // half of what is there: the other half is for the page cache and other programs
+            // half of the memory: the other half is for the page cache and other programs
             let share = machine::memory_available_bytes().map_or(u64::MAX, |free| {
                 free / 2 / (self.variants.len() * self.plan.point().members) as u64
             });
             wanted.min(share.max(LEAST))
         });
         if group.first().tables().is_empty() || self.engine.facts().settings.contains_key("cache") {
-            // a device has no cache of ours, and some servers size theirs by themselves
+            // a device has no cache of ours, and some servers size their own
             return cache_bytes;
         }
         self.settings.insert(
@@ -709,7 +709,7 @@ impl<'a> Comparison<'a> {
         cache_bytes
     }
 
-    /// One round of one workload: blocks of one slice a variant.
+    /// Runs one round of one workload: blocks of one slice a variant.
     fn run_round(
         &mut self,
         ready: &mut Ready,
@@ -773,9 +773,8 @@ impl<'a> Comparison<'a> {
         self.measure_sizes(ready, stores)
     }
 
-    /// Updates the estimate of how long the slices of `ready` take in all, as far as is known after
-    /// `blocks` whole blocks and the slices of `begun` in the next one, and of how much of that is
-    /// done.
+    /// Updates the estimate of how long the slices of `ready` take in all, from `blocks` whole
+    /// blocks and the slices of `begun` in the next block, and of how much of that is done.
     fn expect(&self, ready: &Ready, blocks: usize, begun: &[usize]) {
         let mut estimate = self.estimate();
         estimate.expect(ready.task, ready.times.all_s());

@@ -1,5 +1,5 @@
-//! Detection of a data set that another client has loaded: loading it once more, and looking
-//! instead of writing. Every few rows is enough, since rows are loaded in order.
+//! Detection of a data set that another client has loaded: it loads again, but reads instead of
+//! writing. Every few rows is enough, since rows are loaded in order.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -14,7 +14,7 @@ const EACH: u64 = 32;
 /// once `stop` is set.
 ///
 /// # Errors
-/// What the store says.
+/// The store's error.
 pub(super) fn is_loaded(
     workload: &dyn Workload,
     target: Target<'_>,

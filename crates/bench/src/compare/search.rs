@@ -1,15 +1,15 @@
 //! The search for the highest rate that each variant sustains under a limit on its 99th percentile.
 //! All variants search at the same time, step by step in alternation, so that drift of the machine
-//! hits all of them; many short searches one after the other say how far one can be trusted. Then
-//! each variant is held at its rate for longer. Not here: what the searches amount to
+//! hits all of them; many short searches in sequence show how far a single search can be trusted.
+//! Then each variant is held at its rate for longer. Not here: the conclusion from the searches
 //! (`sustained_rate`).
 //!
 //! A step is a slice at one rate. It meets the limit if the 99th percentile of its requests, from
 //! when they were due, is at most the limit and the clients kept up. The first search starts at
-//! half of what the store does as fast as it can, and goes down by factors of four until a rate
-//! meets the limit; then it halves the distance between the highest rate that met it and the lowest
-//! that missed it, on a scale of logarithms, until they are 3 % apart. Later searches start around
-//! what the one before found.
+//! half of the store's full speed, and goes down by factors of four until a rate meets the limit;
+//! then it halves the distance between the highest rate that met it and the lowest that missed it,
+//! on a scale of logarithms, until they are 3 % apart. Later searches start around the result of
+//! the previous search.
 
 use std::ops::Range;
 
@@ -36,7 +36,7 @@ const STEP_S: (f64, f64) = (0.2, 2.0);
 /// The lowest rate that is tried: a hundred requests in the longest step.
 const RATE_MIN: f64 = 100.0 / STEP_S.1;
 
-/// A search ends when the rate that missed the limit is this many times the one that met it.
+/// A search ends when the rate that missed the limit is this many times the rate that met it.
 const RESOLUTION: f64 = 1.03;
 
 /// A later search begins between the rate found before divided and multiplied by this.
@@ -68,7 +68,7 @@ impl Bracket {
         Self { met_per_s: None, missed_per_s: None, fell_behind: false, next_per_s, stride }
     }
 
-    /// The rate to try next; none if the search has ended.
+    /// Returns the rate to try next; none if the search has ended.
     fn next(&self) -> Option<f64> {
         match (self.met_per_s, self.missed_per_s) {
             (Some(met), Some(missed)) => (missed / met > RESOLUTION).then(|| (met * missed).sqrt()),
@@ -99,8 +99,8 @@ impl<'a> Comparison<'a> {
     /// Searches for the highest rate of every variant under `ready`, then holds each at its own,
     /// for which the searches on earlier loads count, too.
     ///
-    /// - `limit_us`: what the 99th percentile must not exceed, in microseconds
-    /// - `rounds`: those of this load
+    /// - `limit_us`: limit of the 99th percentile, in microseconds
+    /// - `rounds`: the rounds of this load
     pub(super) fn search(
         &mut self,
         ready: &mut Ready<'a>,
@@ -123,7 +123,7 @@ impl<'a> Comparison<'a> {
         let length_s = searches as f64 * 5.0 * step_s * variants as f64 * 1.25;
         self.estimate().expect(ready.task, length_s);
 
-        // what every store does as fast as it can: no rate above that can be sustained
+        // the full speed of every store: no rate above that can be sustained
         let full_per_s = self.full_speed(ready, stores)?;
         let mut found: Vec<Vec<Search>> = (0..variants)
             .map(|variant| self.cell(ready.number, variant).searches.clone())
@@ -131,7 +131,7 @@ impl<'a> Comparison<'a> {
         for number in own {
             let mut brackets: Vec<Bracket> = (0..variants)
                 .map(|variant| match found[variant].last().and_then(|search| search.met_per_s) {
-                    // a start of its own each time, so that not all searches try the same rates
+                    // a different start each time, so that searches try different rates
                     Some(met) => Bracket::new(met * random.random_range(0.9..1.1), AROUND),
                     // the lowest rate that is tried is all that is left
                     None if number > 0 => Bracket::new(RATE_MIN, 4.0),
@@ -165,7 +165,7 @@ impl<'a> Comparison<'a> {
         Ok(full)
     }
 
-    /// About `requests` operations of the next pass, or of as many passes as have so many.
+    /// Returns about `requests` operations of the next pass, or of as many passes as needed.
     fn part(&self, ready: &Ready, requests: u64) -> At {
         let operations = ready.workload.operations().max(1);
         let clients = self.clients(ready.workload) as u64;

@@ -1,5 +1,5 @@
-//! One slice of a workload on one variant: its clients, and what is counted of it. Not here: in
-//! which order slices run (`compare`), how clients run (`runner`).
+//! One slice of a workload on one variant: its clients, and its counts. Not here: the order of
+//! slices (`compare`), and running clients (`runner`).
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -32,7 +32,7 @@ impl Comparison<'_> {
         }
         let work = work(workload, variant, at, self.clients(workload), self.share);
         let failed = self.failures.values().flat_map(BTreeMap::values).sum::<u64>();
-        // what a batch leaves out is missed by everything after it
+        // an operation that a batch leaves out affects everything after it
         let may_fail = spec.unit == Unit::Operations;
         self.runner.allowed =
             if may_fail { self.plan.max_errors.saturating_sub(failed) } else { 0 };
@@ -56,7 +56,7 @@ impl Comparison<'_> {
         if outcome.interrupted {
             return Err(Halt::Stopped);
         }
-        // what is written reaches new files sooner or later, none of which is in the cache
+        // written data reaches new files sooner or later, none of which is in the cache
         let counters = outcome.counters;
         let few_misses = 20 * counters.cache_misses <= counters.cache_hits + counters.cache_misses;
         stores.warm &= few_misses && counters.written_bytes == 0;
@@ -142,8 +142,8 @@ impl Comparison<'_> {
     }
 }
 
-/// The clients of one slice, each with its share of the operations. Where several machines have
-/// clients, each has as many operations as the time allows.
+/// Returns the clients of one slice, each with its share of the operations. Where several machines
+/// have clients, each has as many operations as the time allows.
 pub(super) fn work(
     workload: &dyn Workload,
     variant: usize,

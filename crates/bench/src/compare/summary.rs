@@ -1,5 +1,5 @@
-//! From raw samples to cells: medians, shares, verdicts, and what the reader must be warned of.
-//! Measures nothing.
+//! From raw samples to cells: medians, shares, verdicts, and warnings for the reader. Measures
+//! nothing.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ pub(crate) struct Measured {
     pub(crate) requests: Vec<SliceLatency>,
     /// Searches for the highest rate.
     pub(crate) searches: Vec<Search>,
-    /// The rate at which the samples were taken after those searches.
+    /// The rate at which the samples were taken after these searches.
     pub(crate) held_per_s: Option<f64>,
     pub(crate) cpu: CpuTimeline,
     pub(crate) disk_bytes: u64,
@@ -56,7 +56,7 @@ pub(crate) struct Measured {
     pub(crate) machine: Busy,
     /// Operations that failed, also before anything was counted.
     pub(crate) failed: Failures,
-    /// Set when it includes earlier rounds, for which the latencies of single slices are not known.
+    /// Set when it includes earlier rounds, for which the latencies of single slices are unknown.
     pub(crate) continued: bool,
 }
 
@@ -88,7 +88,7 @@ impl Measured {
 }
 
 impl Measured {
-    /// The same after the rounds of `earlier`, whose figures are in it from the start.
+    /// Returns the same after the rounds of `earlier`, whose figures are in it from the start.
     pub(crate) fn after(mut self, earlier: &Cell) -> Self {
         self.samples.clone_from(&earlier.samples);
         self.slices = vec![BTreeMap::new(); earlier.samples.len()];
@@ -105,7 +105,7 @@ impl Measured {
         self
     }
 
-    /// Forgets the samples, and keeps what was found by searches.
+    /// Forgets the samples, and keeps the results of searches.
     pub(crate) fn clear(&mut self) {
         let fresh = Self::new(self.variant, self.workload, self.spec.clone(), self.clients);
         let (searches, generator_cpu_s) =
@@ -125,7 +125,7 @@ pub(crate) struct Run<'a> {
     pub(crate) failure: Option<String>,
     /// Facts about which of several clients this is.
     pub(crate) client: Option<ClientFacts>,
-    /// Rounds that were measured, or would have been; those of earlier results included.
+    /// Rounds that were measured, or would have been, including rounds of earlier results.
     pub(crate) rounds: usize,
     pub(crate) started_at: String,
     pub(crate) elapsed_s: f64,
@@ -155,7 +155,7 @@ pub(crate) fn results(run: Run) -> Results {
         interrupted,
         failure,
         command: std::env::args().map(|word| without_password(&word)).collect(),
-        // what ended the rounds is over; to measure the same again takes as many
+        // the limit that ended the rounds no longer applies; measuring the same again takes as many
         plan: Plan { rounds, until: None, max_time: None, ..shown(plan) },
         machine: machine::facts(plan.stores_dir()),
         engine,
@@ -238,7 +238,7 @@ fn cell(plan: &Plan, measured: &Measured, cores: usize) -> Cell {
     }
 }
 
-/// Latency by operation over all slices, with what each percentile can be trusted to.
+/// Returns the latency by operation over all slices, with what each percentile can be trusted to.
 fn with_intervals(measured: &Measured) -> BTreeMap<String, Latency> {
     const SHARES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
     let mut latencies = measured.latencies.response();
@@ -272,7 +272,7 @@ fn open_loop(measured: &Measured) -> OpenLoop {
     recorded
 }
 
-/// The operations that failed, before any other warning: they are in no figure.
+/// Warns of failed operations, before any other warning: they are in no figure.
 fn warn_of_failures(variants: &[Variant], cells: &[Cell], warnings: &mut Vec<String>) {
     let failed = |cell: &&Cell| !cell.failed.is_empty();
     let of = |cell: &Cell| {
@@ -324,7 +324,7 @@ fn warn_of_run(
                 .into(),
         );
     }
-    // once for all workloads that it holds for
+    // once for all workloads that it applies to
     for by in ["none", "engine", "servers"] {
         let is_idle =
             |cell: &Cell| cell.saturation.by == by && saturation::is_below(&cell.saturation);

@@ -1,4 +1,4 @@
-//! Preparation for measuring a workload: filled caches, its speed, and how its rounds are cut.
+//! Preparation for measuring a workload: filled caches, its speed, and the division of its rounds.
 //! Counts nothing.
 
 use super::slices::work;
@@ -57,7 +57,7 @@ impl<'a> Comparison<'a> {
                 slice_s * 1e3
             ));
         }
-        // what the first slices read, and where it is on the disk, is not for the measured ones
+        // the reads of the first slices must not prepare the measured slices
         stores.read_cold |= spec.cold;
         let variants = self.variants.len();
         for variant in 0..variants {
@@ -89,7 +89,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// Runs one slice of `ready` on every variant without counting, after its stores were loaded
-    /// anew: the first one would be slower for reasons of its own.
+    /// again: the first slice would be slower for unrelated reasons.
     pub(super) fn settle_in(&mut self, ready: &mut Ready, stores: &mut Stores) -> Result<(), Halt> {
         let spec = ready.workload.spec();
         if spec.cold || spec.from_empty {
@@ -128,7 +128,7 @@ impl<'a> Comparison<'a> {
         if spec.from_empty || spec.cold { 2.0 * slice_s } else { slice_s }
     }
 
-    /// Runs parts of passes from `first_pass` on for the time of a few slices, the same ones on
+    /// Runs parts of passes from `first_pass` on for the time of a few slices, the same parts on
     /// every variant. Returns how long a whole pass takes on each, in seconds, and the number of
     /// the first pass that was not begun.
     fn time_pass(
@@ -255,8 +255,8 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    /// CPU seconds that the load generator itself takes for one operation, where that can be found
-    /// out.
+    /// Returns the CPU seconds that the load generator itself takes for one operation, where that
+    /// can be found out.
     pub(super) fn generator_cpu_s(&mut self, workload: &dyn Workload) -> Option<f64> {
         const OPERATIONS: u64 = 20_000;
         let spec = workload.spec();
@@ -277,7 +277,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// The shortest of `seconds`.
+/// Returns the shortest of `seconds`.
 fn fastest(seconds: &[f64]) -> f64 {
     seconds.iter().copied().fold(f64::INFINITY, f64::min)
 }

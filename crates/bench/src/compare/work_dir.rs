@@ -1,6 +1,5 @@
-//! The directories of a comparison's stores while it runs. Nothing that was there before is
-//! touched, but for the stores of a run that was killed: these are known by a file that a living
-//! run holds a lock on.
+//! The directories of a comparison's stores while it runs. Existing files are not touched, except
+//! the stores of a killed run: they are recognised by a file that a living run keeps locked.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Write};
@@ -26,7 +25,7 @@ const MARK_TEXT: &str =
 /// Time to wait for the servers of a killed run, which end by themselves.
 const END_LIMIT: Duration = Duration::from_secs(6);
 
-/// Number of attempts to remove what is still being written.
+/// Number of attempts to remove files that are still being written.
 const REMOVE_TRIES: usize = 40;
 
 /// A directory for the stores cannot be made, is not empty, or cannot be removed.
@@ -36,7 +35,7 @@ const REMOVE_TRIES: usize = 40;
 pub struct WorkDirError {
     /// The directory.
     pub dir: PathBuf,
-    /// Description of what is wrong with it.
+    /// Description of the problem.
     pub reason: String,
 }
 
@@ -72,7 +71,7 @@ impl WorkDir {
             .prefix(PREFIX)
             .tempdir_in(out)
             .map_err(|error| failed(out, error))?;
-        // where a file system knows no locks, the directory is one that nobody removes
+        // without locks in the file system nobody removes the directory
         let mark = mark(temporary.path()).ok();
         OWN.lock().unwrap_or_else(PoisonError::into_inner).push(temporary.path().to_owned());
         Ok(Self { path: temporary.path().to_owned(), temporary: Some(temporary), _mark: mark })
@@ -97,7 +96,7 @@ static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 pub fn remove_own() -> Option<Vec<PathBuf>> {
     let own = OWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let is_left = |dir: &PathBuf| {
-        // a file that is made meanwhile is in the way
+        // a file made in the meantime is in the way
         for _ in 0..REMOVE_TRIES {
             let _ = fs::remove_dir_all(dir);
             if !dir.exists() {
@@ -129,8 +128,8 @@ pub struct Left {
     pub users: Vec<(u32, String)>,
 }
 
-/// The stores that runs with results in `dir`, or in its subdirectories, left when they were
-/// killed.
+/// Returns the stores that runs with results in `dir`, or in its subdirectories, left when they
+/// were killed.
 #[must_use]
 pub fn left_in(dir: &Path) -> Vec<Left> {
     let below = entries(dir).into_iter().filter(|path| path.is_dir());
@@ -140,8 +139,8 @@ pub fn left_in(dir: &Path) -> Vec<Left> {
 }
 
 /// Removes the stores that runs with results in `out`, or in a directory that differs from it in
-/// its number only, left when they were killed, and says so to `note`. Those that a server still
-/// uses are named only.
+/// its number only, left when they were killed, and reports them to `note`. Directories that a
+/// server still uses are only named.
 pub(crate) fn remove_left(out: &Path, note: &dyn Fn(&str)) {
     for path in alike(out).iter().flat_map(|dir| entries(dir)) {
         let Some(_mark) = left(&path) else { continue };
@@ -184,8 +183,8 @@ fn entries(dir: &Path) -> Vec<PathBuf> {
     entries
 }
 
-/// `out`, and the directories beside it whose names differ from its name in the number at their
-/// ends only, as those have that runs are given one after the other.
+/// Returns `out`, and the directories beside it whose names differ only in the number at the end,
+/// like the directories of successive runs.
 fn alike(out: &Path) -> Vec<PathBuf> {
     let stem = |path: &Path| {
         let name = path.file_name()?.to_string_lossy().into_owned();
@@ -209,8 +208,8 @@ fn alike(out: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The locked mark of the directory `path`, if it is one of stores, of this user, whose run has
-/// ended.
+/// Returns the locked mark of the directory `path`, if it is one of stores, of this user, whose run
+/// has ended.
 fn left(path: &Path) -> Option<File> {
     let ours = |facts: &fs::Metadata| facts.uid() == geteuid().as_raw();
     let is_named = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
@@ -225,7 +224,7 @@ fn left(path: &Path) -> Option<File> {
     }
     match file.try_lock() {
         Ok(()) => {}
-        // it lives, or nobody can know
+        // it lives, or that cannot be determined
         Err(TryLockError::WouldBlock | TryLockError::Error(_)) => return None,
     }
     let mut text = String::new();
@@ -233,8 +232,8 @@ fn left(path: &Path) -> Option<File> {
     (text == MARK_TEXT).then_some(file)
 }
 
-/// The processes that work in `dir`, or whose command lines name a file below it, as those of
-/// servers do: number and name.
+/// Returns the processes that work in `dir`, or whose command lines name a file below it, like
+/// servers: number and name.
 fn users(dir: &Path) -> Vec<(u32, String)> {
     let Ok(dir) = dir.canonicalize() else { return Vec::new() };
     let below = format!("{}/", dir.display());
@@ -261,7 +260,7 @@ fn users(dir: &Path) -> Vec<(u32, String)> {
     users
 }
 
-/// The label of a variant as a directory name: `none (2)` becomes `none-2`.
+/// Returns the label of a variant as a directory name: `none (2)` becomes `none-2`.
 pub(crate) fn directory_name(label: &str) -> String {
     label
         .split(|character: char| !character.is_ascii_alphanumeric())
@@ -299,7 +298,7 @@ mod tests {
         said.into_inner()
     }
 
-    /// A directory as a run leaves it that was killed.
+    /// Returns a directory as a run leaves it that was killed.
     fn killed(out: &Path) -> PathBuf {
         let mut left = WorkDir::create(&plan(out)).unwrap();
         fs::create_dir_all(left.path.join("ycsb/none")).unwrap();

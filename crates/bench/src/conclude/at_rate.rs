@@ -1,7 +1,7 @@
 //! Performance of variants at a fixed rate: whether they kept up, how long their requests took, and
-//! what those cost in CPU time. The throughput is what was set, so nothing is concluded from it.
-//! Made from the recorded slices alone. Not here: how a percentile is estimated (`quantile`), the
-//! words for it (`judgement`).
+//! their CPU time. The throughput is fixed by the plan, so nothing is concluded from it. Made from
+//! the recorded slices alone. Not here: the estimate of a percentile (`quantile`), the words for it
+//! (`judgement`).
 
 use crate::conclude::judgement::{Judgement, judge, judge_as};
 use crate::conclude::quantile::Quantile;
@@ -18,9 +18,9 @@ pub(crate) const KEPT_MIN: f64 = 0.98;
 /// The percentiles that are compared.
 const SHARES: [f64; 2] = [0.5, 0.99];
 
-/// Sets what follows from the slices of every cell at `target_per_s` operations a second; the
-/// ratios of all percentiles to those of the baseline are judged as one family, those of CPU time
-/// as another.
+/// Sets the conclusions from the slices of every cell at `target_per_s` operations a second; the
+/// ratios of all percentiles to the baseline are judged as one family, the ratios of CPU time as
+/// another.
 pub(crate) fn judge_at_rate(cells: &mut [Cell], target_per_s: f64, margin: f64) {
     let base = |cell: &Cell| {
         cells.iter().position(|other| other.variant == 0 && other.workload == cell.workload)
@@ -100,8 +100,8 @@ fn ratio(estimate: &Estimate, judgement: Judgement) -> Ratio {
     Ratio { ratio: estimate.ratio(), low, high, verdict: judgement.verdict, words: judgement.words }
 }
 
-/// The 99th percentile of `cell` as a multiple of that of `base`; none where one of the two did not
-/// keep up or has too few requests.
+/// Returns the 99th percentile of `cell` as a multiple of that of `base`; none where one of the two
+/// did not keep up or has too few requests.
 pub(crate) fn p99_ratio(base: &Cell, cell: &Cell) -> Option<Estimate> {
     let quantile = |cell: &Cell| Quantile::new(&slices(cell), &loads(cell), 0.99);
     let both_kept =
@@ -124,7 +124,7 @@ fn slices(cell: &Cell) -> Vec<&SliceLatency> {
     cell.open_loop.iter().flat_map(|open_loop| &open_loop.slices).collect()
 }
 
-/// The load on which each of the slices ran.
+/// Returns the load on which each of the slices ran.
 fn loads(cell: &Cell) -> Vec<usize> {
     cell.samples.iter().map(|sample| sample.load).collect()
 }
@@ -153,7 +153,7 @@ mod tests {
     use crate::results::open_loop::OpenLoop;
     use crate::words::verdict::Verdict;
 
-    /// Cells of a baseline and variants whose latencies are multiples of its own, all at 2000
+    /// Returns cells of a baseline, and of variants with multiples of its latencies, all at 2000
     /// operations a second.
     fn cells(longer: &[f64], requests: u64) -> Vec<Cell> {
         let mut cells = cells_of("a", &vec![vec![2.0; 24]; longer.len()]);

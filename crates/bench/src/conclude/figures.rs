@@ -28,15 +28,15 @@ const PREFIXES: [Prefix; 7] = [
     Prefix { factor: 1.0, letter: "" },
 ];
 
-/// The largest prefix not above `value`, judged after rounding to three digits (999.7 counts as 1
-/// k).
+/// Returns the largest prefix not above `value`, judged after rounding to three digits (999.7
+/// counts as 1 k).
 pub fn prefix(value: f64) -> Prefix {
     let rounded = value.abs() * 1.0005;
     PREFIXES.into_iter().find(|prefix| rounded >= prefix.factor).unwrap_or(PREFIXES[6])
 }
 
-/// `value` with three significant digits and no prefix: `0.123`, `1.23`, `12.3`, `1234`; nothing
-/// below a thousandth.
+/// Returns `value` with three significant digits and no prefix: `0.123`, `1.23`, `12.3`, `1234`;
+/// nothing below a thousandth.
 pub fn digits(value: f64) -> String {
     if !value.is_finite() {
         return "–".into();
@@ -53,7 +53,7 @@ pub fn digits(value: f64) -> String {
     if value < 0.0 && size >= 0.0005 { format!("{MINUS}{text}") } else { text }
 }
 
-/// `value` of `unit` with a decimal prefix: `12.3 k`, `1.20 GB`.
+/// Returns `value` of `unit` with a decimal prefix: `12.3 k`, `1.20 GB`.
 fn prefixed(value: f64, unit: &str) -> String {
     if !value.is_finite() {
         return "–".into();
@@ -62,7 +62,7 @@ fn prefixed(value: f64, unit: &str) -> String {
     format!("{} {}{unit}", digits(value / prefix.factor), prefix.letter).trim_end().to_owned()
 }
 
-/// A throughput in `unit` a second: `12.3 k ops/s`, `1.20 GB/s`.
+/// Formats a throughput in `unit` a second: `12.3 k ops/s`, `1.20 GB/s`.
 pub fn rate(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Bytes => prefixed(value, "B/s"),
@@ -73,12 +73,12 @@ pub fn rate(value: f64, unit: Unit) -> String {
     }
 }
 
-/// A number of bytes, with decimal prefixes: `1.20 GB`.
+/// Formats a number of bytes, with decimal prefixes: `1.20 GB`.
 pub fn bytes(value: u64) -> String {
     if value < 1000 { format!("{value} B") } else { prefixed(value as f64, "B") }
 }
 
-/// An amount of memory, with binary prefixes: `16.0 GiB`.
+/// Formats an amount of memory, with binary prefixes: `16.0 GiB`.
 pub fn memory(value: u64) -> String {
     let value = value as f64;
     match value {
@@ -89,7 +89,7 @@ pub fn memory(value: u64) -> String {
     }
 }
 
-/// A time given in microseconds: `12.3 µs`, `1.23 ms`, `4.56 s`.
+/// Formats a time given in microseconds: `12.3 µs`, `1.23 ms`, `4.56 s`.
 pub fn micros(value_us: f64) -> String {
     if !value_us.is_finite() {
         return "–".into();
@@ -102,18 +102,19 @@ pub fn micros(value_us: f64) -> String {
     }
 }
 
-/// A difference of times in microseconds, with its sign: `+12.3 µs`, `−1.23 ms`.
+/// Formats a difference of times in microseconds, with its sign: `+12.3 µs`, `−1.23 ms`.
 pub fn signed_micros(value_us: f64) -> String {
     let sign = if value_us > 0.0 { "+" } else { "" };
     format!("{sign}{}", micros(value_us))
 }
 
-/// A percentile with its 95 % interval: `1.31 ms (1.25–1.40)`; the unit is that of the percentile.
+/// Formats a percentile with its 95 % interval: `1.31 ms (1.25–1.40)`; the unit is that of the
+/// percentile.
 pub fn latency_interval(percentile: &Percentile) -> String {
     micros_interval(percentile.us, percentile.low_us, percentile.high_us)
 }
 
-/// A time in microseconds with the ends of its interval.
+/// Formats a time in microseconds with the ends of its interval.
 pub fn micros_interval(us: f64, low_us: f64, high_us: f64) -> String {
     let text = micros(us);
     let [low, high] = [low_us, high_us].map(micros);
@@ -126,7 +127,7 @@ pub fn micros_interval(us: f64, low_us: f64, high_us: f64) -> String {
     format!("{text} ({low}–{high})")
 }
 
-/// A ratio with half of its interval, as the change it makes: `+12 % ± 4`.
+/// Formats a ratio with half of its interval, as the change it makes: `+12 % ± 4`.
 pub fn ratio(ratio: &Ratio) -> String {
     let places = |percent: f64| usize::from(percent.abs() < 9.95);
     let percent = (ratio.ratio - 1.0) * 100.0;
@@ -135,7 +136,7 @@ pub fn ratio(ratio: &Ratio) -> String {
     format!("{sign}{:.*} % ± {half:.*}", places(percent), percent.abs(), places(half))
 }
 
-/// A time given in seconds: `4.56 s`, `2 min 03 s`, `1 h 02 min`.
+/// Formats a time given in seconds: `4.56 s`, `2 min 03 s`, `1 h 02 min`.
 pub fn seconds(value_s: f64) -> String {
     if !value_s.is_finite() {
         return "–".into();
@@ -148,7 +149,8 @@ pub fn seconds(value_s: f64) -> String {
     }
 }
 
-/// A point in time, given in RFC 3339, to the minute; text in another form is left as it is.
+/// Formats a point in time, given in RFC 3339, to the minute; text in another form is left
+/// unchanged.
 pub fn moment(rfc3339: &str) -> String {
     match rfc3339.parse::<jiff::Timestamp>() {
         Ok(time) => time.strftime("%Y-%m-%d %H:%M UTC").to_string(),
@@ -156,7 +158,7 @@ pub fn moment(rfc3339: &str) -> String {
     }
 }
 
-/// A share of one as per cent: `12.3 %`.
+/// Formats a share of one as per cent: `12.3 %`.
 pub fn share(value: f64) -> String {
     if !value.is_finite() {
         return "–".into();
@@ -164,8 +166,8 @@ pub fn share(value: f64) -> String {
     format!("{} %", one_place(value * 100.0, false))
 }
 
-/// `value` with one place, none from a hundred up; never `−0.0`. With `sign`, a plus if it is
-/// positive.
+/// Returns `value` with one place, none from a hundred up; never `−0.0`. With `sign`, a plus if it
+/// is positive.
 fn one_place(value: f64, sign: bool) -> String {
     let places = usize::from(value.abs() < 99.95);
     let text = format!("{:.places$}", value.abs());
@@ -177,7 +179,7 @@ fn one_place(value: f64, sign: bool) -> String {
     }
 }
 
-/// A ratio as the change it makes, in per cent with its sign: 0.96 is `−4.0 %`.
+/// Formats a ratio as the change it makes, in per cent with its sign: 0.96 is `−4.0 %`.
 pub fn change(ratio: f64) -> String {
     if !ratio.is_finite() {
         return "–".into();
@@ -185,8 +187,8 @@ pub fn change(ratio: f64) -> String {
     format!("{} %", one_place((ratio - 1.0) * 100.0, true))
 }
 
-/// Half the width of the 95 % interval, in percentage points: `± 1.5`; without an interval, what
-/// there is: `4 pairs`.
+/// Returns half the width of the 95 % interval, in percentage points: `± 1.5`; without an interval,
+/// the number of pairs: `4 pairs`.
 pub fn half_width(overhead: &Overhead) -> String {
     match half_percent(overhead) {
         Some(percent) => format!("± {}", one_place(percent, false)),
@@ -201,15 +203,15 @@ fn half_percent(overhead: &Overhead) -> Option<f64> {
         .filter(|percent| percent.is_finite())
 }
 
-/// Throughput against the baseline with its 95 % interval: `−4.0 % ± 1.5`; without one,
+/// Returns the throughput against the baseline with its 95 % interval: `−4.0 % ± 1.5`; without one,
 /// `−4.0 %, 4 pairs`.
 pub fn overhead(overhead: &Overhead) -> String {
     let gap = if overhead.interval.is_some() { " " } else { ", " };
     format!("{}{gap}{}", change(overhead.ratio), half_width(overhead))
 }
 
-/// The same in per cent, without spaces and the sign of per cent: `−4.0±1.5`; without an interval,
-/// `−4.0,4pairs`.
+/// Returns the same in per cent, without spaces and the sign of per cent: `−4.0±1.5`; without an
+/// interval, `−4.0,4pairs`.
 pub fn terse(overhead: &Overhead) -> String {
     let change = match overhead.ratio.is_finite() {
         true => one_place((overhead.ratio - 1.0) * 100.0, true),
@@ -223,7 +225,7 @@ pub fn terse(overhead: &Overhead) -> String {
     }
 }
 
-/// The 95 % interval of the change: `−5.5 to −2.5 %`; a dash without one.
+/// Returns the 95 % interval of the change: `−5.5 to −2.5 %`; a dash without one.
 pub fn interval(overhead: &Overhead) -> String {
     let end = |ratio: f64| one_place((ratio - 1.0) * 100.0, true);
     match overhead.interval {
@@ -234,12 +236,12 @@ pub fn interval(overhead: &Overhead) -> String {
     }
 }
 
-/// The lower end of that interval, by which a table sorts it.
+/// Returns the lower end of that interval, by which a table sorts it.
 pub fn lower_end(overhead: &Overhead) -> f64 {
     overhead.interval.map_or(f64::NAN, |interval| interval.low)
 }
 
-/// The largest cost that an interval leaves possible: `at most 6.5 %`, or `costs nothing`.
+/// Returns the largest cost that an interval leaves possible: `at most 6.5 %`, or `costs nothing`.
 pub fn bound(overhead: &Overhead) -> String {
     match largest_cost(overhead) {
         None => "not bounded".into(),
@@ -248,7 +250,7 @@ pub fn bound(overhead: &Overhead) -> String {
     }
 }
 
-/// The same as a number of per cent: `6.5`, or `0`.
+/// Returns the same as a number of per cent: `6.5`, or `0`.
 pub fn bound_percent(overhead: &Overhead) -> String {
     match largest_cost(overhead) {
         None => "–".into(),
@@ -257,7 +259,7 @@ pub fn bound_percent(overhead: &Overhead) -> String {
     }
 }
 
-/// The largest cost that the interval leaves possible, in per cent, 0 or more.
+/// Returns the largest cost that the interval leaves possible, in per cent, 0 or more.
 fn largest_cost(overhead: &Overhead) -> Option<f64> {
     overhead.interval.map(|interval| ((1.0 - interval.low) * 100.0).max(0.0))
 }
@@ -328,7 +330,7 @@ mod tests {
         };
         assert_eq!(overhead(&measured), "−4.0 % ± 1.5");
         assert_eq!(interval(&measured), "−5.5 to −2.5 %");
-        // pairs that are too few for an interval show none, however close they lie
+        // too few pairs for an interval show none, however close they are
         let few =
             Overhead { interval: None, pairs: 4, verdict: Verdict::CannotConclude, ..measured };
         assert_eq!((overhead(&few).as_str(), interval(&few).as_str()), ("−4.0 %, 4 pairs", "–"));

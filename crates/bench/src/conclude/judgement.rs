@@ -1,12 +1,12 @@
 //! The words for a ratio: the one function that makes every verdict of the program, the report and
 //! the documents. `docs/method.md` defines it and names its sources. Not here: the verdicts
-//! themselves (`words::verdict`), how a ratio is estimated (`statistics`), which ratios there are
+//! themselves (`words::verdict`), the estimate of a ratio (`statistics`), the choice of ratios
 //! (`ratios`).
 //!
-//! "No difference" is a claim of equivalence, never the lack of a proof: the whole 95 % interval
-//! lies within the margin, which is two one-sided tests at 2.5 % each (Schuirmann 1987, Journal of
+//! "No difference" is a claim of equivalence, never the lack of a proof: the whole 95 % interval is
+//! within the margin, which is two one-sided tests at 2.5 % each (Schuirmann 1987, Journal of
 //! Pharmacokinetics and Biopharmaceutics 15; Lakens 2017, Social Psychological and Personality
-//! Science 8). One comparison asks the same question many times over, so "costs" and "gains" are
+//! Science 8). One comparison tests the same question many times, so "costs" and "gains" are
 //! claimed only after Holm's correction (1979, Scandinavian Journal of Statistics 6).
 
 use crate::conclude::statistics::{Estimate, holm};
@@ -15,15 +15,15 @@ use crate::words::verdict::{
     BOUND_MAX, CONFIDENCE, FEWEST_PAIRS, LAYOUT, Quantity, Verdict, one_place,
 };
 
-/// The largest probability, after Holm's correction, that chance alone makes what is claimed. Half
-/// of it is on the side of a cost, and less where [`LAYOUT`] is more than loads scatter by: a test
-/// counts at most 1 in 100.
+/// The largest probability, after Holm's correction, that chance alone produces a claim. Half of it
+/// is on the side of a cost, and less where [`LAYOUT`] exceeds the scatter of loads: a test counts
+/// at most 1 in 100.
 const FALSE_CLAIMS: f64 = 0.03;
 
 /// Half width of an interval, as a share, from which its ends are shown instead of `±`.
 const WIDE: f64 = 0.05;
 
-/// The judgement on what met no cipher, which is none.
+/// Returns the judgement on a cell that met no cipher: none.
 #[must_use]
 pub fn not_met() -> Judgement {
     Judgement {
@@ -49,13 +49,13 @@ pub fn judge(estimates: &[Option<Estimate>], margin: f64) -> Vec<Judgement> {
 
 /// Judges all ratios of one family together.
 ///
-/// - `quantity`: what they are ratios of; its scale s multiplies the thresholds
+/// - `quantity`: quantity of the ratios; its scale s multiplies the thresholds
 /// - `estimates`: one for each question, `None` where there are too few pairs
 /// - `margin`: the share within which two throughputs count as no difference, such as 0.02
 ///
 /// A ratio gets the first verdict that holds:
 ///
-/// - `NoDifference`: its 95 % interval lies within `1 - s margin` to `1 + s margin`
+/// - `NoDifference`: its 95 % interval is within `1 - s margin` to `1 + s margin`
 /// - `Costs`, `Gains`: it is beyond s times [`LAYOUT`], even after Holm's correction for the number
 ///   of ratios
 /// - `AtMost`: its interval ends before s times [`BOUND_MAX`] on the side of a cost, so a larger
@@ -136,7 +136,7 @@ fn judge_one(
     }
 }
 
-/// A difference that is claimed, in words: `costs 4.0 % ± 1.5`, `12.0 % ± 4.0 longer`.
+/// Formats a difference that is claimed, in words: `costs 4.0 % ± 1.5`, `12.0 % ± 4.0 longer`.
 fn claim(quantity: Quantity, estimate: &Estimate, (low, high): (f64, f64)) -> String {
     let ratio = estimate.ratio();
     let half = (high - low) / 2.0;

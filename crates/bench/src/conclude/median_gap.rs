@@ -1,6 +1,5 @@
-//! Explains a median that stands in a gap: of operations that are either quick or wait for
-//! something, about half wait, so that a few more or fewer of them move the median from one group
-//! to the other. Judges nothing else.
+//! Explains a median in a gap: of operations that are either quick or wait for something, about
+//! half wait, so that a few more or fewer move the median from one group to the other.
 
 use crate::conclude::figures;
 use crate::results::{Cell, Variant};
@@ -12,7 +11,7 @@ const GAP: f64 = 4.0;
 /// Share of the clients' time spent waiting for one thing from which it explains the gap.
 const EXPLAINS: f64 = 0.25;
 
-/// One note for each workload with a median in a gap.
+/// Returns a note for each workload with a median in a gap.
 ///
 /// - `cores`: logical CPUs of the machine
 pub(crate) fn notes(variants: &[Variant], cells: &[Cell], cores: usize) -> Vec<String> {

@@ -1,15 +1,15 @@
 //! Conclusions from recorded slices: estimates with intervals, verdicts, rates sustained,
-//! saturation. Not here: which cipher to take (`advise`).
+//! saturation. Not here: the recommendation (`advise`).
 //!
 //! `ratios` pairs each slice with the baseline's slice of the same position, `statistics` turns
 //! ratios into an interval, `judgement` an interval into words: the one function that makes every
-//! verdict, defined in `docs/method.md`. Results of earlier versions are judged by the rules of
-//! today, since all of it is drawn from the recorded slices.
+//! verdict, defined in `docs/method.md`. Results of earlier versions are judged by today's rules,
+//! since everything is drawn from the recorded slices.
 //!
-//! With a target rate the throughput is what was set. Each slice then keeps a small histogram of
-//! its requests (`measure::slice_latency`), `quantile` makes percentiles of many slices, and
-//! `at_rate` compares latencies. Under a limit on latency, `sustained_rate` makes one rate of many
-//! searches; a search takes the place of a slice.
+//! With a target rate the throughput is fixed. Each slice then keeps a small histogram of its
+//! requests (`measure::slice_latency`), `quantile` makes percentiles of many slices, and `at_rate`
+//! compares latencies. Under a limit on latency, `sustained_rate` derives one rate from many
+//! searches; a search replaces a slice.
 
 pub(crate) mod at_rate;
 pub mod figures;

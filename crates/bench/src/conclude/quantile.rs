@@ -1,15 +1,15 @@
 //! Percentiles of the requests of many slices, with their standard errors. Not here: the latencies
-//! of one slice (`measure::slice_latency`), what is concluded from a percentile (`at_rate`).
+//! of one slice (`measure::slice_latency`), conclusions from a percentile (`at_rate`).
 //!
-//! A percentile is that of all requests of a cell together, never a mean of the percentiles of its
+//! A percentile is over all requests of a cell together, never a mean of the percentiles of its
 //! slices: a stall that hits two requests in a hundred is in the 99th percentile, however few
 //! slices it falls into. Requests of one slice resemble each other, so the unit of repetition is
 //! the slice. The error of a percentile follows from how far each slice departs from its share of
 //! requests below it (Woodruff 1952, Journal of the American Statistical Association 47; Francisco
 //! and Fuller 1991, Annals of Statistics 19): the departure of a slice divided by the slope of the
-//! distribution there is what the slice adds to the logarithm of the percentile. Of two variants
-//! that ran side by side, the slices of one block are subtracted first, so what the machine did to
-//! both cancels out.
+//! distribution there is the slice's contribution to the logarithm of the percentile. For two
+//! variants that ran side by side, the slices of one block are subtracted first, so effects of the
+//! machine on both cancel out.
 
 use crate::conclude::statistics::Estimate;
 use crate::measure::slice_latency::SliceLatency;
@@ -41,10 +41,10 @@ pub struct Quantile {
 }
 
 impl Quantile {
-    /// The latency below which the share `share` of the requests of all `slices` lies, in the order
-    /// of time. `loads` are those of the stores that the slices ran on: what one load does to all
-    /// of its slices is one thing known, not many. None with fewer than a hundred requests on one
-    /// side of it, or fewer slices than an interval needs.
+    /// Returns the latency below which the share `share` of the requests of all `slices` lies, in
+    /// the order of time. `loads` holds the load of the store that each slice ran on: the effect of
+    /// one load on all its slices is one observation, not many. None with fewer than a hundred
+    /// requests on one side of it, or fewer slices than an interval needs.
     #[must_use]
     pub fn new(slices: &[&SliceLatency], loads: &[usize], share: f64) -> Option<Self> {
         let all = SliceLatency::sum(slices.iter().copied());
@@ -57,8 +57,8 @@ impl Quantile {
         let log_us = all.log_quantile(share)?;
         let departures = departures(slices, log_us, share, requests);
         // the slope over the range that the error reaches: a gap in the distribution there is part
-        // of what is not known. The error is that of the share at the end of the range, which in a
-        // gap is much larger than at the percentile
+        // of the uncertainty. The error is the error of the share at the end of the range, which in
+        // a gap is much larger than at the percentile
         let reached = |side: f64, sign: f64| {
             let error = |by: f64| {
                 let at = share + sign * by;
@@ -80,19 +80,21 @@ impl Quantile {
         })
     }
 
-    /// The percentile, in microseconds.
+    /// Returns the percentile, in microseconds.
     #[must_use]
     pub fn us(&self) -> f64 {
         self.log_us.exp()
     }
 
-    /// It with its error: the ratio of the estimate is the latency in microseconds.
+    /// Returns the percentile with its error: the ratio of the estimate is the latency in
+    /// microseconds.
     #[must_use]
     pub fn estimate(&self) -> Option<Estimate> {
         Estimate::from_influences(self.log_us, &self.influences, &self.loads)
     }
 
-    /// It as a multiple of `base`, whose slices ran in the same blocks, in the same order.
+    /// Returns the percentile as a multiple of `base`, whose slices ran in the same blocks, in the
+    /// same order.
     #[must_use]
     pub fn against(&self, base: &Self) -> Option<Estimate> {
         let pairs = self.influences.iter().zip(&base.influences);
@@ -100,7 +102,8 @@ impl Quantile {
         Estimate::from_influences(self.log_us - base.log_us, &influences, &self.loads)
     }
 
-    /// It less `base`, in microseconds: difference, and the ends of its interval at `confidence`.
+    /// Returns the percentile less `base`, in microseconds: difference, and the ends of its
+    /// interval at `confidence`.
     #[must_use]
     pub fn difference_us(&self, base: &Self, confidence: f64) -> Option<(f64, f64, f64)> {
         let (own_us, base_us) = (self.us(), base.us());

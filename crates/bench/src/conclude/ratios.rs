@@ -1,7 +1,7 @@
 //! Ratios between the cells of one group, from slices that were measured side by side: of each
-//! variant to the baseline, and of each cipher to each other one. They are made of the samples
-//! alone, so results of earlier versions are judged like new ones. Not here: how a ratio is
-//! estimated (`statistics`), the words for it (`judgement`).
+//! variant to the baseline, and of each cipher to each other cipher. They are made of the samples
+//! alone, so results of earlier versions are judged like new results. Not here: the estimate of a
+//! ratio (`statistics`), the words for it (`judgement`).
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::results::{Between, Cell, Overhead, Sample, Variant};
 use crate::words::verdict::FEWEST_PAIRS;
 use crate::words::verdict::{CONFIDENCE, Quantity, Verdict};
 
-/// Share of the bytes of records that must pass the cipher for a cell to say anything about it.
+/// Share of the bytes of records that must pass the cipher for a cell to be informative about it.
 const CIPHER_SHARE_MIN: f64 = 0.01;
 
 /// Logarithms of the ratios of one slice to the other variant's slice of the same block.
@@ -92,13 +92,13 @@ pub(crate) fn judge_overheads(cells: &mut [Cell], margin: f64) {
     }
 }
 
-/// Every cipher against every other one by throughput, or by the rates sustained, under each
+/// Compares every cipher with every other by throughput, or by the rates sustained, under each
 /// workload and over all of them.
 pub(crate) fn between_ciphers(variants: &[Variant], cells: &[Cell], margin: f64) -> Vec<Between> {
     between_by(Quantity::Throughput, variants, cells, margin, THROUGHPUT)
 }
 
-/// Every cipher against every other one by `figure`, which is of `quantity`, under each workload
+/// Compares every cipher with every other by `figure`, which is of `quantity`, under each workload
 /// and over all of them.
 pub(crate) fn between_by(
     quantity: Quantity,
@@ -172,13 +172,13 @@ fn described(
     made.collect()
 }
 
-/// The geometric mean, over the workloads that met a cipher, of the throughput of `variant` to that
-/// of `other`.
+/// Returns the geometric mean, over the workloads that met a cipher, of the throughput of `variant`
+/// to that of `other`.
 pub(crate) fn overall_estimate(cells: &[Cell], variant: usize, other: usize) -> Option<Estimate> {
     over_headline(cells, variant, other, THROUGHPUT)
 }
 
-/// The same over the workloads called `names` alone, whether or not they met a cipher.
+/// Returns the same over the workloads called `names` alone, whether or not they met a cipher.
 pub(crate) fn overall_of(
     cells: &[Cell],
     variant: usize,
@@ -188,20 +188,20 @@ pub(crate) fn overall_of(
     over(cells, variant, other, names, THROUGHPUT)
 }
 
-/// The same for CPU seconds, background work after the slices included: above 1 is more CPU time
-/// for the same work.
+/// Returns the same for CPU seconds, background work after the slices included: above 1 is more CPU
+/// time for the same work.
 pub(crate) fn overall_cpu(cells: &[Cell], variant: usize, other: usize) -> Option<Estimate> {
     over_headline(cells, variant, other, CPU)
 }
 
-/// CPU seconds for the same work of `cell` to those of `base`, background work after the slices
-/// included.
+/// Returns the CPU seconds for the same work of `cell` to those of `base`, background work after
+/// the slices included.
 pub(crate) fn cpu_ratio(base: &Cell, cell: &Cell) -> Option<Estimate> {
     estimated(&paired(base, cell), |pair| pair.log_cpu)
 }
 
-/// The geometric mean of `figure` of the cells of `other` and `variant`, over the workloads that
-/// met a cipher.
+/// Returns the geometric mean of `figure` of the cells of `other` and `variant`, over the workloads
+/// that met a cipher.
 pub(crate) fn over_headline(
     cells: &[Cell],
     variant: usize,
@@ -211,9 +211,9 @@ pub(crate) fn over_headline(
     over(cells, variant, other, &headline(cells), figure)
 }
 
-/// The geometric mean of `figure` of the cells of `other` and `variant`, over the workloads called
-/// `names`. Workloads on the same loaded stores share the luck of these, so they are no separate
-/// evidence of it: of each load the mean over them is one value.
+/// Returns the geometric mean of `figure` of the cells of `other` and `variant`, over the workloads
+/// called `names`. Workloads on the same loaded stores share the luck of these, so they are no
+/// separate evidence of it: of each load the mean over them is one value.
 fn over(
     cells: &[Cell],
     variant: usize,
@@ -241,7 +241,7 @@ fn shares_loads(one: &Cell, other: &Cell) -> bool {
     one.samples.iter().any(|sample| other.samples.iter().any(|beside| beside.load == sample.load))
 }
 
-/// The geometric mean of the ratios of pairs of cells that were measured on the same loads.
+/// Returns the geometric mean of the ratios of pairs of cells that were measured on the same loads.
 fn together(cells: &[(&Cell, &Cell, Estimate)], figure: Figure) -> Option<Estimate> {
     let estimates: Vec<Estimate> = cells.iter().map(|(.., ratio)| *ratio).collect();
     if estimates.len() == 1 || estimates.iter().any(|one| one.loads == 1) {
@@ -261,8 +261,8 @@ fn together(cells: &[(&Cell, &Cell, Estimate)], figure: Figure) -> Option<Estima
     Estimate::from_load_means(&means, pairs).or_else(|| Estimate::mean_of_dependent(&estimates))
 }
 
-/// The throughput of `variant` to that of the baseline under `workload`; none if one of the two was
-/// not measured.
+/// Returns the throughput of `variant` to that of the baseline under `workload`; none if one of the
+/// two was not measured.
 pub(crate) fn to_baseline(cells: &[Cell], variant: usize, workload: &str) -> Option<Estimate> {
     if variant == 0 {
         return None;
@@ -273,8 +273,8 @@ pub(crate) fn to_baseline(cells: &[Cell], variant: usize, workload: &str) -> Opt
     estimate(of(0)?, of(variant)?)
 }
 
-/// The workloads under which a cipher had something to do, in their order. A store that cannot say
-/// how much passed its cipher counts as one where everything did.
+/// Returns the workloads under which a cipher had something to do, in their order. A store that
+/// does not report how much passed its cipher counts as if everything did.
 pub(crate) fn headline(cells: &[Cell]) -> Vec<&str> {
     let knows = cells.iter().any(|cell| cipher_bytes(cell) > 0);
     let mut workloads: Vec<&str> = Vec::new();
@@ -290,7 +290,7 @@ pub(crate) fn headline(cells: &[Cell]) -> Vec<&str> {
     workloads
 }
 
-/// The workloads that no cipher had anything to do under, in their order.
+/// Returns the workloads that no cipher had anything to do under, in their order.
 pub(crate) fn left_out(cells: &[Cell]) -> Vec<String> {
     let met = headline(cells);
     let mut workloads: Vec<String> = Vec::new();
@@ -309,8 +309,8 @@ pub(crate) fn cipher_bytes(cell: &Cell) -> u64 {
     cell.samples.iter().map(|sample| sample.encrypted_bytes + sample.decrypted_bytes).sum()
 }
 
-/// The throughput of `cell` to that of `base`, which ran in alternation with it; where the highest
-/// rate was searched for, the ratio of the rates found.
+/// Returns the throughput of `cell` to that of `base`, which ran in alternation with it; where the
+/// highest rate was searched for, the ratio of the rates found.
 fn estimate(base: &Cell, cell: &Cell) -> Option<Estimate> {
     if sustained_rate::is_searched(cell) {
         searched(base, cell)
@@ -319,7 +319,7 @@ fn estimate(base: &Cell, cell: &Cell) -> Option<Estimate> {
     }
 }
 
-/// The logarithms behind [`estimate`].
+/// Returns the logarithms behind [`estimate`].
 fn throughput_by_load(base: &Cell, cell: &Cell) -> BTreeMap<usize, Vec<f64>> {
     match sustained_rate::is_searched(cell) {
         true => searches_by_load(base, cell).unwrap_or_default(),
@@ -327,7 +327,7 @@ fn throughput_by_load(base: &Cell, cell: &Cell) -> BTreeMap<usize, Vec<f64>> {
     }
 }
 
-/// The rate that `cell` sustains to that of `base`, by searches that ran at the same time.
+/// Returns the rate that `cell` sustains to that of `base`, by searches that ran at the same time.
 fn searched(base: &Cell, cell: &Cell) -> Option<Estimate> {
     Estimate::from_loads(&searches_by_load(base, cell)?.into_values().collect::<Vec<_>>())
 }
@@ -348,8 +348,8 @@ fn paired(base: &Cell, cell: &Cell) -> Vec<Pair> {
     let of_base: BTreeMap<_, _> =
         base.samples.iter().map(|sample| (place(sample), sample)).collect();
     let unit = cell.unit;
-    // a slice in which nothing was finished, as where a server stood still for all of it, counts as
-    // one that did one unit: its logarithm is finite, and as far from the others as it is
+    // a slice in which nothing was finished, for example during a stall of the server, counts as
+    // one unit: its logarithm is finite, and far from the others
     let rate = |sample: &Sample| sample.throughput(unit).max(1.0 / sample.elapsed_s);
     let pairs =
         cell.samples.iter().filter_map(|sample| Some((of_base.get(&place(sample))?, sample)));
@@ -407,8 +407,8 @@ mod tests {
     use super::*;
     use crate::conclude::testing::{cell, cells_of};
 
-    /// The defect that a user saw: intervals against the shared baseline touch, and the slices tell
-    /// the two apart.
+    /// The defect that a user saw: intervals against the shared baseline touch, but the slices
+    /// separate the two.
     #[test]
     fn two_ciphers_are_compared_by_their_own_pairs() {
         // a machine that drifts: all three slices of a block go up and down together
@@ -481,7 +481,7 @@ mod tests {
             met(cell(1, "c", &[1.0; 12]), 0),
         ];
         assert_eq!((headline(&cells), left_out(&cells)), (vec!["a"], vec!["c".to_owned()]));
-        // a store that does not count: nothing is known, so nothing is left out
+        // a store that does not count: the share is unknown, so nothing is left out
         let unknown = [met(cell(1, "a", &[0.9; 12]), 0), met(cell(1, "c", &[1.0; 12]), 0)];
         assert_eq!((headline(&unknown), left_out(&unknown)), (vec!["a", "c"], Vec::new()));
     }

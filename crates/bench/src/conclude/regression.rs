@@ -1,7 +1,7 @@
 //! A comparison against an earlier one: whether a cost grew since then. Each side is a ratio to its
 //! own baseline, measured in alternation with it, so the speed of the machine cancels out of both;
-//! what does not cancel out is a change of the store or of the workload, which is what this looks
-//! for. Not here: reading results (`merge`).
+//! a change of the store or of the workload does not cancel out, and is detected here. Not here:
+//! reading results (`merge`).
 
 use std::path::PathBuf;
 
@@ -176,8 +176,8 @@ fn to_baseline(cells: &[Cell], variant: usize, workload: &str) -> Option<Estimat
     }
 }
 
-/// One line for each change worth a word: those beyond `limit`, those that are claimed, and how
-/// many are neither.
+/// Returns one line for each notable change: changes beyond `limit`, claimed changes, and the
+/// number of all others.
 #[must_use]
 pub fn lines(changes: &[Change], limit: f64) -> Vec<String> {
     let place = |change: &Change| {
@@ -286,7 +286,7 @@ mod tests {
         let same = changes(&now, &then, 0.05, Path::new("x")).unwrap();
         assert!(same.iter().all(|change| !change.exceeds));
         assert_eq!((outcome(&same), inconclusive(&same, 0.05)), (Outcome::Within, None));
-        // what the figures are too few or too scattered for is neither
+        // a change with too few or too scattered figures is neither
         let narrow = changes(&now, &then, 0.000_01, Path::new("x")).unwrap();
         assert_eq!(outcome(&narrow), Outcome::Inconclusive, "{narrow:?}");
         let said = inconclusive(&narrow, 0.000_01).unwrap();

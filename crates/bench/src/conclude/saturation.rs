@@ -1,5 +1,5 @@
-//! Causes that hold a run back: the CPUs, the disk, a queue of the engine, servers, the rate that
-//! was set, or nothing that was seen. Each is a rule with a figure; `docs/method.md` lists them.
+//! Causes that hold a run back: the CPUs, the disk, a queue of the engine, servers, the fixed rate,
+//! or no visible cause. Each is a rule with a figure; `docs/method.md` lists them.
 
 use crate::results::{Sample, Saturation};
 
@@ -21,9 +21,9 @@ pub struct Evidence<'a> {
     pub clients: usize,
     /// Logical CPUs.
     pub cores: usize,
-    /// Operations a second asked for.
+    /// The requested operations a second.
     pub target: Option<f64>,
-    /// Share of the CPU time that the load generator takes itself, 0 to 1, if known.
+    /// Share of the CPU time that the load generator itself takes, 0 to 1, if known.
     pub generator_share: Option<f64>,
     /// Share of the machine's CPUs in use, other programs included, 0 to 1; 0 if unknown.
     pub machine_share: f64,
@@ -47,7 +47,7 @@ struct Figures {
     sync_wall_s: f64,
     /// Of the clients' time, waiting for files.
     file_share: f64,
-    /// Of the clients' time, asleep for something else; none where it is not known.
+    /// The share of the clients' time asleep for something else; none where it is unknown.
     asleep_share: Option<f64>,
     sleeps: f64,
 }
@@ -119,7 +119,7 @@ pub fn judge(evidence: &Evidence) -> Saturation {
     Saturation { by: by.into(), peak, cpu_share: figures.cpu_share, reason }
 }
 
-/// If the CPUs were what held the run back.
+/// Returns the CPUs as the cause, if they held the run back.
 fn by_cpu(
     evidence: &Evidence,
     figures: &Figures,
@@ -164,7 +164,7 @@ fn by_cpu(
     None
 }
 
-/// Determines what was waited for while CPUs were idle.
+/// Determines the reason for waiting while CPUs were idle.
 fn by_waiting(evidence: &Evidence, figures: &Figures, all_cores: &str) -> (&'static str, String) {
     let busy = percent(figures.cpu_share);
     if figures.sync_share >= WAIT_FULL {
@@ -240,8 +240,8 @@ pub fn name(by: &str) -> &str {
 }
 
 /// Returns whether a cost measured in such a run may be understated, because part of it went into
-/// idle time. Where the engine itself is full, and more clients do no more work, the throughput is
-/// the highest there is, and the cost is the cost at that throughput.
+/// idle time. Where the engine itself is saturated, and more clients do no more work, the
+/// throughput is the maximum, and the cost is the cost at that throughput.
 pub fn is_below(saturation: &Saturation) -> bool {
     match saturation.by.as_str() {
         "none" | "target" => true,
@@ -340,8 +340,8 @@ mod tests {
         );
     }
 
-    /// A second of eight clients that were on a CPU, ready, and in files for so long, and slept for
-    /// the rest of it.
+    /// Returns a second of eight clients that were on a CPU, ready, and in files for so long, and
+    /// slept for the rest of it.
     fn clients(
         cpu_s: f64,
         queued_s: f64,

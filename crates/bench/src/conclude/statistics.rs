@@ -1,7 +1,7 @@
-//! From paired slices to a ratio and its confidence interval. Knows nothing about stores or clocks.
-//! Not here: what is concluded from it (`judgement`).
+//! From paired slices to a ratio and its confidence interval. It is independent of stores and
+//! clocks. Not here: conclusions from it (`judgement`).
 //!
-//! A pair is one slice of a variant and the slice of the baseline that ran next to it; what enters
+//! A pair is one slice of a variant and the slice of the baseline that ran next to it; the input
 //! here is the logarithm of the ratio of their throughputs. The estimate is their 20 % trimmed mean
 //! with the standard error of Tukey and McLaughlin (Yuen 1974, Biometrika 61; Wilcox, Introduction
 //! to Robust Estimation and Hypothesis Testing, 4.3): a hiccup of the machine in a few slices moves
@@ -9,7 +9,7 @@
 //! sqrt((1 + r) / (1 - r)), the large-sample factor for a first-order autoregressive series (Zwiers
 //! and von Storch 1995, Journal of Climate 8, section 2), where r is the lag-one autocorrelation,
 //! corrected for its bias of -(1 + 4 r) / n in short series (Marriott and Pope 1954, Biometrika 41)
-//! and never below zero. The interval uses Student's t. The tests below simulate what this gives.
+//! and never below zero. The interval uses Student's t. The tests below simulate the results.
 
 use std::collections::BTreeMap;
 
@@ -68,13 +68,13 @@ impl Estimate {
     }
 
     /// Estimates a ratio from the pairs of each load: a store that is loaded again lays out its
-    /// files and its memory anew, and everything measured on it until the next load shares that.
-    /// The unit of repetition is where the variance is, so the interval is Student's t over the
-    /// means of loads (Kalibera and Jones 2013, Rigorous Benchmarking in Reasonable Time, ISMM: the
-    /// highest level of a hierarchy), each trimmed as in [`Self::from_pairs`], which ignores a
-    /// hiccup within a load. Of [`MANY_LOADS`] and more, the means are trimmed, too. Pairs of a
-    /// single load give the interval of that load alone, and the number of loads says so. None as
-    /// in [`Self::from_pairs`].
+    /// files and its memory again, and everything measured on it until the next load shares that
+    /// layout. The unit of repetition is the level with the variance, so the interval is Student's
+    /// t over the means of loads (Kalibera and Jones 2013, Rigorous Benchmarking in Reasonable
+    /// Time, ISMM: the highest level of a hierarchy), each trimmed as in [`Self::from_pairs`],
+    /// which ignores a hiccup within a load. With [`MANY_LOADS`] and more, the means are trimmed,
+    /// too. Pairs of a single load give the interval of that load alone, as the number of loads
+    /// shows. None as in [`Self::from_pairs`].
     ///
     /// - `loads`: the logarithms of the ratios of each load's pairs, in the order of time
     pub fn from_loads(loads: &[Vec<f64>]) -> Option<Self> {
@@ -104,13 +104,13 @@ impl Estimate {
         }
     }
 
-    /// An estimate whose error is known by what each slice adds to it: `influences` sum to about
-    /// zero, in the order of time, and `loads` says on which load each slice ran. What slices of
-    /// one load add is one term, if there are several loads. Where few terms add most of it, those
-    /// few are all that is known about the error, so the degrees of freedom are those of
-    /// Satterthwaite (1946, Biometrics Bulletin 2) for terms of unequal variance, of which each is
-    /// estimated by its own square; a third of the fourth power of a normal term is its variance
-    /// squared. None as in [`Self::from_pairs`].
+    /// Returns an estimate whose error follows from the contribution of each slice: `influences`
+    /// sum to about zero, in the order of time, and `loads` holds the load of each slice. The
+    /// contributions of one load are one term, if there are several loads. Where few terms
+    /// contribute most of the error, they hold all information about it, so the degrees of freedom
+    /// follow Satterthwaite (1946, Biometrics Bulletin 2) for terms of unequal variance, of which
+    /// each is estimated by its own square; a third of the fourth power of a normal term is its
+    /// variance squared. None as in [`Self::from_pairs`].
     pub fn from_influences(log_ratio: f64, influences: &[f64], loads: &[usize]) -> Option<Self> {
         let pairs = influences.len();
         if pairs < FEWEST_PAIRS
@@ -130,7 +130,7 @@ impl Estimate {
         let centre = mean(terms);
         let squares: f64 = terms.iter().map(|value| (value - centre).powi(2)).sum();
         let fourths: f64 = terms.iter().map(|value| (value - centre).powi(4)).sum();
-        // too few loads to know whether one resembles the next
+        // too few loads to estimate whether one resembles the next
         let correlation = if several && loads < MANY_LOADS {
             0.0
         } else {
@@ -143,7 +143,7 @@ impl Estimate {
         Some(Self { log_ratio, standard_error, freedom, pairs, loads })
     }
 
-    /// The same the other way round: the ratio of the second to the first.
+    /// Returns the same the other way round: the ratio of the second to the first.
     #[must_use]
     pub fn inverse(self) -> Self {
         Self { log_ratio: -self.log_ratio, ..self }
@@ -167,9 +167,9 @@ impl Estimate {
         }
     }
 
-    /// The geometric mean of several ratios that were measured apart, each with its own error:
-    /// degrees of freedom after Welch and Satterthwaite (Satterthwaite 1946, Biometrics Bulletin
-    /// 2). None for none.
+    /// Returns the geometric mean of several ratios that were measured apart, each with its own
+    /// error: degrees of freedom after Welch and Satterthwaite (Satterthwaite 1946, Biometrics
+    /// Bulletin 2). None for none.
     #[must_use]
     pub fn mean_of(estimates: &[Self]) -> Option<Self> {
         let (first, n) = (estimates.first()?, estimates.len() as f64);
@@ -186,9 +186,9 @@ impl Estimate {
         })
     }
 
-    /// The geometric mean of several ratios that share their loads, so that what a load does to one
-    /// it does to the others: the error is at most the mean of theirs, which is it where they go up
-    /// and down together. None for none.
+    /// Returns the geometric mean of several ratios that share their loads, so that a load affects
+    /// all of them alike: the error is at most the mean of their errors, and equals it where they
+    /// go up and down together. None for none.
     #[must_use]
     pub fn mean_of_dependent(estimates: &[Self]) -> Option<Self> {
         let (alone, n) = (Self::mean_of(estimates)?, estimates.len() as f64);
@@ -199,8 +199,8 @@ impl Estimate {
         })
     }
 
-    /// The geometric mean of ratios of which each is itself one of several, given with their
-    /// number: as [`Self::mean_of`], each counted as often. None for none.
+    /// Returns the geometric mean of ratios of which each is itself one of several, given with
+    /// their number: as [`Self::mean_of`], each counted as often. None for none.
     #[must_use]
     pub fn weighted_mean_of(estimates: &[(Self, usize)]) -> Option<Self> {
         let all: usize = estimates.iter().map(|(_, count)| count).sum();
@@ -215,24 +215,24 @@ impl Estimate {
         Self::mean_of(&scaled.collect::<Vec<_>>())
     }
 
-    /// The ratio.
+    /// Returns the ratio.
     pub fn ratio(&self) -> f64 {
         self.log_ratio.exp()
     }
 
-    /// The interval of the ratio at `confidence`, such as 0.95.
+    /// Returns the interval of the ratio at `confidence`, such as 0.95.
     pub fn interval(&self, confidence: f64) -> (f64, f64) {
         let half = self.half_width(confidence);
         ((self.log_ratio - half).exp(), (self.log_ratio + half).exp())
     }
 
-    /// Half the width of the interval of the logarithm at `confidence`.
+    /// Returns half the width of the interval of the logarithm at `confidence`.
     pub fn half_width(&self, confidence: f64) -> f64 {
         self.standard_error * self.student().inverse_cdf(0.5 + confidence / 2.0)
     }
 
-    /// Probability of an estimate at least this far from equality (in either direction) if the true
-    /// ratio were within `margin` of it.
+    /// Returns the probability of an estimate at least this far from equality (in either direction)
+    /// if the true ratio were within `margin` of it.
     pub fn p_beyond(&self, margin: f64) -> f64 {
         let beyond = self.log_ratio.abs() - margin.ln_1p();
         match self.standard_error {
@@ -242,7 +242,8 @@ impl Estimate {
         }
     }
 
-    /// Probability of an estimate at least this far below `ratio` if the true ratio were `ratio`.
+    /// Returns the probability of an estimate at least this far below `ratio` if the true ratio
+    /// were `ratio`.
     pub fn p_below(&self, ratio: f64) -> f64 {
         let below = ratio.ln() - self.log_ratio;
         match self.standard_error {
@@ -257,8 +258,8 @@ impl Estimate {
     }
 }
 
-/// Lag-one autocorrelation of `values` around `centre`, where `squares` is the sum of their squared
-/// deviations; corrected for bias, between 0 and `MOST_AUTOCORRELATION`.
+/// Returns the lag-one autocorrelation of `values` around `centre`, where `squares` is the sum of
+/// their squared deviations; corrected for bias, between 0 and `MOST_AUTOCORRELATION`.
 fn autocorrelation(values: &[f64], centre: f64, squares: f64) -> f64 {
     if squares <= 0.0 {
         return 0.0;
@@ -271,8 +272,8 @@ fn autocorrelation(values: &[f64], centre: f64, squares: f64) -> f64 {
     corrected.clamp(0.0, MOST_AUTOCORRELATION)
 }
 
-/// Holm's step-down correction: for each of `p`, the smallest family-wise error rate at which it is
-/// rejected.
+/// Applies Holm's step-down correction: for each of `p`, the smallest family-wise error rate at
+/// which it is rejected.
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|&a, &b| p[a].total_cmp(&p[b]));
@@ -285,7 +286,7 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
     corrected
 }
 
-/// Median of `values`; 0 for none.
+/// Returns the median of `values`; 0 for none.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -296,7 +297,7 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// `values` by the load that each belongs to.
+/// Returns `values` by the load that each belongs to.
 pub fn by_load(values: impl IntoIterator<Item = (usize, f64)>) -> BTreeMap<usize, Vec<f64>> {
     let mut loads: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for (load, value) in values {
@@ -305,7 +306,7 @@ pub fn by_load(values: impl IntoIterator<Item = (usize, f64)>) -> BTreeMap<usize
     loads
 }
 
-/// `values` in ascending order, and how many are set aside at each end.
+/// Returns `values` in ascending order, and how many are set aside at each end.
 fn trimmed(values: &[f64]) -> (Vec<f64>, usize) {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -325,21 +326,21 @@ pub fn loads_in_all(narrow: usize) -> usize {
 
 /// Returns whether a run that goes on until its intervals are narrow has got there: each of
 /// `estimates` is over at least [`FEWEST_LOADS`] loads, and half of its interval, with a little to
-/// spare, is at most the share `until`. The rule looks at widths alone, never at what the intervals
-/// show (Chow and Robbins 1965, Annals of Mathematical Statistics 36); a test counts how often such
-/// intervals cover the truth.
+/// spare, is at most the share `until`. The rule considers widths alone, never the positions of the
+/// intervals (Chow and Robbins 1965, Annals of Mathematical Statistics 36); a test counts how often
+/// such intervals cover the truth.
 pub fn is_narrow(estimates: &[Estimate], until: f64) -> bool {
     let is_one = |estimate: &Estimate| {
         let n = estimate.loads as f64;
-        // what stops too early is a spread that is small by chance (Anscombe 1953): the rule asks
-        // for a little more
+        // a spread that is small by chance stops too early (Anscombe 1953): the rule requires a
+        // little more
         let wary = (1.0 + 4.0 / n).sqrt();
         estimate.loads >= FEWEST_LOADS && wary * estimate.half_width(CONFIDENCE) <= until.ln_1p()
     };
     !estimates.is_empty() && estimates.iter().all(is_one)
 }
 
-/// The 20 % trimmed mean of `values`, which are not none.
+/// Returns the 20 % trimmed mean of `values`, which are not none.
 pub fn trimmed_mean(values: &[f64]) -> f64 {
     let (sorted, aside) = trimmed(values);
     mean(&sorted[aside..sorted.len() - aside])
@@ -364,7 +365,7 @@ mod tests {
     struct Noise {
         /// Standard deviation of a slice.
         sd: f64,
-        /// Correlation of a slice with the one before it.
+        /// Correlation of a slice with the previous slice.
         correlation: f64,
         /// Set when each store has its own series, instead of one for the whole machine.
         per_store: bool,
@@ -382,8 +383,8 @@ mod tests {
         (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
     }
 
-    /// The log ratios of `pairs` pairs, run in the order that comparisons use, where the truth is
-    /// `log_ratio`.
+    /// Returns the log ratios of `pairs` pairs, run in the order that comparisons use, where the
+    /// truth is `log_ratio`.
     fn simulate(random: &mut SmallRng, noise: Noise, pairs: usize, log_ratio: f64) -> Vec<f64> {
         let fresh = (1.0 - noise.correlation * noise.correlation).sqrt();
         let mut state = [normal(random), normal(random)];
@@ -498,8 +499,8 @@ mod tests {
     }
 
     impl Levels {
-        /// The log ratios of one comparison where the truth is `log_ratio`, by load: each side is
-        /// loaded anew each time, so a load's ratio has the luck of two.
+        /// Returns the log ratios of one comparison where the truth is `log_ratio`, by load: each
+        /// side is loaded again each time, so a load's ratio has the noise of two.
         fn draw(self, random: &mut SmallRng, log_ratio: f64) -> Vec<Vec<f64>> {
             let load = |random: &mut SmallRng| {
                 let luck = self.between * (normal(random) - normal(random));
@@ -537,8 +538,8 @@ mod tests {
     }
 
     /// Deviation between loads of 0 to 2 % of the throughput, where 0.4 to 1.7 were found, on a
-    /// quiet machine and on a noisy one; what intervals of one load's slices make of it stands
-    /// beside.
+    /// quiet machine and on a noisy one; the intervals from one load's slices are printed beside
+    /// it.
     #[test]
     fn intervals_over_loads_cover_the_truth_whatever_loads_do() {
         for (loads, pairs) in [(3, 12), (5, 5), (6, 6), (8, 6), (11, 6), (12, 6), (18, 2), (36, 2)]
@@ -560,9 +561,9 @@ mod tests {
                 }
             }
         }
-        // what a load does is seen where slices alone would claim a difference; not where slices
+        // the effect of a load shows where slices alone would claim a difference; not where slices
         // scatter so little that their resemblance within a load is found as autocorrelation, which
-        // widens the interval of slices, too
+        // also widens the interval of slices
         let levels = Levels { loads: 3, pairs: 12, between: 0.015, within: 0.03 };
         let [as_one, covered, ..] = covered_and_claimed(levels, 10, 400);
         assert!(as_one < 0.8 && covered >= 0.93, "{as_one} and {covered}");
@@ -589,7 +590,7 @@ mod tests {
         assert!(eight > 0.5 && eleven > 0.75, "{six}, {eight}, {eleven}");
     }
 
-    /// A run that goes on until its intervals are narrow, looked at after every load.
+    /// A run that goes on until its intervals are narrow, checked after every load.
     #[test]
     fn to_go_on_until_intervals_are_narrow_keeps_their_coverage() {
         for (between, within) in [(0.0, 0.03), (0.004, 0.02), (0.015, 0.01), (0.015, 0.05)] {
@@ -642,7 +643,7 @@ mod tests {
             (three.log_ratio - 2.0).abs() < 1e-12
                 && (three.standard_error - (1.0_f64 / 3.0).sqrt()).abs() < 1e-12
         );
-        // slices of a load agree with each other, which is one thing known and not three
+        // slices of a load agree with each other, which is one observation and not three
         let influences = [0.01, 0.01, 0.01, -0.01, -0.01, -0.01];
         let [alone, of_loads] = [[0; 6], [0, 0, 0, 1, 1, 1]].map(|loads| {
             Estimate::from_influences(0.0, &influences, &loads).unwrap().half_width(CONFIDENCE)

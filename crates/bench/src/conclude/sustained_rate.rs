@@ -1,6 +1,6 @@
 //! The highest rate that each variant sustains under a limit on its 99th percentile, from searches
-//! that ran side by side. Not here: how a search is run (`compare::search`), how two variants are
-//! compared (`ratios`, by the ratios of their searches).
+//! that ran side by side. Not here: running a search (`compare::search`), comparing two variants
+//! (`ratios`, by the ratios of their searches).
 
 use crate::conclude::figures;
 use crate::conclude::quantile::Quantile;
@@ -13,7 +13,7 @@ use crate::workload::Unit;
 
 /// Sets what the searches of every cell found.
 ///
-/// - `limit_us`: what the 99th percentile must not exceed, in microseconds
+/// - `limit_us`: limit of the 99th percentile, in microseconds
 pub(crate) fn judge_searches(cells: &mut [Cell], limit_us: f64) {
     for cell in cells {
         let held_per_s =
@@ -25,13 +25,13 @@ pub(crate) fn judge_searches(cells: &mut [Cell], limit_us: f64) {
     }
 }
 
-/// The rate that each search found, as logarithms, each with the load on which it ran; none without
-/// searches, or if half of them or more found none.
+/// Returns the rate that each search found, as logarithms, each with the load on which it ran; none
+/// without searches, or if half of them or more found none.
 pub(crate) fn log_rates(cell: &Cell) -> Option<Vec<(usize, f64)>> {
     cell.open_loop.as_ref().and_then(|open_loop| found(&open_loop.searches))
 }
 
-/// Returns what was found about the rate that `cell` sustains, once that is judged.
+/// Returns the findings about the rate that `cell` sustains, once judged.
 pub(crate) fn sustained(cell: &Cell) -> Option<&Sustained> {
     cell.open_loop.as_ref()?.sustained.as_ref()
 }
@@ -49,8 +49,7 @@ pub(crate) fn is_searched_in_vain(cell: &Cell) -> bool {
 
 fn found(searches: &[Search]) -> Option<Vec<(usize, f64)>> {
     let met = searches.iter().filter(|search| search.met_per_s.is_some()).count();
-    // a search that found none says that the rate is below the lowest one tried, which is not worth
-    // more than that
+    // a search that found none only shows that the rate is below the lowest rate tried
     let rate = |search: &Search| {
         (
             search.load,

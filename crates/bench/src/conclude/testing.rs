@@ -1,4 +1,4 @@
-//! Cells made up for the tests of what is concluded from them.
+//! Made-up cells for the tests of conclusions.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use crate::results::{
 use crate::study::plan::Plan;
 use crate::workload::Unit;
 
-/// A cell of `variant` with one slice for each of `throughputs`, relative to 1,000 operations a
-/// second.
+/// Returns a cell of `variant` with one slice for each of `throughputs`, relative to 1,000
+/// operations a second.
 pub(crate) fn cell(variant: usize, workload: &str, throughputs: &[f64]) -> Cell {
     let sample = |(slice, throughput): (usize, &f64)| Sample {
         slice,
@@ -52,7 +52,7 @@ pub(crate) fn cell(variant: usize, workload: &str, throughputs: &[f64]) -> Cell 
     }
 }
 
-/// A cell for each variant, the baseline first.
+/// Returns a cell for each variant, the baseline first.
 pub(crate) fn cells_of(workload: &str, throughputs: &[Vec<f64>]) -> Vec<Cell> {
     throughputs
         .iter()
@@ -81,7 +81,7 @@ pub(crate) fn variants(labels: &[&str]) -> Vec<Variant> {
     labels.iter().map(variant).collect()
 }
 
-/// A comparison with one group of `cells`, judged.
+/// Returns a comparison with one group of `cells`, judged.
 pub(crate) fn comparison(labels: &[&str], mut cells: Vec<Cell>) -> Comparison {
     let plan = Plan::default();
     crate::conclude::ratios::judge_overheads(&mut cells, plan.margin);

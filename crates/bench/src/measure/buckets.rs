@@ -1,6 +1,6 @@
-//! A histogram as results keep it: which latencies, and how often. Written as text, `ns:requests`
-//! for each bucket that has any, so that histograms of several clients add up to what one would
-//! have counted. Not here: how latencies are counted (`measure`).
+//! A histogram as results keep it: latencies and their counts. Written as text, `ns:requests` for
+//! each bucket that has any, so that histograms of several clients add up to the histogram of a
+//! single client. Not here: counting latencies (`measure`).
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,5 +1,5 @@
-//! Use of time by client threads: running, waiting for a CPU, or sleeping. What they sleep for is
-//! another matter (`saturation`).
+//! Use of time by client threads: running, waiting for a CPU, or sleeping. The reason for sleeping
+//! is another matter (`saturation`).
 
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ pub(crate) struct ThreadTime {
 }
 
 impl ThreadTime {
-    /// Of this thread. The time that it was ready is 0 on a kernel that does not count it
-    /// (`CONFIG_SCHED_INFO`).
+    /// Returns the time of this thread. The time that it was ready is 0 on a kernel that does not
+    /// count it (`CONFIG_SCHED_INFO`).
     pub(crate) fn now() -> Self {
         // time on a CPU and time ready, in nanoseconds (the kernel's
         // Documentation/scheduler/sched-stats.rst)
@@ -50,7 +50,7 @@ pub struct ClientTime {
 }
 
 impl ClientTime {
-    /// Of one thread that took `wall` between two readings.
+    /// Returns the time of one thread that took `wall` between two readings.
     pub(crate) fn of(wall: Duration, before: ThreadTime, after: ThreadTime) -> Self {
         Self {
             wall_s: wall.as_secs_f64(),
@@ -60,7 +60,7 @@ impl ClientTime {
         }
     }
 
-    /// Adds those of another thread.
+    /// Adds the times of another thread.
     pub(crate) fn add(&mut self, other: Self) {
         self.wall_s += other.wall_s;
         self.cpu_s += other.cpu_s;

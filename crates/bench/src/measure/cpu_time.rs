@@ -19,23 +19,23 @@ pub struct CpuTime {
 }
 
 impl CpuTime {
-    /// CPU time of this process so far.
+    /// Returns the CPU time of this process so far.
     pub fn now() -> Self {
         Self::usage(UsageWho::RUSAGE_SELF)
     }
 
-    /// CPU time so far of this process and of the processes `servers`, as far as they live. What a
-    /// server used is known to a hundredth of a second.
+    /// Returns the CPU time so far of this process and of the processes `servers`, as far as they
+    /// live. The time of a server is precise to a hundredth of a second.
     pub fn with(servers: &[u32]) -> Self {
         Self::now().plus(Self::of_all(servers))
     }
 
-    /// CPU time so far of the processes `servers` alone, as far as they live.
+    /// Returns the CPU time so far of the processes `servers` alone, as far as they live.
     pub fn of_all(servers: &[u32]) -> Self {
         servers.iter().map(|pid| Self::of(*pid)).fold(Self::default(), Self::plus)
     }
 
-    /// CPU time of this process so far, and of its children that have ended.
+    /// Returns the CPU time of this process so far, and of its children that have ended.
     pub fn with_ended_children() -> Self {
         Self::now().plus(Self::usage(UsageWho::RUSAGE_CHILDREN))
     }
@@ -47,7 +47,8 @@ impl CpuTime {
         Self { user_s: seconds(usage.user_time()), system_s: seconds(usage.system_time()) }
     }
 
-    /// CPU time of process `pid`; none if there is no such process (proc(5), `/proc/PID/stat`).
+    /// Returns the CPU time of process `pid`; none if there is no such process (proc(5),
+    /// `/proc/PID/stat`).
     fn of(pid: u32) -> Self {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         let ticks_a_second = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100) as f64;
@@ -60,13 +61,13 @@ impl CpuTime {
         Self { user_s: seconds(), system_s: seconds() }
     }
 
-    /// Both together.
+    /// Returns both together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self { user_s: self.user_s + other.user_s, system_s: self.system_s + other.system_s }
     }
 
-    /// Returns what was used since `earlier`.
+    /// Returns the time used since `earlier`.
     pub fn since(self, earlier: Self) -> Self {
         Self {
             user_s: (self.user_s - earlier.user_s).max(0.0),
@@ -74,7 +75,7 @@ impl CpuTime {
         }
     }
 
-    /// User and system together, in seconds.
+    /// Returns user and system time together, in seconds.
     pub fn total_s(self) -> f64 {
         self.user_s + self.system_s
     }
@@ -162,7 +163,7 @@ impl CpuTimeline {
         seconds
     }
 
-    /// CPU time used until `at_s`, straight lines between readings.
+    /// Returns the CPU time used until `at_s`, straight lines between readings.
     fn at(&self, at_s: f64) -> CpuTime {
         let next = self.readings.partition_point(|(reading_s, _)| *reading_s < at_s);
         let (to_s, to) = self.readings[next.min(self.readings.len() - 1)];

@@ -1,5 +1,5 @@
-//! Operations that fail while something is measured: how many may, and by which names they are
-//! counted. Not here: what becomes of a run in which too many do (`compare`).
+//! Operations that fail while something is measured: how many may fail, and the names they are
+//! counted by. Not here: the end of a run with too many failures (`compare`).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -27,7 +27,8 @@ pub(crate) fn words<'a>(counts: impl Iterator<Item = (&'a str, u64)> + Clone) ->
     format!("{sum} ({})", each.join(", "))
 }
 
-/// Number of operations that may still fail, with those that did, shared by the clients of a slice.
+/// Number of operations that may still fail, and the failures so far, shared by the clients of a
+/// slice.
 #[derive(Debug)]
 pub(crate) struct Allowance {
     left: AtomicU64,
@@ -40,8 +41,8 @@ impl Allowance {
         Self { left: AtomicU64::new(operations), any: operations > 0, passed: Mutex::default() }
     }
 
-    /// Returns the records of `target` as a client uses them, so that the operation that failed is
-    /// known; none where nothing may fail, and of a block device, whose workloads have one
+    /// Returns the records of `target` as a client uses them, so that a failed operation can be
+    /// named; none where nothing may fail, and of a block device, whose workloads have one
     /// operation each.
     pub(crate) fn watch<'a>(&self, target: Target<'a>) -> Option<Watched<'a>> {
         match target {
@@ -52,8 +53,8 @@ impl Allowance {
         }
     }
 
-    /// Lets `operation` fail with `error`, if that may be, and counts it. What the store returned
-    /// wrongly, or can never do, may not: it says something about all figures.
+    /// Lets `operation` fail with `error`, if that is allowed, and counts it. Wrong results of the
+    /// store, and operations it can never do, are not allowed: they affect all figures.
     ///
     /// # Errors
     /// `error`.
@@ -83,18 +84,18 @@ impl Allowance {
     }
 }
 
-/// Names of what a store is asked for; the index is what [`Watched`] remembers.
+/// Names of the operations on a store; [`Watched`] records the index.
 const OPERATIONS: [&str; 7] =
     ["read", "scan", "insert", "update", "transaction", "bulk load", "delete"];
 
-/// A store that remembers what it was asked for last. Each client has one of its own.
+/// A store that records its last operation. Each client has its own.
 pub(crate) struct Watched<'a> {
     inner: &'a dyn Store,
     last: AtomicUsize,
 }
 
 impl<'a> Watched<'a> {
-    /// Name of the operation that was asked for last.
+    /// Returns the name of the last operation.
     pub(crate) fn last(&self) -> &'static str {
         OPERATIONS[self.last.load(Ordering::Relaxed)]
     }

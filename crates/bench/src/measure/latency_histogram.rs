@@ -1,4 +1,4 @@
-//! Histograms of the latencies of a slice, by operation. Not here: how they are written to results
+//! Histograms of the latencies of a slice, by operation. Not here: their form in results
 //! (`buckets`).
 
 use std::collections::BTreeMap;
@@ -67,7 +67,7 @@ impl LatencyHistogram {
         }
     }
 
-    /// All that was counted.
+    /// Returns all that was counted.
     pub fn buckets(&self) -> Buckets {
         Buckets(
             self.0
@@ -77,14 +77,14 @@ impl LatencyHistogram {
         )
     }
 
-    /// Counts again what is in `buckets`.
+    /// Adds the counts of `buckets`.
     pub fn add(&mut self, buckets: &Buckets) {
         for (ns, count) in &buckets.0 {
             self.0.saturating_record_n(*ns, u32::try_from(*count).unwrap_or(u32::MAX));
         }
     }
 
-    /// The same with less detail, as it is kept of every slice.
+    /// Returns the same with less detail, as it is kept of every slice.
     pub fn slice(&self) -> SliceLatency {
         SliceLatency::new(
             self.0
@@ -145,30 +145,30 @@ impl Latencies {
         slot(&mut self.requests, "request").record(due.elapsed());
     }
 
-    /// Latency of whole requests of an open loop, as it is kept of every slice.
+    /// Returns the latency of whole requests of an open loop, as it is kept of every slice.
     pub fn requests(&self) -> SliceLatency {
         self.requests.first().map(|(_, histogram)| histogram.slice()).unwrap_or_default()
     }
 
-    /// Latency by operation, as it is kept of every slice.
+    /// Returns the latency by operation, as it is kept of every slice.
     pub fn slice(&self) -> BTreeMap<&'static str, SliceLatency> {
         let used = self.response.iter().filter(|(_, histogram)| !histogram.0.is_empty());
         used.map(|(operation, histogram)| (*operation, histogram.slice())).collect()
     }
 
-    /// The histograms themselves, by operation.
+    /// Returns the histograms themselves, by operation.
     pub fn histograms(&self) -> BTreeMap<String, Buckets> {
         let used = self.response.iter().filter(|(_, histogram)| !histogram.0.is_empty());
         used.map(|(operation, histogram)| ((*operation).to_owned(), histogram.buckets())).collect()
     }
 
-    /// Those of service times, by operation; none in a closed loop.
+    /// Returns the histograms of service times, by operation; none in a closed loop.
     pub fn service_histograms(&self) -> BTreeMap<String, Buckets> {
         let used = self.service.iter().filter(|(_, histogram)| !histogram.0.is_empty());
         used.map(|(operation, histogram)| ((*operation).to_owned(), histogram.buckets())).collect()
     }
 
-    /// Counts again what is in `response` and in `service`.
+    /// Adds the counts of `response` and of `service`.
     pub fn add(
         &mut self,
         response: &BTreeMap<String, Buckets>,
@@ -181,14 +181,14 @@ impl Latencies {
         }
     }
 
-    /// Latency by operation: in an open loop from the moment an operation was due, otherwise from
-    /// its start.
+    /// Returns the latency by operation: in an open loop from the moment an operation was due,
+    /// otherwise from its start.
     pub fn response(&self) -> BTreeMap<String, Latency> {
         table(&self.response)
     }
 
-    /// Latency by operation from its start; empty in a closed loop, where it is the same as
-    /// `response`.
+    /// Returns the latency by operation from its start; empty in a closed loop, where it is the
+    /// same as `response`.
     pub fn service(&self) -> BTreeMap<String, Latency> {
         table(&self.service)
     }
@@ -248,7 +248,7 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// The ends of the 95 % interval of the percentile with share `share`, in microseconds.
+    /// Returns the ends of the 95 % interval of the percentile with share `share`, in microseconds.
     #[must_use]
     pub fn interval_us(&self, share: f64) -> Option<(f64, f64)> {
         self.intervals

@@ -1,5 +1,5 @@
 //! Counts taken while a slice runs: latencies, CPU time of the process, CPU use second by second.
-//! It does not decide what runs, and judges nothing.
+//! It does not choose the work, and judges nothing.
 
 pub(crate) mod buckets;
 pub(crate) mod client_time;

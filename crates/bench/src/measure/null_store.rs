@@ -1,5 +1,4 @@
-//! A store that stores nothing: what remains of a run on it is the cost of the load generator
-//! itself.
+//! A store that stores nothing: a run on it measures the cost of the load generator itself.
 
 use std::sync::OnceLock;
 
@@ -21,7 +20,7 @@ impl Default for NullStore {
 }
 
 impl NullStore {
-    /// An empty store.
+    /// Returns an empty store.
     pub fn new() -> Self {
         Self::default()
     }

@@ -23,8 +23,8 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The word for progress bars: `preparing`, `loading`, `warming up`, `searching`, `measuring`,
-    /// `checking`.
+    /// Returns the word for progress bars: `preparing`, `loading`, `warming up`, `searching`,
+    /// `measuring`, `checking`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Prepare => "preparing",
@@ -61,7 +61,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Before anything of `plan` has been done.
+    /// Called before anything of `plan` has been done.
     #[must_use]
     pub fn preparing(plan: &Plan) -> Self {
         Self {
@@ -80,10 +80,11 @@ impl Progress {
 
 /// Watches a comparison. Called from the thread that runs it and, while loading, from several.
 pub trait Observer: Sync {
-    /// Something went on; called often, so be quick.
+    /// Reports progress; called often, so be quick.
     fn progress(&self, progress: &Progress);
 
-    /// Something the user should read now, such as a warning, which will also be in the results.
+    /// Reports something that the user should read now, such as a warning, which will also be in
+    /// the results.
     fn note(&self, _note: &str) {}
 }
 
@@ -92,7 +93,7 @@ impl Observer for () {
     fn progress(&self, _progress: &Progress) {}
 }
 
-/// Estimates the time left: each task has an expected length, replaced by better ones as they
+/// Estimates the time left: each task has an expected length, replaced by better estimates as they
 /// become known.
 #[derive(Debug)]
 pub(crate) struct Estimate {
@@ -127,7 +128,7 @@ impl Estimate {
         self.tasks[task].share_done = share.clamp(0.0, 1.0);
     }
 
-    /// Share of everything done, and seconds left.
+    /// Returns the share of everything done, and seconds left.
     pub(crate) fn now(&self) -> (f64, f64) {
         let left_s: f64 =
             self.tasks.iter().map(|task| task.expected_s * (1.0 - task.share_done)).sum();
@@ -136,24 +137,24 @@ impl Estimate {
     }
 }
 
-/// Times that the slices of one workload take on each variant: those that the warm-up showed, until
+/// Times that the slices of one workload take on each variant: the times of the warm-up, until
 /// slices of the variant are measured. All slices do the same work, so on a slow variant a slice
 /// can take many times as long as on the baseline.
 #[derive(Clone, Debug)]
 pub(crate) struct SliceTimes {
     expected_s: Vec<f64>,
-    /// Seconds and number of those that were measured.
+    /// Seconds and number of the measured slices.
     measured: Vec<(f64, u32)>,
     blocks: usize,
 }
 
 impl SliceTimes {
-    /// `blocks` slices of each variant are to come, which take `expected_s` each.
+    /// Returns `blocks` slices of each variant are to come, which take `expected_s` each.
     pub(crate) fn new(expected_s: Vec<f64>, blocks: usize) -> Self {
         Self { measured: vec![(0.0, 0); expected_s.len()], expected_s, blocks }
     }
 
-    /// One of `variant` took `seconds`, with all that belongs to it.
+    /// Records that one slice of `variant` took `seconds`, including its overhead.
     pub(crate) fn took(&mut self, variant: usize, seconds: f64) {
         let (sum_s, count) = &mut self.measured[variant];
         (*sum_s, *count) = (*sum_s + seconds, *count + 1);
@@ -185,14 +186,14 @@ impl SliceTimes {
 mod tests {
     use super::*;
 
-    /// strongSwan's slices took 25 times as long as the baseline's: a run of 340 s said 26 s from
+    /// strongSwan's slices took 25 times as long as the baseline's: a run of 340 s showed 26 s from
     /// its start to its end.
     #[test]
     fn a_slow_variant_takes_the_longest_share() {
         let mut times = SliceTimes::new(vec![1.0, 25.0], 10);
         assert!((times.all_s() - 260.0).abs() < 1e-9);
         assert!((times.share(5, &[0]) - (0.5 + 1.0 / 260.0)).abs() < 1e-9);
-        // what is measured counts for more than what was expected
+        // measured times count for more than expected times
         times.took(1, 40.0);
         times.took(1, 60.0);
         assert!((times.all_s() - 510.0).abs() < 1e-9);

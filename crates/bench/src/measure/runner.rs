@@ -1,5 +1,5 @@
 //! Runs one slice: client threads that start together, each doing its share of operations, closed
-//! loop or open. Does not decide which slices run, or what is done with the figures.
+//! loop or open. It neither chooses the slices nor uses the figures.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -43,7 +43,7 @@ pub struct SliceOutcome {
     pub kept_per_s: f64,
     /// Use that the client threads made of that time.
     pub threads: ClientTime,
-    /// Ended early by `stop`: the figures are not those of a whole slice.
+    /// Ended early by `stop`: the figures are not of a whole slice.
     pub interrupted: bool,
 }
 
@@ -62,7 +62,7 @@ pub enum RunError {
     Thread {
         /// Number of the thread, from 1.
         number: usize,
-        /// Threads wanted.
+        /// The requested threads.
         clients: usize,
         /// Cause of the failure.
         source: std::io::Error,
@@ -75,9 +75,10 @@ pub struct Runner {
     recorders: Vec<Latencies>,
     /// Number of operations of the next slice that may fail.
     pub allowed: u64,
-    /// When the next slice is over, whatever of the work is left; none: when all of it is done.
+    /// The time at which the next slice is over, even with work left; none: when all work is done.
     pub until: Option<Instant>,
-    /// Those of the last slice that did, also if more did than may; they count in nothing else.
+    /// The failed operations of the last slice, even if more failed than may; they count in nothing
+    /// else.
     pub failed: Failures,
 }
 
@@ -85,7 +86,7 @@ impl Runner {
     /// Runs `work`, one thread each, on `store` until all of it is done or `stop` is set.
     ///
     /// With `target` (operations a second, all clients together) operation k of client i is due at
-    /// a time fixed before the slice begins, however long the previous ones took; its latency
+    /// a time fixed before the slice begins, however long earlier operations took; its latency
     /// counts from there.
     ///
     /// # Errors
@@ -187,7 +188,7 @@ impl Runner {
     }
 }
 
-/// The result of `thread`; a panic in it continues in this one.
+/// Returns the result of `thread`; a panic in it continues in this one.
 fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
@@ -203,8 +204,8 @@ struct ClientOutcome {
 }
 
 /// Lateness of requests in the first and the second half of a slice. In a store that keeps up, a
-/// request may wait for the one before it, but later requests must not wait longer than earlier
-/// ones.
+/// request may wait for the previous request, but later requests must not wait longer than earlier
+/// requests.
 #[derive(Clone, Copy, Debug, Default)]
 struct Backlog {
     /// Requests, seconds after the start at which they were due, and seconds that they were late,
@@ -294,7 +295,7 @@ impl ClientOutcome {
     }
 }
 
-/// When an operation was due.
+/// The time at which an operation was due.
 #[derive(Clone, Copy)]
 struct Due {
     at: Instant,
@@ -458,8 +459,7 @@ mod tests {
         let outcome = run(stalling(1, 400, Some(100)), Some(1_000.0));
         let requests = outcome.latencies.requests();
         assert_eq!(requests.count(), 400);
-        // those due at the begin of the stall of 200 ms waited longest, and half of all waited at
-        // all
+        // requests due at the begin of the stall of 200 ms waited longest, and half of all waited
         assert!(requests.quantile_us(0.9).unwrap() > 100_000.0, "{:?}", requests.quantile_us(0.9));
         assert_eq!(run(stalling(1, 10, None), None).latencies.requests().count(), 0);
     }

@@ -1,10 +1,12 @@
-//! In which order variants take their turns, and how a workload is cut into slices. Runs nothing.
+//! The order in which variants take turns, and the division of a workload into slices. Runs
+//! nothing.
 
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
-/// The order of the variants in each of `blocks` blocks; a block has one slice of every variant.
+/// Returns the order of the variants in each of `blocks` blocks; a block has one slice of every
+/// variant.
 ///
 /// Blocks are rows of Latin squares: within `variants` blocks in a row each variant takes each
 /// position once, so that a machine that slows down or speeds up does so for all of them equally.
@@ -56,9 +58,9 @@ impl Slicing {
 pub struct Pace {
     /// Duration of one pass, in seconds, on the fastest variant.
     pub pass_s: f64,
-    /// Shortest slice wanted, in seconds.
+    /// The shortest slice, in seconds.
     pub slice_s: f64,
-    /// Slices wanted in a round, at least.
+    /// The minimum number of slices in a round.
     pub round_slices: usize,
     /// Most slices that a pass can be cut into: each has an operation for every client.
     pub most_slices: usize,
@@ -69,8 +71,8 @@ pub struct Pace {
 /// More passes than this are never joined into a slice.
 const MOST_PASSES: usize = 10_000;
 
-/// Slices that are longer than this many times the shortest wanted are cut again: more pairs say
-/// more than longer slices do.
+/// Slices longer than this many times the shortest are cut again: more pairs are more informative
+/// than longer slices.
 const LONG: f64 = 4.0;
 
 /// Cuts a round so that it has enough slices and none is too short.

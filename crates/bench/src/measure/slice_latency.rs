@@ -1,13 +1,13 @@
-//! Latencies of the requests of one slice, as results keep them. Not here: what is concluded from
-//! many slices (`conclude::quantile`).
+//! Latencies of the requests of one slice, as results keep them. Not here: conclusions from many
+//! slices (`conclude::quantile`).
 
 use std::fmt::Write;
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Buckets in which a latency doubles: neighbouring ones differ by 2.2 %, and within one a straight
-/// line is drawn.
+/// Buckets in which a latency doubles: neighbouring buckets differ by 2.2 %, and within a bucket a
+/// straight line is drawn.
 const BUCKETS_A_DOUBLING: f64 = 32.0;
 
 /// Latency at which the buckets begin, in microseconds.
@@ -29,7 +29,7 @@ impl SliceLatency {
         Self::merged(requests.into_iter().map(|(us, count)| (bucket(us), count)))
     }
 
-    /// All requests of `slices` together.
+    /// Returns all requests of `slices` together.
     #[must_use]
     pub fn sum<'a>(slices: impl IntoIterator<Item = &'a Self>) -> Self {
         Self::merged(slices.into_iter().flat_map(|slice| slice.buckets.iter().copied()))
@@ -54,8 +54,8 @@ impl SliceLatency {
         self.buckets.iter().map(|(_, count)| count).fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Logarithm of the latency in microseconds below which the share `share` of the requests lies;
-    /// none without any.
+    /// Returns the logarithm of the latency in microseconds below which the share `share` of the
+    /// requests lies; none without any.
     pub(crate) fn log_quantile(&self, share: f64) -> Option<f64> {
         let wanted = share * self.count() as f64;
         let mut before = 0.0;
@@ -73,8 +73,8 @@ impl SliceLatency {
         found
     }
 
-    /// The latency below which the share `share` of the requests lies, in microseconds; none
-    /// without any request.
+    /// Returns the latency below which the share `share` of the requests lies, in microseconds;
+    /// none without any request.
     #[must_use]
     pub fn quantile_us(&self, share: f64) -> Option<f64> {
         self.log_quantile(share).map(f64::exp)

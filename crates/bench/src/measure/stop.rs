@@ -1,5 +1,5 @@
-//! A store that accepts no more once a comparison was asked to stop, so that a long load ends soon.
-//! Everything else is passed on to the inner store.
+//! A store that accepts no more once a comparison was requested to stop, so that a long load ends
+//! soon. Everything else is passed on to the inner store.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,5 +1,4 @@
-//! The scale along one side of a chart: the position of a value on it, and which values are
-//! labelled.
+//! The scale along one side of a chart: the position of a value on it, and the labelled values.
 
 use crate::conclude::figures;
 
@@ -10,13 +9,13 @@ pub(super) struct Axis {
     logarithmic: bool,
     /// Values to mark, with their text.
     pub(super) ticks: Vec<(f64, String)>,
-    /// The value that others are compared with, if it is to stand out.
+    /// The value that others are compared with, if it should stand out.
     pub(super) reference: Option<f64>,
 }
 
 impl Axis {
-    /// An even scale from `low` to `high`, with about `aim` ticks, each written by `text` from the
-    /// value and the number of decimals that distinguishes the ticks.
+    /// Returns an even scale from `low` to `high`, with about `aim` ticks, each written by `text`
+    /// from the value and the number of decimals that distinguishes the ticks.
     pub(super) fn linear(
         low: f64,
         high: f64,
@@ -35,13 +34,13 @@ impl Axis {
         Self { low, high, logarithmic: false, ticks, reference: None }
     }
 
-    /// A logarithmic scale of times in microseconds; else as [`Axis::logarithmic`].
+    /// Returns a logarithmic scale of times in microseconds; else as [`Axis::logarithmic`].
     pub(super) fn micros(low: f64, high: f64, aim: usize) -> Self {
         Self::logarithmic(low, high, aim, |value| trimmed(&figures::micros(value)))
     }
 
-    /// A logarithmic scale around `low` and `high`, with at most `aim` ticks, each written by
-    /// `text`. Values that are not positive are put at its lower end.
+    /// Returns a logarithmic scale around `low` and `high`, with at most `aim` ticks, each written
+    /// by `text`. Values that are not positive are put at its lower end.
     pub(super) fn logarithmic(
         low: f64,
         high: f64,
@@ -76,14 +75,14 @@ impl Axis {
         Self { low, high, logarithmic: true, ticks, reference: None }
     }
 
-    /// The same scale with `value` as the reference.
+    /// Returns the same scale with `value` as the reference.
     pub(super) fn against(mut self, value: f64) -> Self {
         self.reference = Some(value);
         self
     }
 
-    /// The position of `value`, 0 at the lower end and 1 at the upper; values beyond an end are put
-    /// at it.
+    /// Returns the position of `value`, 0 at the lower end and 1 at the upper; values beyond an end
+    /// are put at it.
     pub(super) fn position(&self, value: f64) -> f64 {
         let position = match self.logarithmic {
             false => (value - self.low) / (self.high - self.low),
@@ -98,7 +97,8 @@ impl Axis {
     }
 }
 
-/// The step of 1, 2 or 5 times a power of ten that is not below `rough`, and the decimals it needs.
+/// Returns the step of 1, 2 or 5 times a power of ten that is not below `rough`, and the decimals
+/// it needs.
 fn step(rough: f64) -> (f64, usize) {
     let decade = rough.log10().floor();
     let power = 10f64.powf(decade);
@@ -110,7 +110,7 @@ fn step(rough: f64) -> (f64, usize) {
     (step, (-(step * 1.001).log10().floor()).clamp(0.0, 12.0) as usize)
 }
 
-/// `10.0 µs` as `10 µs`: decimals that are all zero are dropped.
+/// Returns `10.0 µs` as `10 µs`: decimals that are all zero are dropped.
 fn trimmed(text: &str) -> String {
     match text.split_once(' ') {
         Some((number, unit)) if number.contains('.') => {

@@ -1,8 +1,8 @@
-//! A sheet to draw one chart on, as SVG that the style sheet colours. Colour means one thing: which
-//! variant is shown. What a part of a drawing means otherwise is said by its shape and texture,
-//! which also survive a black-and-white print.
+//! A sheet to draw one chart on, as SVG that the style sheet colours. Colour has one meaning: the
+//! variant shown. Shape and texture carry all other meaning, and also survive a black-and-white
+//! print.
 //!
-//! Knows of lines, marks and text, not of results.
+//! It draws lines, marks and text, and is independent of results.
 
 use std::fmt::Write as _;
 
@@ -67,12 +67,12 @@ impl Ink {
         }]
     }
 
-    /// The class that sets this colour, such as `series-1`.
+    /// Returns the class that sets this colour, such as `series-1`.
     pub(super) fn name(self) -> &'static str {
         self.shade().0
     }
 
-    /// The dashes of a curve in this colour.
+    /// Returns the dashes of a curve in this colour.
     pub(super) fn dashes(self) -> &'static str {
         match self {
             Self::Series(number) => DASHES[(number + number / SERIES) % DASHES.len()],
@@ -143,7 +143,7 @@ pub(super) fn text_px(text: &str) -> f64 {
     text.width() as f64 * 6.9
 }
 
-/// `text` cut to `columns` with an ellipsis, if it is longer.
+/// Returns `text` cut to `columns` with an ellipsis, if it is longer.
 pub(super) fn shorten(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
@@ -163,8 +163,8 @@ pub(super) struct Canvas {
     svg: String,
 }
 
-/// A chart of `width_px` by `height_px`, described to screen readers by `description`: an `svg`
-/// element with the class `chart`.
+/// Returns a chart of `width_px` by `height_px`, described to screen readers by `description`: an
+/// `svg` element with the class `chart`.
 pub(super) fn draw(
     width_px: f64,
     height_px: f64,
@@ -183,7 +183,7 @@ pub(super) fn draw(
     canvas.svg + "</svg>"
 }
 
-/// `svg`, drawn by [`draw`], as a file by itself that brings its colours along.
+/// Returns `svg`, drawn by [`draw`], as a standalone file with its colours.
 pub(super) fn alone(svg: &str) -> String {
     let behind = "<rect class=\"fill surface\" width=\"100%\" height=\"100%\"/>";
     let style =
@@ -192,12 +192,12 @@ pub(super) fn alone(svg: &str) -> String {
     svg.replacen("\">", &format!("\">\n{style}\n"), 1).replace("/><", "/>\n<") + "\n"
 }
 
-/// A coordinate to a tenth of a pixel.
+/// Returns a coordinate to a tenth of a pixel.
 fn tenth(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
-/// The path through `points`.
+/// Returns the path through `points`.
 fn path(points: &[(f64, f64)]) -> String {
     let mut path = String::new();
     for (number, (x, y)) in points.iter().enumerate() {
@@ -207,7 +207,7 @@ fn path(points: &[(f64, f64)]) -> String {
 }
 
 impl Canvas {
-    /// A line through `points`.
+    /// Draws a line through `points`.
     pub(super) fn line(&mut self, points: &[(f64, f64)], ink: Ink, width_px: f64) {
         let (path, ink) = (path(points), ink.name());
         let _ = write!(
@@ -216,7 +216,7 @@ impl Canvas {
         );
     }
 
-    /// A line through `points`, with the dashes of its ink.
+    /// Draws a line through `points`, with the dashes of its ink.
     pub(super) fn curve(&mut self, points: &[(f64, f64)], ink: Ink) {
         let (path, dashes, ink) = (path(points), ink.dashes(), ink.name());
         let _ = write!(
@@ -226,7 +226,7 @@ impl Canvas {
         );
     }
 
-    /// A bar between two corners.
+    /// Draws a bar between two corners.
     pub(super) fn bar(
         &mut self,
         (left, top): (f64, f64),
@@ -254,17 +254,17 @@ impl Canvas {
         }
     }
 
-    /// A filled shape.
+    /// Draws a filled shape.
     pub(super) fn area(&mut self, corners: &[(f64, f64)], ink: Ink) {
         let _ = write!(self.svg, "<path class=\"fill {}\" d=\"{}Z\"/>", ink.name(), path(corners));
     }
 
-    /// A shape filled with a pale tone of its ink, through which the grid can be seen.
+    /// Draws a shape filled with a pale tone of its ink, through which the grid can be seen.
     pub(super) fn pale(&mut self, corners: &[(f64, f64)], ink: Ink) {
         let _ = write!(self.svg, "<path class=\"pale {}\" d=\"{}Z\"/>", ink.name(), path(corners));
     }
 
-    /// A mark about `size_px` wide around a point.
+    /// Draws a mark about `size_px` wide around a point.
     pub(super) fn mark(&mut self, (x, y): (f64, f64), mark: Mark, size_px: f64, ink: Ink) {
         let half = size_px / 2.0;
         let mut circle = |class: &str, radius: f64| {
@@ -289,12 +289,12 @@ impl Canvas {
         self.area(&corners, ink);
     }
 
-    /// One line of text.
+    /// Writes one line of text.
     pub(super) fn text(&mut self, text: &str, point: (f64, f64), anchor: Anchor, ink: Ink) {
         self.write(text, point, anchor, ink.name());
     }
 
-    /// One line of bold text.
+    /// Writes one line of bold text.
     pub(super) fn bold(&mut self, text: &str, point: (f64, f64)) {
         self.write(text, point, Anchor::Left, "text bold");
     }
@@ -319,8 +319,8 @@ impl Canvas {
 /// Height that a label takes.
 const LABEL_PX: f64 = 14.0;
 
-/// Heights near `wanted`, between `top` and `bottom`, at which labels do not cover each other, in
-/// the same order.
+/// Returns heights near `wanted`, between `top` and `bottom`, at which labels do not cover each
+/// other, in the same order.
 pub(super) fn apart(wanted: &[f64], (top, bottom): (f64, f64)) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
@@ -342,7 +342,7 @@ pub(super) fn apart(wanted: &[f64], (top, bottom): (f64, f64)) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Relative luminance and contrast after WCAG 2.2.
+    /// Returns the contrast of the relative luminances after WCAG 2.2.
     fn contrast(a: u32, b: u32) -> f64 {
         let luminance = |colour: u32| {
             let [_, red, green, blue] = colour.to_be_bytes();
@@ -360,7 +360,7 @@ mod tests {
     fn colours_stand_out_in_both_themes() {
         let surface = Ink::Surface.shade();
         for shade in SHADES {
-            // what carries meaning needs 3, text 4.5 (WCAG 1.4.11 and 1.4.3)
+            // meaningful marks need 3, text 4.5 (WCAG 1.4.11 and 1.4.3)
             let wanted = match shade.0 {
                 "text" | "muted" => 4.5,
                 "grid" | "surface" => 1.0,
@@ -379,8 +379,8 @@ mod tests {
         }
     }
 
-    /// A colour as people see it who lack one kind of cone (Machado, Oliveira and Fernandes 2009,
-    /// severity 1), in the coordinates of CIE L*a*b*.
+    /// Returns a colour as people see it who lack one kind of cone (Machado, Oliveira and Fernandes
+    /// 2009, severity 1), in the coordinates of CIE L*a*b*.
     fn seen(colour: u32, sight: [[f64; 3]; 3]) -> [f64; 3] {
         let [_, red, green, blue] = colour.to_be_bytes();
         let rgb = [red, green, blue].map(|byte| match f64::from(byte) / 255.0 {
@@ -398,8 +398,8 @@ mod tests {
         [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
     }
 
-    /// The colours of an ordinary report, three ciphers and the baseline, are told apart by every
-    /// eye.
+    /// The colours of an ordinary report, three ciphers and the baseline, are distinguishable by
+    /// every eye.
     #[test]
     fn the_first_colours_differ_for_every_eye() {
         let sights = [

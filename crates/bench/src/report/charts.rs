@@ -1,6 +1,6 @@
-//! The charts of one run: cost, cipher against cipher, latency, CPU time, size, CPU use. What has
-//! one scale under every workload is one chart of all of them; only what differs in shape is a set
-//! of small panels.
+//! The charts of one run: cost, cipher against cipher, latency, CPU time, size, CPU use. Figures
+//! with one scale under every workload are one chart of all workloads; only figures that differ in
+//! shape are a set of small panels.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -26,7 +26,7 @@ const STRIP_PX: f64 = 38.0;
 /// Points of a CPU curve; more are averaged.
 const CURVE_POINTS: usize = 90;
 
-/// Rows of a chart from which on they stand closer together.
+/// Number of rows of a chart from which they are drawn closer together.
 const MANY_ROWS: usize = 40;
 
 /// Pairs of ciphers under all workloads that are drawn; of more only the mean over all workloads
@@ -180,13 +180,13 @@ pub(super) fn labelled(axis: &Axis, length: f64) -> impl Fn(usize) -> bool {
     move |number| number % stride == kept % stride
 }
 
-/// A chart that fills the page, drawn by `panel` for a wide page and for a phone.
+/// Returns a chart that fills the page, drawn by `panel` for a wide page and for a phone.
 pub(super) fn across_the_page(panel: impl Fn(f64) -> String) -> Vec<Chart> {
     let narrow = Some(panel(NARROW_PX));
     vec![Chart { title: String::new(), note: String::new(), svg: panel(WIDE_PX), narrow }]
 }
 
-/// The sentence that says what a chart shows, for those who cannot see it.
+/// Returns the sentence that describes a chart, for readers who cannot see it.
 fn describe(what: &str, rows: &[Row]) -> String {
     let mut text = what.to_owned();
     let mut mark = ": ";
@@ -200,8 +200,8 @@ fn describe(what: &str, rows: &[Row]) -> String {
     text
 }
 
-/// A row for every cell, under a heading for each workload; `value` is the figure at the right of a
-/// row.
+/// Returns a row for every cell, under a heading for each workload; `value` is the figure at the
+/// right of a row.
 fn rows_of<'a>(
     run: &Run<'a>,
     value: impl Fn(&Cell) -> String,
@@ -218,17 +218,17 @@ fn rows_of<'a>(
     (rows, cells)
 }
 
-/// A round number without needless decimals.
+/// Returns a round number without needless decimals.
 fn plain(value: f64) -> String {
     format!("{}", (value * 1e6).round() / 1e6)
 }
 
-/// A workload's name as a heading.
+/// Returns a workload's name as a heading.
 pub(super) fn titled(workload: &str) -> String {
     format!("workload {workload}")
 }
 
-/// A workload in a few words; nothing for one that this build does not know.
+/// Returns a workload in a few words; nothing for a workload unknown to this build.
 fn what_it_does(run: &Run, workload: &str) -> &'static str {
     let words = run.results.plan.workload(workload).map_or("", |spec| spec.description);
     words.split_once(": ").map_or(words, |(_, words)| words)
@@ -248,7 +248,7 @@ pub(super) struct Intervals {
     pub(super) members: Vec<Interval>,
 }
 
-/// Throughput against the baseline by workload and variant, with 95 % intervals.
+/// Returns the throughput against the baseline by workload and variant, with 95 % intervals.
 pub(super) fn cost(run: &Run) -> Vec<Chart> {
     let group = |workload: &&str| {
         let members = run.cells(workload).into_iter().filter_map(|(variant, cell)| {
@@ -267,7 +267,7 @@ pub(super) fn cost(run: &Run) -> Vec<Chart> {
 /// Description of the charts of costs, for readers who cannot see them.
 pub(super) const COST: &str = "Throughput against no encryption with 95 % intervals";
 
-/// Each cipher against each other one, under each workload and over all of them.
+/// Charts each cipher against each other cipher, under each workload and over all of them.
 pub(super) fn between(run: &Run) -> Vec<Chart> {
     let results = run.results;
     let label = |variant: usize| results.variants[variant].label.as_str();
@@ -293,7 +293,7 @@ pub(super) fn between(run: &Run) -> Vec<Chart> {
     intervals(groups, "Throughput of one cipher against another, with 95 % intervals")
 }
 
-/// One chart of all `groups` that have members, of what `about` says.
+/// Draws one chart of all `groups` that have members, described by `about`.
 pub(super) fn intervals(mut groups: Vec<Intervals>, about: &str) -> Vec<Chart> {
     groups.retain(|group| !group.members.is_empty());
     if groups.is_empty() {
@@ -309,15 +309,15 @@ pub(super) fn intervals(mut groups: Vec<Intervals>, about: &str) -> Vec<Chart> {
     })
 }
 
-/// Returns what is drawn of the interval of `overhead`: if there is none, only the mark.
+/// Returns the drawn part of the interval of `overhead`: if there is none, only the mark.
 pub(super) fn shown(overhead: &Overhead) -> Ends {
     overhead.interval.unwrap_or(Ends { low: overhead.ratio, high: overhead.ratio })
 }
 
-/// An axis that holds the intervals of `overheads`, with about `aim` ticks and no difference as its
-/// reference.
+/// Returns an axis that holds the intervals of `overheads`, with about `aim` ticks and no
+/// difference as its reference.
 pub(super) fn axis_of(overheads: &[&Overhead], aim: usize) -> Axis {
-    // an interval that says next to nothing must not flatten the others: it is cut, with an arrow
+    // a nearly meaningless interval must not flatten the others: it is cut, with an arrow
     let low = |overhead: &&Overhead| shown(overhead).low.max(overhead.ratio - 0.3);
     let high = |overhead: &&Overhead| shown(overhead).high.min(overhead.ratio + 0.3);
     let lowest = overheads.iter().map(low).fold(0.99, f64::min) - 1.0;
@@ -326,7 +326,7 @@ pub(super) fn axis_of(overheads: &[&Overhead], aim: usize) -> Axis {
     Axis::linear(lowest - margin, highest + margin, aim, percent).against(0.0)
 }
 
-/// A change of a share as a tick of an axis says it.
+/// Returns a change of a share as the label of a tick.
 pub(super) fn percent(value: f64, places: usize) -> String {
     let sign = match value {
         _ if value < -1e-9 => "−",
@@ -336,7 +336,7 @@ pub(super) fn percent(value: f64, places: usize) -> String {
     format!("{sign}{:.*}", places.saturating_sub(2), value.abs() * 100.0)
 }
 
-/// The verdict in its own words if they are few, otherwise in ours.
+/// Returns the verdict in its own words if they are few, otherwise in ours.
 fn in_words(overhead: &Overhead) -> String {
     match overhead.words.width() {
         _ if overhead.verdict == Verdict::NotMet => overhead.verdict.word().into(),
@@ -360,8 +360,8 @@ fn intervals_panel(width: f64, about: &str, groups: &[Intervals], axis: &Axis) -
                 _ => figures::overhead(&interval.overhead),
             };
             rows.push(Row::of(&interval.label, value, interval.ink));
-            // what met no cipher is a line of text, without a mark that could be read as a cost or
-            // a gain
+            // a workload that met no cipher is a line of text, without a mark that could be read as
+            // a cost or a gain
             intervals.push((interval.overhead.verdict != Verdict::NotMet).then_some(interval));
         }
     }
@@ -378,8 +378,8 @@ fn intervals_panel(width: f64, about: &str, groups: &[Intervals], axis: &Axis) -
     )
 }
 
-/// Draws what `overhead` says at the height `y`: its interval, cut with an arrow at the ends of
-/// `axis`, and the mark of its verdict; `x`: where a value of the axis is.
+/// Draws `overhead` at the height `y`: its interval, cut with an arrow at the ends of `axis`, and
+/// the mark of its verdict; `x`: where a value of the axis is.
 pub(super) fn interval(
     canvas: &mut Canvas,
     x: impl Fn(f64) -> f64,
@@ -403,7 +403,7 @@ pub(super) fn interval(
     canvas.mark((x(overhead.ratio - 1.0), y), mark_of(overhead.verdict), 10.0, ink);
 }
 
-/// The mark of a verdict; `page` has the legend.
+/// Returns the mark of a verdict; `page` has the legend.
 pub(super) fn mark_of(verdict: Verdict) -> Mark {
     match verdict.row().mark {
         Some(verdict::Mark::Disc) => Mark::Disc,
@@ -413,7 +413,7 @@ pub(super) fn mark_of(verdict: Verdict) -> Mark {
     }
 }
 
-/// Latency percentiles of every operation, by variant, on one scale.
+/// Returns the latency percentiles of every operation, by variant, on one scale.
 pub(super) fn latency(run: &Run) -> Vec<Chart> {
     let (mut rows, mut points) = (Vec::new(), Vec::new());
     for workload in &run.workloads {
@@ -466,8 +466,8 @@ pub(super) fn latency(run: &Run) -> Vec<Chart> {
     })
 }
 
-/// CPU time for the same work, as a share of the baseline's, divided into cipher, file operations
-/// and the rest; none if the store does not report it.
+/// Returns the CPU time for the same work, as a share of the baseline's, divided into cipher, file
+/// operations and the rest; none if the store does not report it.
 pub(super) fn time_split(run: &Run) -> Vec<Chart> {
     if !run.tells_time() {
         return Vec::new();
@@ -587,7 +587,7 @@ pub(super) fn size(run: &Run) -> Vec<Chart> {
     })
 }
 
-/// CPU use over time, a panel a workload, a strip a variant.
+/// Returns the CPU use over time, a panel a workload, a strip a variant.
 pub(super) fn cpu(run: &Run) -> Vec<Chart> {
     let mut charts = Vec::new();
     for workload in &run.workloads {
@@ -653,8 +653,8 @@ pub(super) fn cpu(run: &Run) -> Vec<Chart> {
     charts
 }
 
-/// (seconds, value) of a curve through the middles of at most `CURVE_POINTS` stretches, held level
-/// at both ends.
+/// Returns (seconds, value) of a curve through the middles of at most `CURVE_POINTS` stretches,
+/// held level at both ends.
 fn averaged(seconds: &[CpuSecond], value: &dyn Fn(&CpuSecond) -> f64) -> Vec<(f64, f64)> {
     let stretch = seconds.len().div_ceil(CURVE_POINTS).max(1);
     let mut points: Vec<(f64, f64)> = seconds

@@ -1,5 +1,5 @@
-//! The tables of what was compared: variants with their ciphers or suites, and workloads. Not here:
-//! what was measured (`tables`).
+//! The tables of the compared items: variants with their ciphers or suites, and workloads. Not
+//! here: the measurements (`tables`).
 
 use std::iter::once;
 
@@ -50,7 +50,7 @@ fn of_suite(variant: &Variant, path: Datum) -> Vec<Datum> {
     vec![name, standing, block, key, words(Part::approval(variant).words()), missing(), path]
 }
 
-/// Tabulates what was compared: the ciphers with their sources, and the backends.
+/// Tabulates the compared variants: the ciphers with their sources, and the backends.
 fn variants(run: &Run) -> Table {
     let row = |(number, variant): (usize, &Variant)| {
         let accel = variant.choice().map_or("auto", |choice| choice.accel.as_str());
@@ -119,7 +119,7 @@ fn variants(run: &Run) -> Table {
     }
 }
 
-/// The workloads and what they do.
+/// Returns the workloads and what they do.
 fn workloads(run: &Run) -> Table {
     let row = |name: &&str| {
         let cells = run.cells(name);

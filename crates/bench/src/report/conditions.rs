@@ -1,7 +1,7 @@
-//! The conditions under which the figures of one run hold: what stands beside the answer, since
-//! other data, another cache or synced writes would give another one. For the report as facts, for
-//! screen and Markdown in sentences. Not here: what a setting means (`workload::setting`), how a
-//! cause is found (`saturation`).
+//! The conditions under which the figures of one run apply, shown beside the answer, since other
+//! data, another cache or synced writes would give another answer. For the report as facts, for
+//! screen and Markdown in sentences. Not here: the meaning of a setting (`workload::setting`),
+//! finding a cause (`saturation`).
 
 use std::collections::BTreeSet;
 
@@ -23,14 +23,14 @@ pub(super) struct Fact {
     pub(super) value: String,
 }
 
-/// A fact; nothing known is a dash.
+/// Returns a fact; an unknown value is a dash.
 pub(super) fn fact(name: &str, value: impl Into<String>) -> Fact {
     let value: String = value.into();
     Fact { name: name.into(), value: if value.is_empty() { "–".into() } else { value } }
 }
 
-/// Data, cache, durability of writes, load, what held the baseline back, and number of measurements
-/// of `run`: what its cells say, or else its plan and its engine's settings.
+/// Returns data, cache, durability of writes, load, bottleneck of the baseline, and number of
+/// measurements of `run`: from its cells, or else from its plan and its engine's settings.
 pub(super) fn conditions(run: &Run) -> Vec<Fact> {
     let (plan, point) = (&run.results.plan, run.results.plan.point());
     let data = match device_bytes(run.results) {
@@ -92,8 +92,8 @@ pub(super) fn amount(results: &Results) -> String {
     }
 }
 
-/// The caches of the workloads; those of the data sets in results of earlier versions, or of the
-/// servers.
+/// Returns the caches of the workloads; the caches of the data sets in results of earlier versions,
+/// or of the servers.
 fn cache_of_all(run: &Run) -> Option<String> {
     let of = |cell: &Cell| cache(run, cell);
     grouped(run, of).map(|groups| listed(&groups)).or_else(|| {
@@ -119,17 +119,16 @@ fn sync_of_all(run: &Run) -> Option<String> {
     (!words.is_empty()).then(|| words.join("; "))
 }
 
-/// The first of the engine's settings called `names` that is there.
+/// Returns the first of the engine's settings called `names` that is there.
 fn setting_of(run: &Run, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| run.results.engine.settings.get(*name).cloned())
 }
 
-/// The engine's setting that says how TCP shares the link, where a link is a part of what is
-/// measured.
+/// The engine's setting for how TCP shares the link, where a link is measured.
 const CONGESTION: &str = "congestion control";
 
-/// The settings of the workloads, what TCP does on the link, and what held each workload back
-/// without encryption; nothing that results do not say.
+/// Returns the settings of the workloads, TCP's behaviour on the link, and the bottleneck of each
+/// workload without encryption; nothing that is not in the results.
 pub(super) fn sentences(run: &Run) -> Vec<String> {
     let limits = bottlenecks(run).map(|causes| format!("bottleneck without encryption: {causes}"));
     let congestion =
@@ -206,16 +205,15 @@ fn member_disk_bytes(run: &Run, cell: &Cell) -> u64 {
     if plan.cache.is_some() { cell.disk_bytes / plan.point().members.max(1) as u64 } else { 0 }
 }
 
-/// The engine's setting that says what caches records, where that is no cache of a size that a
-/// comparison sets.
+/// The engine's setting that names the cache of records, where a comparison does not set its size.
 const CACHE: &str = "cache";
 
 fn has_cache_of_its_own(run: &Run) -> bool {
     run.results.engine.settings.contains_key(CACHE)
 }
 
-/// The cache of a cell in words; none on a block device, which has none of ours, and where results
-/// do not say.
+/// Returns the cache of a cell in words; none on a block device, which has none of ours, and where
+/// results do not record it.
 pub(super) fn cache(run: &Run, cell: &Cell) -> Option<String> {
     let conditions = cell.conditions.as_ref()?;
     if run.results.plan.workload(&cell.workload).is_ok_and(|spec| spec.device) {
@@ -242,7 +240,7 @@ pub(super) fn cache(run: &Run, cell: &Cell) -> Option<String> {
     })
 }
 
-/// The durability of a cell in words.
+/// Returns the durability of a cell in words.
 pub(super) fn writes(conditions: &Conditions) -> &'static str {
     if conditions.synced {
         "every write synced"

@@ -13,7 +13,7 @@ const BOTTOM_PX: f64 = 196.0;
 /// Columns of a label before it is cut.
 const LABEL_COLUMNS: usize = 17;
 
-/// One point of a curve; those without a mark only bend it.
+/// One point of a curve; points without a mark only bend it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point {
     /// Position to the right, 0 to 1.
@@ -36,8 +36,8 @@ pub(super) struct Below {
     pub(super) words: String,
 }
 
-/// A panel of `curves` over `below`, with `scale` at its left; `about` describes it to those who
-/// cannot see it.
+/// Returns a panel of `curves` over `below`, with `scale` at its left; `about` describes it to
+/// readers who cannot see it.
 pub(super) fn panel(
     title: &str,
     about: &str,
@@ -76,7 +76,7 @@ pub(super) fn panel(
             canvas.line(&[(x, BOTTOM_PX), (x, BOTTOM_PX + 4.0)], Ink::Axis, 1.0);
             // within the sheet, and not below the names of the curves
             let middle = x.min(right + 16.0 - half).max(half);
-            // the first, and then those for which there is room
+            // the first, and then all labels that have room
             if middle - half > free {
                 canvas.text(text, (middle, BOTTOM_PX + 12.0), Anchor::Middle, Ink::Muted);
                 free = middle + half + 4.0;

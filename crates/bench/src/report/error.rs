@@ -14,7 +14,7 @@ pub enum ReportError {
     Damaged {
         /// Name of the run.
         run: String,
-        /// Description of what is wrong.
+        /// Description of the error.
         what: String,
     },
     /// The page could not be put together.

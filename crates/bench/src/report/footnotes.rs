@@ -1,14 +1,14 @@
-//! Sentences that differ in their numbers alone, said once with the range of each number.
+//! Sentences that differ in their numbers alone, merged into one with the range of each number.
 
 /// A word of a sentence.
 enum Word<'a> {
     Text(&'a str),
-    /// A whole number: what is before it, the least and the largest one seen in its place.
+    /// A whole number: the text before it, the least and the largest number seen in its place.
     Number(&'a str, u64, u64),
 }
 
-/// `sentences` without repetitions: those that differ in whole numbers only become one, in which
-/// `84 %` and `97 %` are `84–97 %`. In order of their first appearance.
+/// Returns `sentences` without repetitions: sentences that differ only in whole numbers become one,
+/// in which `84 %` and `97 %` are `84–97 %`. In order of their first appearance.
 pub(super) fn merged<'a>(sentences: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut found: Vec<Vec<Word>> = Vec::new();
     for sentence in sentences.into_iter().filter(|sentence| !sentence.is_empty()) {

@@ -1,5 +1,5 @@
-//! Finds cells by workload and variant, and fixes the order and colour in which variants are shown.
-//! Shared by the charts, the tables and the terminal summary.
+//! Finds cells by workload and variant, and fixes the order and colour of variants. Shared by the
+//! charts, the tables and the terminal summary.
 
 use super::canvas::Ink;
 use crate::compare::merge;
@@ -21,8 +21,8 @@ pub(super) struct Run<'a> {
     inks: Vec<Ink>,
 }
 
-/// `runs` with the labels that distinguish them. A variant that several of them have has one colour
-/// in all.
+/// Returns `runs` with the labels that distinguish them. A variant that several of them have has
+/// one colour in all.
 pub(super) fn runs<'a>(results: &'a [Results]) -> Vec<Run<'a>> {
     let labels = merge::labels(results).into_iter();
     let mut runs: Vec<Run> =
@@ -61,12 +61,12 @@ impl<'a> Run<'a> {
         Self { results, label, workloads, baseline, inks }
     }
 
-    /// The fixed rate at which it was judged, in operations a second, if there was one.
+    /// Returns the fixed rate at which it was judged, in operations a second, if there was one.
     pub(super) fn rate(&self) -> Option<f64> {
         self.results.cells.iter().find_map(at_rate).map(|at_rate| at_rate.target_per_s)
     }
 
-    /// The limit on the 99th percentile, where the highest rate under it was searched for.
+    /// Returns the limit on the 99th percentile, where the highest rate under it was searched for.
     pub(super) fn limit(&self) -> Option<String> {
         let is_searched = self.results.cells.iter().any(|cell| sustained(cell).is_some());
         self.results.plan.p99.filter(|_| is_searched).map(|limit| limit.to_string())
@@ -78,12 +78,12 @@ impl<'a> Run<'a> {
         self.results.cells.iter().any(|cell| cell.time.cipher_s + cell.time.io_s > 0.0)
     }
 
-    /// The cell of `variant` under `workload`, unless the run ended before it.
+    /// Returns the cell of `variant` under `workload`, unless the run ended before it.
     pub(super) fn cell(&self, workload: &str, variant: usize) -> Option<&'a Cell> {
         self.results.cells.iter().find(|cell| cell.variant == variant && cell.workload == workload)
     }
 
-    /// The cells of `workload`, each with its variant, in the order of the variants.
+    /// Returns the cells of `workload`, each with its variant, in the order of the variants.
     pub(super) fn cells(&self, workload: &str) -> Vec<(&'a Variant, &'a Cell)> {
         let variants = self.results.variants.iter().enumerate();
         variants
@@ -91,17 +91,17 @@ impl<'a> Run<'a> {
             .collect()
     }
 
-    /// The baseline's cell of `workload`.
+    /// Returns the baseline's cell of `workload`.
     pub(super) fn baseline_cell(&self, workload: &str) -> Option<&'a Cell> {
         self.cell(workload, self.baseline?)
     }
 
-    /// The colour of variant number `variant` in every chart.
+    /// Returns the colour of variant number `variant` in every chart.
     pub(super) fn ink(&self, variant: usize) -> Ink {
         self.inks[variant]
     }
 
-    /// The operations that were timed under `workload`, by name.
+    /// Returns the operations that were timed under `workload`, by name.
     pub(super) fn operations(&self, workload: &str) -> Vec<&'a str> {
         let mut names: Vec<&str> = self
             .cells(workload)
@@ -115,7 +115,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Lowest and highest throughput of the slices of `cell`, if there are any.
+/// Returns the lowest and highest throughput of the slices of `cell`, if there are any.
 pub(super) fn spread(cell: &Cell) -> Option<(f64, f64)> {
     let values = cell.samples.iter().map(|sample| sample.throughput(cell.unit));
     values.fold(None, |ends: Option<(f64, f64)>, value| match ends {

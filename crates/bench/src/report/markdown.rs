@@ -1,5 +1,4 @@
-//! The answer as Markdown, for tickets, pull requests and wikis. Not here: charts, which the HTML
-//! report has.
+//! The answer as Markdown, for tickets, pull requests and wikis.
 
 use std::iter::once;
 
@@ -12,8 +11,8 @@ use crate::conclude::figures;
 use crate::conclude::sustained_rate::sustained;
 use crate::results::{Ranked, Results};
 
-/// The answer, a table of every variant and workload, and what must be known to trust it. Ends with
-/// a newline.
+/// Returns the answer, a table of every variant and workload, and the facts needed to trust it.
+/// Ends with a newline.
 ///
 /// - `title`: heading of the run; absent: none
 #[must_use]
@@ -97,7 +96,7 @@ pub fn markdown(results: &Results, title: Option<&str>) -> String {
     text
 }
 
-/// `text` without what Markdown or a table would take for its own, and on one line.
+/// Returns `text` without what Markdown or a table would take for its own, and on one line.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in printable(&text.replace(['\n', '\r', '\t'], " ")).chars() {

@@ -1,12 +1,12 @@
 //! The report: one self-contained HTML file, and the answer on one terminal screen.
 //!
-//! It shows what `Results` contains and makes no judgement itself.
+//! It shows the contents of `Results` and makes no judgement itself.
 //!
 //! Charts are SVG whose colours are classes of one style sheet (`canvas`), so both themes and a
-//! picture by itself share them. A colour means a variant in every chart, table and run of a page
-//! (`index`); verdicts are marks and words, parts of a bar are textures, and all else is grey. What
-//! has one scale is one chart of all workloads; only curves are small panels. Explanations that
-//! hold for several runs are given once (`footnotes`).
+//! standalone picture share them. A colour means a variant in every chart, table and run of a page
+//! (`index`); verdicts are marks and words, parts of a bar are textures, and all else is grey.
+//! Figures with one scale are one chart of all workloads; only curves are small panels.
+//! Explanations that apply to several runs are given once (`footnotes`).
 
 mod axis;
 mod canvas;
@@ -41,8 +41,8 @@ use crate::results::Results;
 
 const TEMPLATE: &str = "report.html";
 
-/// One HTML file for one run or several: nothing is fetched from elsewhere, and without its few
-/// lines of script (which sort tables) it says the same.
+/// Returns one HTML file for one run or several: nothing is fetched from elsewhere, and without its
+/// few lines of script (which sort tables) the content is the same.
 ///
 /// # Errors
 /// `ReportError`: no results, results that contradict themselves.
@@ -60,11 +60,11 @@ pub fn html_with(results: &[Results], options: &Options) -> Result<String, Repor
     // the name's ending turns on escaping
     templates.add_template(TEMPLATE, include_str!("../../templates/report.html"))?;
     let page = minijinja::value::Serde(page::Page::new(results, options));
-    // what turns the reading order around does so on a page, too
+    // characters that reverse the reading order do so on a page, too
     Ok(printable_lines(&templates.get_template(TEMPLATE)?.render(page)?).into_owned())
 }
 
-/// The chart of what each variant costs under each workload, as an SVG file by itself.
+/// Returns the chart of the cost of each variant under each workload, as a standalone SVG file.
 ///
 /// # Errors
 /// `ReportError`: results that contradict themselves.

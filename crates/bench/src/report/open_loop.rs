@@ -10,7 +10,7 @@ use crate::results::open_loop::{AtRate, Longer, Percentile, Ratio};
 use crate::results::{Cell, Results};
 use crate::words::verdict::{Cell as Content, Verdict};
 
-/// A verdict on a percentile in a few words.
+/// Returns a verdict on a percentile in a few words.
 fn short(ratio: &Ratio) -> String {
     let row = ratio.verdict.row();
     match row.cell {
@@ -22,7 +22,7 @@ fn short(ratio: &Ratio) -> String {
     }
 }
 
-/// CPU time for a request against no encryption, in a few words.
+/// Returns the CPU time for a request against no encryption, in a few words.
 fn cpu(at_rate: &AtRate) -> String {
     at_rate.cpu.as_ref().map_or("–".into(), figures::ratio)
 }
@@ -39,7 +39,7 @@ fn is_recorded(cell: &Cell) -> bool {
 /// One entry of the screen's table: text, and the verdict in it if there is one.
 pub(super) type Entry = (String, Option<Verdict>);
 
-/// The names of the rows that `entries` fills, for each workload.
+/// Returns the names of the rows that `entries` fills, for each workload.
 pub(super) fn row_names(workload: &str) -> [String; 4] {
     [
         format!("{workload} p50"),
@@ -49,7 +49,7 @@ pub(super) fn row_names(workload: &str) -> [String; 4] {
     ]
 }
 
-/// A cell at a fixed rate, in as many lines as `row_names` has.
+/// Returns a cell at a fixed rate, in as many lines as `row_names` has.
 pub(super) fn entries(cell: &Cell) -> [Entry; 4] {
     let Some(found) = at_rate(cell) else { return std::array::from_fn(|_| ("–".into(), None)) };
     let interval = |percentile: &Option<Percentile>| match percentile {
@@ -79,7 +79,7 @@ pub(super) fn key(results: &Results, rate_per_s: f64) -> String {
     text
 }
 
-/// Every variant at the rate: latency, its change, CPU time.
+/// Tabulates every variant at the rate: latency, its change, CPU time.
 pub(super) fn at_rate_table(run: &Run) -> Option<Table> {
     let rate_per_s = run.rate()?;
     let heads = [
@@ -137,7 +137,7 @@ pub(super) fn at_rate_table(run: &Run) -> Option<Table> {
     }))
 }
 
-/// The highest rate of every variant under the limit.
+/// Returns the highest rate of every variant under the limit.
 pub(super) fn sustained_table(run: &Run) -> Option<Table> {
     let limit = run.limit()?;
     let heads = [

@@ -5,7 +5,7 @@ use crate::results::Against;
 /// Parts of a report that surround the figures.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Title of the page; absent: made from what was measured.
+    /// Title of the page; absent: made from the measured items.
     pub title: Option<String>,
     /// Names of the raw data files, relative to the report; absent: `results.json` and
     /// `results.csv` next to it for one run, none for several.

@@ -1,5 +1,5 @@
-//! Contents of the template, in its order: the answer, charts, tables, then what is needed to trust
-//! and to repeat the measurement.
+//! Contents of the template, in its order: the answer, charts, tables, then everything needed to
+//! trust and to repeat the measurement.
 
 use std::collections::BTreeMap;
 
@@ -59,9 +59,9 @@ struct Section {
     /// Prefix of the anchors within it.
     id: String,
     label: String,
-    /// Summary in one line: what was measured, when and for how long.
+    /// Summary in one line: the measured items, the time and the duration.
     summary: String,
-    /// Set if it was ended early: what to know.
+    /// Set if it was ended early: a note about that.
     interrupted: Option<String>,
     policy: &'static str,
     answer: String,
@@ -94,7 +94,7 @@ struct Charts {
     /// Note on how to read the charts.
     note: String,
     legend: Vec<Key>,
-    /// Shown only when asked for.
+    /// Shown only on request.
     folded: bool,
     panels: Vec<Chart>,
 }
@@ -126,7 +126,7 @@ struct Reading {
 struct Setting {
     title: &'static str,
     facts: Vec<Fact>,
-    /// Those that are not the same in all runs.
+    /// The facts that differ between runs.
     differing: Option<Table>,
 }
 
@@ -175,7 +175,7 @@ impl Page {
     }
 }
 
-/// Every variant of `runs` with its colour.
+/// Returns every variant of `runs` with its colour.
 fn key(runs: &[Run]) -> Vec<Colour> {
     let mut key: Vec<Colour> = Vec::new();
     for run in runs {
@@ -235,7 +235,7 @@ fn said_once(sections: &mut [Section]) -> Vec<Reading> {
     readings
 }
 
-/// The facts that all runs share, and a table of the others.
+/// Returns the facts that all runs share, and a table of the others.
 fn setting(title: &'static str, runs: &[Run], facts_of: fn(&Results) -> Vec<Fact>) -> Setting {
     let each: Vec<Vec<Fact>> = runs.iter().map(|run| facts_of(run.results)).collect();
     let mut names: Vec<&str> = Vec::new();
@@ -351,7 +351,7 @@ fn cost_of_each(runs: &[Run]) -> Vec<Intervals> {
 fn section(number: usize, run: &Run) -> Section {
     let results = run.results;
     let recommendation = &results.recommendation;
-    // the throughput is what was set, or what the search left it at
+    // the throughput is the fixed rate, or the rate that the search ended with
     let is_open = results.plan.target.is_some();
     Section {
         id: format!("run-{}", number + 1),
@@ -389,7 +389,7 @@ fn section(number: usize, run: &Run) -> Section {
     }
 }
 
-/// Explains why each variant has its rank; what holds for all of them is given once.
+/// Explains why each variant has its rank; reasons common to all are given once.
 fn reasons(run: &Run) -> Vec<Reasons> {
     let recommendation = &run.results.recommendation;
     let ranking: Vec<_> =
@@ -458,8 +458,8 @@ pub(super) fn interrupted(run: &Run) -> String {
     text
 }
 
-/// The warnings of the run; an engine with assertions is always among them, and nothing that the
-/// advice says already.
+/// Returns the warnings of the run; an engine with assertions is always among them, and nothing
+/// that the advice already contains.
 pub(super) fn warnings(results: &Results) -> Vec<String> {
     let is_said = |warning: &String| results.recommendation.warnings.contains(warning);
     let mut warnings: Vec<String> =
@@ -531,7 +531,7 @@ fn all_charts(run: &Run) -> Vec<Charts> {
     for gap in tables::median_gaps(run) {
         latency_note.push_str(&format!(" {gap}"));
     }
-    // at a fixed rate the throughput is what was set
+    // at a fixed rate the throughput is not a result
     let is_rate = run.rate().is_some();
     let mut all = vec![
         Charts {
@@ -641,17 +641,18 @@ fn engine(results: &Results) -> Vec<Fact> {
     facts
 }
 
-/// All settings as the TOML that a comparison reads.
+/// Returns all settings as the TOML that a comparison reads.
 fn settings(plan: &Plan) -> String {
-    // TOML has no integers above 2^63 - 1; such a seed is rare, and JSON says the same
+    // TOML has no integers above 2^63 - 1; such a seed is rare, and JSON has the same content
     toml::to_string(plan)
         .or_else(|_| serde_json::to_string_pretty(plan))
         .unwrap_or_else(|error| format!("cannot be written down: {error}"))
 }
 
-/// The command line as a shell would read it.
+/// Returns the command line as a shell would read it.
 ///
-/// `found`: the clients that were looked for; named, so that the same ones run again.
+/// Returns the command. `found`: the clients found by search; named, so that the same number runs
+/// again.
 fn command(words: &[String], found: &BTreeMap<String, usize>) -> String {
     let mut words = words.to_vec();
     if !words.is_empty() && !found.is_empty() {

@@ -7,7 +7,7 @@ use super::curves::{Below, Curve, Point, panel};
 use super::index::Run;
 use crate::results::Latency;
 
-/// A curve for each variant, for every operation whose distribution was kept.
+/// Returns a curve for each variant, for every operation whose distribution was kept.
 pub(super) fn curves(run: &Run) -> Vec<Chart> {
     let mut charts = Vec::new();
     for workload in &run.workloads {
@@ -63,7 +63,7 @@ pub(super) fn curves(run: &Run) -> Vec<Chart> {
     charts
 }
 
-/// (nines, microseconds) of a distribution.
+/// Returns (nines, microseconds) of a distribution.
 fn points(latency: &Latency) -> Vec<(f64, f64)> {
     latency.distribution.iter().filter_map(|(share, us)| Some((nines(*share)?, *us))).collect()
 }

@@ -1,5 +1,5 @@
-//! Place, person and cost: a drawing and tables of which variant protects from whom, and what it
-//! was found to cost. Not here: what protects from whom (`crate::words::places`).
+//! Place, person and cost: a drawing and tables of whom each variant protects from, and its
+//! measured cost. Not here: the protection of places (`crate::words::places`).
 
 use sealstone_store::Layer;
 
@@ -13,20 +13,20 @@ use crate::study::coverage::{Cost, Coverage, CoverageRow};
 use crate::words::places::{Place, Protection, entry};
 use crate::words::threat::Threat;
 
-/// Text in place of a cost that is not known.
+/// Text in place of an unknown cost.
 pub(super) const NOT_MEASURED: &str = "not measured";
 
-/// Returns what was recorded about places, if anything was.
+/// Returns the record about places, if there is one.
 pub(super) fn coverage<'a>(run: &Run<'a>) -> Option<&'a Coverage> {
     run.results.recommendation.coverage.as_ref()
 }
 
-/// Whom somebody asked about.
+/// Returns the requested threats.
 pub(super) fn asked<'a>(run: &Run<'a>) -> impl Iterator<Item = &'a str> {
     coverage(run).into_iter().flat_map(|coverage| &coverage.protect_from).map(String::as_str)
 }
 
-/// Returns how far the variant called `label` protects from each of the threats asked about, in
+/// Returns how far the variant called `label` protects from each of the requested threats, in
 /// words; empty for a variant that does not encrypt.
 pub(super) fn words_of<'a>(run: &Run<'a>, label: &str) -> impl Iterator<Item = &'static str> {
     let rows = coverage(run).map_or(&[][..], |coverage| &coverage.rows);
@@ -37,7 +37,7 @@ pub(super) fn words_of<'a>(run: &Run<'a>, label: &str) -> impl Iterator<Item = &
     })
 }
 
-/// The cost of a row in the form of the other charts.
+/// Returns the cost of a row in the form of the other charts.
 pub(super) fn overhead(cost: &Cost) -> Overhead {
     let Cost { ratio, low, high, verdict, ref words } = *cost;
     let interval = Some(Interval { low, high });
@@ -57,12 +57,12 @@ pub(super) fn label(row: &CoverageRow) -> &str {
     row.variant.as_deref().unwrap_or(&row.place)
 }
 
-/// The variant number of a row.
+/// Returns the variant number of a row.
 fn number(run: &Run, row: &CoverageRow) -> Option<usize> {
     run.results.variants.iter().position(|variant| Some(&variant.label) == row.variant.as_ref())
 }
 
-/// The drawing, if anybody was asked about.
+/// Returns the drawing, if any threat was requested.
 pub(super) fn chart(run: &Run) -> Vec<Chart> {
     match coverage(run) {
         Some(coverage) if !coverage.rows.is_empty() => {
@@ -90,7 +90,7 @@ impl Layout {
         };
         let values = widest(&mut coverage.rows.iter().map(value));
         if width < WIDE_PX {
-            // names of people stand one above the other, and the label of a row above its marks
+            // names of people are stacked, and the label of a row is above its marks
             let top = 18.0 * Threat::ALL.len() as f64 + 10.0;
             let people = (4.0, 26.0);
             let costs = (people.0 + people.1 * Threat::ALL.len() as f64 + 14.0, width - 12.0);
@@ -106,7 +106,7 @@ impl Layout {
         self.people.0 + self.people.1 * at as f64
     }
 
-    /// The height of the marks of row `at`.
+    /// Returns the height of the marks of row `at`.
     fn middle(&self, at: usize) -> f64 {
         self.rows.0 + self.rows.1 * (at as f64 + 1.0) - 13.0
     }
@@ -164,7 +164,7 @@ fn sheet(run: &Run, coverage: &Coverage, width: f64) -> String {
     })
 }
 
-/// The names of people above their columns, those that were asked about in bold.
+/// Writes the names of people above their columns, the requested names in bold.
 fn heads(canvas: &mut Canvas, coverage: &Coverage, layout: &Layout, bottom: f64) {
     for (at, threat) in Threat::ALL.into_iter().enumerate() {
         let from = layout.column(at);
@@ -179,7 +179,7 @@ fn heads(canvas: &mut Canvas, coverage: &Coverage, layout: &Layout, bottom: f64)
     }
 }
 
-/// The label of a row and the figure of its cost; what is advised is bold.
+/// Writes the label of a row and the figure of its cost; the advised row is bold.
 fn named(
     canvas: &mut Canvas,
     run: &Run,
@@ -205,7 +205,7 @@ fn named(
     canvas.text(&value, (width - 2.0, at), Anchor::Right, ink);
 }
 
-/// A box that is as full as the protection.
+/// Draws a box that is as full as the protection.
 fn shown(canvas: &mut Canvas, protection: Protection, (left, y): (f64, f64)) {
     let (right, top, bottom) = (left + 14.0, y - 6.0, y + 6.0);
     canvas.bar((left, top), (right, bottom), Ink::Surface, Texture::Full);
@@ -220,7 +220,7 @@ fn shown(canvas: &mut Canvas, protection: Protection, (left, y): (f64, f64)) {
     }
 }
 
-/// The drawing in words, for those who cannot see it.
+/// Returns the drawing in words, for readers who cannot see it.
 fn description(coverage: &Coverage) -> String {
     let row = |row: &CoverageRow| {
         let entries =
@@ -231,7 +231,7 @@ fn description(coverage: &Coverage) -> String {
     format!("Which variant protects from whom, and its cost; {}", rows.join("; "))
 }
 
-/// The marks of the drawing.
+/// Returns the marks of the drawing.
 pub(super) fn legend() -> Vec<(&'static str, &'static str)> {
     vec![
         ("█", Protection::Protects.word()),
@@ -241,13 +241,13 @@ pub(super) fn legend() -> Vec<(&'static str, &'static str)> {
     ]
 }
 
-/// Who each person is, in one sentence.
+/// Describes each person in one sentence.
 pub(super) fn who() -> String {
     let each = Threat::ALL.map(|threat| format!("{} {}", threat.name(), threat.definition()));
     format!("{}.", each.join("; "))
 }
 
-/// The figures of the drawing, and why each place protects from whom, with sources.
+/// Returns the figures of the drawing, and why each place protects from whom, with sources.
 pub(super) fn tables(run: &Run) -> Vec<Table> {
     let Some(coverage) = coverage(run) else { return Vec::new() };
     let names = Threat::ALL.map(Threat::name);

@@ -1,6 +1,5 @@
 //! The table of requests to a block device or over a link: bytes and requests a second, response
-//! times, and the CPU time of both ends. Not here: costs and verdicts, which are in the tables of
-//! every workload.
+//! times, and the CPU time of both ends.
 
 use super::index::Run;
 use super::tables::{Datum, Table, by_workload, figure, missing};
@@ -9,7 +8,7 @@ use crate::conclude::statistics;
 use crate::results::{Cell, Latency, Sample};
 use crate::workload::Unit;
 
-/// The table; none where no workload is one of a block device.
+/// Returns the table; none where no workload is one of a block device.
 pub(super) fn requests(run: &Run) -> Option<Table> {
     let on_device =
         |workload: &&str| run.results.plan.workload(workload).is_ok_and(|spec| spec.device);
@@ -38,7 +37,7 @@ pub(super) fn requests(run: &Run) -> Option<Table> {
         };
         let bytes = median(|sample| sample.bytes as f64 / sample.elapsed_s);
         let requests = median(|sample| sample.operations as f64 / sample.elapsed_s);
-        // what servers used is known to a hundredth of a second, so of all slices together
+        // server times are precise to a hundredth of a second, so the sum is over all slices
         let sum = |of: fn(&Sample) -> f64| cell.samples.iter().map(of).sum::<f64>();
         let elapsed_s = sum(|sample| sample.elapsed_s).max(1e-9);
         let servers_s = sum(|sample| sample.servers_cpu_s);
@@ -55,7 +54,7 @@ pub(super) fn requests(run: &Run) -> Option<Table> {
     }))
 }
 
-/// A percentile of every operation, one after the other.
+/// Returns a percentile of every operation, one after the other.
 fn times(cell: &Cell, of: fn(&Latency) -> f64) -> Datum {
     let several = cell.latency.len() > 1;
     let time = |(name, latency): (&String, &Latency)| match several {

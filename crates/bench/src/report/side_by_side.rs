@@ -1,5 +1,5 @@
-//! The tables of several runs side by side, and of stores against each other. Not here: those of
-//! one run (`tables`).
+//! The tables of several runs side by side, and of stores against each other. Not here: the tables
+//! of one run (`tables`).
 
 use std::iter::once;
 
@@ -55,7 +55,7 @@ pub(super) fn across(runs: &[Run]) -> Table {
     }
 }
 
-/// Returns what is shown for a cell at a fixed rate, where the throughput is not informative.
+/// Returns the content shown for a cell at a fixed rate, where the throughput is not informative.
 fn of_rate(found: &AtRate) -> Datum {
     match found.p99.as_ref().map(|p99| (p99, &p99.against)) {
         _ if !found.is_kept => figure(figures::rate(found.kept_per_s, Unit::Operations), f64::NAN)
@@ -100,7 +100,7 @@ pub(super) fn against(ratios: &[Against]) -> Table {
     }
 }
 
-/// Every workload of the runs with every label measured under it, in order of appearance.
+/// Returns every workload of the runs with every label measured under it, in order of appearance.
 pub(super) fn pairs<'a>(runs: &[Run<'a>]) -> Vec<(&'a str, Vec<&'a str>)> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for run in runs {
@@ -130,7 +130,7 @@ pub(super) fn measured<'a>(
     Some((cell, cell.overhead.as_ref()))
 }
 
-/// A table of words: named rows under `heads`.
+/// Returns a table of words: named rows under `heads`.
 pub(super) fn of_words(
     title: &str,
     heads: &[&str],

@@ -1,5 +1,5 @@
-//! Speeds by size of what is computed: a panel for each thing that computes, a line for each way to
-//! do so, on one page. Not here: what was measured.
+//! Speeds by the size of the input: a panel for each algorithm, a line for each way to compute it,
+//! on one page.
 
 use super::axis::Axis;
 use super::canvas::{Ink, Mark, style_sheet};
@@ -28,7 +28,7 @@ pub struct SpeedLine {
     pub points: Vec<[f64; 3]>,
 }
 
-/// A page of `panels` under `title`, with `notes` above them; it needs nothing else.
+/// Returns a page of `panels` under `title`, with `notes` above them; it needs nothing else.
 #[must_use]
 pub fn speeds(title: &str, notes: &[String], panels: &[SpeedPanel]) -> String {
     let paragraphs: String =
@@ -48,7 +48,7 @@ pub fn speeds(title: &str, notes: &[String], panels: &[SpeedPanel]) -> String {
     )
 }
 
-/// The rules of the page, beside those of charts.
+/// The rules of the page, beside the rules of charts.
 const RULES: &str = "\
 :root { color-scheme: light dark; }
 body { font: 15px/1.45 system-ui, sans-serif; background: var(--surface); color: var(--text);
@@ -69,7 +69,7 @@ fn escaped(text: &str) -> String {
     minijinja::HtmlEscape(text).to_string()
 }
 
-/// The medians that a panel shows, to be unfolded.
+/// Returns the medians that a panel shows, to be unfolded.
 fn figures_of(given: &SpeedPanel) -> String {
     let heads: String =
         given.lines.iter().map(|line| format!("<th>{}</th>", escaped(&line.label))).collect();

@@ -1,4 +1,4 @@
-//! The answer on one terminal screen. Not the report: that is HTML and has everything.
+//! The answer on one terminal screen. The complete report is HTML.
 
 use anstyle::{AnsiColor, Style};
 use sealstone_message::printable;
@@ -28,17 +28,17 @@ const PROSE_COLUMNS: usize = 100;
 /// Entries shown of a list before the rest is left to the report.
 const LIST_ENTRIES: usize = 3;
 
-/// The recommendation, a table of every variant and workload, and the warnings, in lines of at most
-/// `width` columns (never fewer than 40) and on one screen of about 40 lines.
+/// Returns the recommendation, a table of every variant and workload, and the warnings, in lines of
+/// at most `width` columns (never fewer than 40) and on one screen of about 40 lines.
 ///
-/// `colour` puts ANSI colours around verdicts; without them the text says the same. Ends with a
+/// `colour` puts ANSI colours around verdicts; without them the text is the same. Ends with a
 /// newline. The caller adds the path of the report.
 pub fn screen(results: &Results, width: usize, colour: bool) -> String {
     screen_beside(results, &[], width, colour)
 }
 
-/// [`screen`] without the warnings that are `shared` with others, which are shown once behind all
-/// of them.
+/// Returns [`screen`] without the warnings that are `shared` with others, which are shown once at
+/// the end.
 fn screen_beside(
     results: &Results,
     shared: &[(&str, String)],
@@ -144,7 +144,7 @@ pub fn screens(runs: &[Results], against: &[Against], width: usize, colour: bool
     text
 }
 
-/// On what was measured, and how often.
+/// Returns the measured items, and how often they were measured.
 fn setting(results: &Results) -> String {
     let slices = results.cells.iter().map(|cell| cell.samples.len()).max().unwrap_or(0);
     format!(
@@ -164,12 +164,13 @@ struct Styled {
     style: Style,
 }
 
-/// `text` on one line, without the characters by which a hostile name could take over the terminal.
+/// Returns `text` on one line, without the characters by which a hostile name could take over the
+/// terminal.
 fn clean(text: &str) -> String {
     printable(&text.replace(['\n', '\r', '\t'], " ")).into_owned()
 }
 
-/// A name as a table shows it.
+/// Returns a name as a table shows it.
 fn name(text: &str, columns: usize) -> String {
     shorten(&clean(text), columns)
 }
@@ -195,7 +196,7 @@ impl Paper {
         }
     }
 
-    /// `text` after `title`, in lines that fit.
+    /// Returns `text` after `title`, in lines that fit.
     fn wrapped(&self, title: &str, text: &str, style: Style) -> Vec<String> {
         let options = textwrap::Options::new(self.width.min(PROSE_COLUMNS))
             .initial_indent(title)
@@ -209,7 +210,8 @@ impl Paper {
             .collect()
     }
 
-    /// The first `LIST_ENTRIES` of `entries`, each after `title`, and how many more there are.
+    /// Returns the first `LIST_ENTRIES` of `entries`, each after `title`, and how many more there
+    /// are.
     fn list(&self, title: &str, entries: &[String], style: Style) -> Vec<String> {
         let start = if title.is_empty() { "- " } else { title };
         let shown =
@@ -224,7 +226,7 @@ impl Paper {
         lines
     }
 
-    /// The first few of each title.
+    /// Returns the first few of each title.
     fn warnings(&self, warnings: &[(&str, String)]) -> Vec<String> {
         let of = |title: &str| -> Vec<String> {
             let entries =
@@ -234,8 +236,8 @@ impl Paper {
         ["limit: ", "warning: "].into_iter().flat_map(of).collect()
     }
 
-    /// A row for each workload, a column for each variant; in several blocks if the columns do not
-    /// fit, and tersely if the blocks do not fit.
+    /// Returns a row for each workload, a column for each variant; in several blocks if the columns
+    /// do not fit, and tersely if the blocks do not fit.
     fn table(&self, run: &Run) -> Vec<String> {
         let order: Vec<usize> = tables::ranked(run).into_iter().map(|(number, _)| number).collect();
         let label_columns = LABEL_COLUMNS.min((self.width - 2) / 2);
@@ -390,7 +392,7 @@ fn column_width(column: &Column) -> usize {
     column.iter().map(|entry| entry.text.width()).max().unwrap_or(0)
 }
 
-/// The first column: what the rows are.
+/// Returns the first column: the names of the rows.
 fn row_names(run: &Run, label_columns: usize, is_rate: bool) -> Column {
     let head = Style::new().bold();
     let mut names = vec![Styled { text: "workload".into(), style: head }, plain("backend")];
@@ -408,7 +410,8 @@ fn row_names(run: &Run, label_columns: usize, is_rate: bool) -> Column {
     names
 }
 
-/// A variant's column: its name, its backend, a figure for each workload, and the one for all.
+/// Returns a variant's column: its name, its backend, a figure for each workload, and the figure
+/// for all.
 fn column(run: &Run, number: usize, label_columns: usize, terse: bool) -> Column {
     let variant = &run.results.variants[number];
     let mut column = vec![
@@ -442,7 +445,7 @@ fn column(run: &Run, number: usize, label_columns: usize, terse: bool) -> Column
     column
 }
 
-/// The style of a verdict.
+/// Returns the style of a verdict.
 fn style(verdict: Verdict) -> Style {
     match verdict.row().tone {
         Tone::Good => AnsiColor::Green.on_default(),
@@ -453,7 +456,8 @@ fn style(verdict: Verdict) -> Style {
     }
 }
 
-/// A cell's overhead, or if it is the baseline its throughput, or the rate that it sustains.
+/// Returns a cell's overhead, or if it is the baseline its throughput, or the rate that it
+/// sustains.
 fn entry(cell: &Cell, terse: bool) -> Styled {
     let Some(overhead) = &cell.overhead else {
         let rate = sustained(cell).map_or(Some(cell.throughput), |found| found.rate_per_s);
@@ -473,7 +477,7 @@ fn entry(cell: &Cell, terse: bool) -> Styled {
     Styled { text: if is_marked { text + "*" } else { text }, style }
 }
 
-/// An overhead as the table shows it.
+/// Returns an overhead as the table shows it.
 fn in_short(overhead: &Overhead, terse: bool) -> String {
     let row = overhead.verdict.row();
     let sign = row.sign.unwrap_or_default();
@@ -507,7 +511,7 @@ fn key(run: &Run, terse: bool) -> String {
     };
     text += ", ± 95 % confidence interval, against no encryption; minus is slower";
     let can_be_chance = |cell: &Cell| cell.overhead.as_ref().is_some_and(Overhead::can_be_chance);
-    // what can be chance has another sign where there is room
+    // a difference that can be chance has another sign where there is room
     let is_open = compared().any(|cell| {
         let verdict = cell.overhead.as_ref().map(|overhead| overhead.verdict);
         verdict == Some(Verdict::CannotConclude) && !can_be_chance(cell)

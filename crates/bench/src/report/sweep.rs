@@ -22,7 +22,7 @@ pub(super) struct Sweep {
     pub(super) cost: Vec<Chart>,
 }
 
-/// The sweeps of `runs`: one for each numeric axis along which otherwise equal runs differ.
+/// Returns the sweeps of `runs`: one for each numeric axis along which otherwise equal runs differ.
 pub(super) fn sweeps(runs: &[Run]) -> Vec<Sweep> {
     let points: Vec<_> = runs.iter().map(|run| run.results.plan.point()).collect();
     let axes = varied(&points);
@@ -134,7 +134,7 @@ fn ends(curves: &[Curve]) -> impl Iterator<Item = (f64, f64)> {
         .filter_map(|point| point.mark.map(|(_, low, high)| (low, high)))
 }
 
-/// A curve for each variant of `workload`, of what `point` finds in its cells.
+/// Returns a curve for each variant of `workload`, of what `point` finds in its cells.
 fn curves(
     runs: &[&Run],
     workload: &str,
@@ -176,7 +176,7 @@ fn cost(runs: &[&Run], workload: &str, at: &dyn Fn(&Run) -> f64) -> Vec<Curve> {
         let overhead = cell.overhead.as_ref()?;
         let ends = shown(overhead);
         let [value, low, high] = [overhead.ratio, ends.low, ends.high].map(|ratio| ratio - 1.0);
-        // an interval that says next to nothing must not flatten the others
+        // a nearly meaningless interval must not flatten the others
         let mark = (mark_of(overhead.verdict), low.max(value - 0.3), high.min(value + 0.3));
         Some(Point { at: at(run), value, mark: Some(mark) })
     })

@@ -1,5 +1,5 @@
-//! The tables of one run: the ranking, and the figures behind every chart. Not here: what was
-//! compared (`compared`), several runs side by side (`side_by_side`).
+//! The tables of one run: the ranking, and the figures behind every chart. Not here: the compared
+//! items (`compared`), several runs side by side (`side_by_side`).
 
 use std::collections::BTreeMap;
 use std::iter::once;
@@ -65,12 +65,12 @@ pub(super) struct Datum {
 }
 
 impl Datum {
-    /// With `mark` before it.
+    /// Puts `mark` before it.
     pub(super) fn marked(self, mark: &'static str) -> Self {
         Self { mark, ..self }
     }
 
-    /// With `note` as its second line.
+    /// Adds `note` as its second line.
     pub(super) fn noted(self, note: impl Into<String>) -> Self {
         Self { note: note.into(), ..self }
     }
@@ -80,7 +80,7 @@ pub(super) fn words(text: impl Into<String>) -> Datum {
     Datum { text: text.into(), class: "words", ..Datum::default() }
 }
 
-/// `text`, which stands for `value`.
+/// Returns `text`, which stands for `value`.
 pub(super) fn figure(text: impl Into<String>, value: f64) -> Datum {
     Datum { class: "figure", sort: value.is_finite().then_some(value), ..words(text) }
 }
@@ -92,7 +92,7 @@ pub(super) fn head(text: impl Into<String>) -> Datum {
     Datum { class, ..words(text) }
 }
 
-/// Column heads; those that begin with `#` are of figures.
+/// Returns column heads; heads that begin with `#` are of figures.
 pub(super) fn columns<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Column> {
     let column = |text: &str| match text.strip_prefix('#') {
         Some(text) => Column { text: text.into(), figure: true, ink: None },
@@ -105,7 +105,7 @@ pub(super) fn variant_head(run: &Run, variant: usize) -> Datum {
     Datum { ink: Some(run.ink(variant).name()), ..head(&run.results.variants[variant].label) }
 }
 
-/// Shown for a cell that the run did not reach.
+/// Returns the content of a cell that the run did not reach.
 pub(super) fn missing() -> Datum {
     figure("–", f64::NAN)
 }
@@ -126,17 +126,17 @@ pub(super) fn dagger(runs: &[&Run]) -> &'static str {
     }
 }
 
-/// The mark of a verdict in text, as `charts::mark_of` draws it.
+/// Returns the mark of a verdict in text, as `charts::mark_of` draws it.
 pub(super) fn sign_of(verdict: Verdict) -> &'static str {
     verdict.row().mark.map_or("", Mark::sign)
 }
 
-/// `text`, which stands for `value`, with the mark of its verdict.
+/// Returns `text`, which stands for `value`, with the mark of its verdict.
 pub(super) fn judged(verdict: Verdict, text: String, value: f64) -> Datum {
     Datum { class: verdict.row().class, mark: sign_of(verdict), ..figure(text, value) }
 }
 
-/// An overhead with its verdict beneath.
+/// Returns an overhead with its verdict beneath.
 pub(super) fn verdict(overhead: &Overhead, unsaturated: bool) -> Datum {
     let row = overhead.verdict.row();
     let word = match row.cell {
@@ -154,8 +154,8 @@ fn is_met(overhead: &Overhead) -> bool {
     overhead.verdict != Verdict::NotMet
 }
 
-/// Variants in the order of the recommendation, then those it does not speak of; the baseline is
-/// left out.
+/// Returns the variants in the order of the recommendation, then the variants that it does not
+/// mention; the baseline is left out.
 pub(super) fn ranked<'a>(run: &Run<'a>) -> Vec<(usize, Option<&'a Ranked>)> {
     let variants = &run.results.variants;
     let number =
@@ -172,8 +172,8 @@ pub(super) fn ranked<'a>(run: &Run<'a>) -> Vec<(usize, Option<&'a Ranked>)> {
     order
 }
 
-/// The answer in figures: what each variant costs under each workload, beside what the workload
-/// asks of cipher and cache; in the order of the recommendation.
+/// Returns the answer in figures: the cost of each variant under each workload, beside the
+/// workload's demands on cipher and cache; in the order of the recommendation.
 pub(super) fn cost(run: &Run) -> Table {
     let order = ranked(run);
     let mut columns = columns(["Workload", "#Through the cipher", "#Cache hits"]);
@@ -249,7 +249,7 @@ pub(super) fn cost(run: &Run) -> Table {
     }
 }
 
-/// Each cipher against each other one, from their own pairs.
+/// Tabulates each cipher against each other cipher, from their own pairs.
 pub(super) fn between(run: &Run) -> Option<Table> {
     let results = run.results;
     let row = |between: &Between| {
@@ -294,7 +294,8 @@ fn measure(run: &Run) -> &'static str {
     }
 }
 
-/// One row for each variant under each workload; `data` returns what follows the variant's name.
+/// Makes one row for each variant under each workload; `data` returns the cells after the variant's
+/// name.
 pub(super) fn by_workload(
     run: &Run,
     title: &str,
@@ -317,7 +318,7 @@ pub(super) fn by_workload(
     Table { title: title.into(), note: note.into(), columns, rows, ..Table::default() }
 }
 
-/// Throughput and overhead.
+/// Returns the throughput and overhead.
 pub(super) fn throughput(run: &Run) -> Table {
     let heads = [
         "#Median",
@@ -420,8 +421,8 @@ fn through_the_cipher(cell: &Cell) -> Datum {
     }
 }
 
-/// Latency percentiles of every operation; with a target rate, once from when it was due and once
-/// from its start.
+/// Returns the latency percentiles of every operation; with a target rate, once from when it was
+/// due and once from its start.
 pub(super) fn latency(run: &Run) -> Vec<Table> {
     let began = "Counted from the moment an operation began.";
     let due = "Counted from the moment an operation was due.";
@@ -511,7 +512,7 @@ fn sum_bytes(cell: &Cell, of: impl Fn(&Sample) -> u64) -> Datum {
     figure(figures::bytes(bytes), bytes as f64)
 }
 
-/// CPU use, cache and saturation.
+/// Returns the CPU use, cache and saturation.
 pub(super) fn cpu(run: &Run) -> Table {
     let heads = [
         "#Clients",
@@ -535,7 +536,7 @@ pub(super) fn cpu(run: &Run) -> Table {
             words(saturation::name(&cell.saturation.by)),
         ]
     });
-    // by what was found, each said once
+    // by finding, each mentioned once
     let found = |by: &str| {
         let of_it = run.results.cells.iter().filter(|cell| cell.saturation.by == by);
         let reasons = footnotes::merged(of_it.map(|cell| cell.saturation.reason.as_str()));
@@ -587,7 +588,7 @@ pub(super) fn time_split(run: &Run) -> Vec<Table> {
     vec![table]
 }
 
-/// Size on disk.
+/// Returns the size on disk.
 pub(super) fn size(run: &Run) -> Table {
     let note = "Bytes on disk after the last slice.";
     by_workload(
@@ -610,8 +611,8 @@ pub(super) fn size(run: &Run) -> Table {
     )
 }
 
-/// Tabulates the time and space that a row takes. For layers that work on the values of a row, as
-/// studies of such layers report it.
+/// Tabulates the time and space that a row takes. For layers that work on the values of a row, in
+/// the form used by studies of them.
 pub(super) fn by_row(run: &Run) -> Option<Table> {
     if run.results.plan.has_layer(Layer::Rest) {
         return None;

@@ -1,5 +1,5 @@
-//! Writing of results to files, each of which appears whole or not at all. Not here: what is in
-//! them (`results`).
+//! Writing of results to files, each of which appears whole or not at all. Not here: their content
+//! (`results`).
 
 use std::io::{BufWriter, IntoInnerError, Write};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Data that a comparison leaves behind in `results.json`, schema version 1.
 //!
-//! Everything the report shows is here; the report itself computes nothing. Not here: how it is
-//! written (`files`) and read (`compare::merge`).
+//! Everything the report shows is here; the report itself computes nothing. Not here: writing
+//! (`files`) and reading it (`compare::merge`).
 
 pub mod files;
 pub mod open_loop;
@@ -35,11 +35,11 @@ pub struct Comparison {
     pub schema: u32,
     /// Version of Sealstone that measured.
     pub version: String,
-    /// When it began, RFC 3339, UTC.
+    /// Time at which it began, RFC 3339, UTC.
     pub started_at: String,
     /// Wall seconds from begin to end.
     pub elapsed_s: f64,
-    /// Set when it was ended early; what was measured until then is complete.
+    /// Set when it was ended early; the measurements until then are complete.
     pub interrupted: bool,
     /// The exact command line.
     pub command: Vec<String>,
@@ -52,7 +52,7 @@ pub struct Comparison {
     pub variants: Vec<Variant>,
     /// Measurements, in groups of cells that differ in variant and workload alone.
     pub groups: Vec<Group>,
-    /// Stores set against the one that the plan names, if it names one.
+    /// Stores compared with the store that the plan names, if it names one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub against: Vec<Against>,
     /// Planned measurements that are in no group.
@@ -63,7 +63,7 @@ pub struct Comparison {
     pub client: Option<ClientFacts>,
 }
 
-/// A group that was planned, and not measured at all.
+/// A group that was planned, but not measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Missing {
     /// Its position on the axes.
@@ -81,13 +81,13 @@ pub struct Missing {
 pub struct Group {
     /// Its position on the axes.
     pub point: Point,
-    /// When it began, RFC 3339, UTC.
+    /// Time at which it began, RFC 3339, UTC.
     pub started_at: String,
     /// Wall seconds from begin to end.
     pub elapsed_s: f64,
     /// Set when it was ended early.
     pub interrupted: bool,
-    /// The error that ended it, if one did; what was measured until then is whole.
+    /// The error that ended it, if any; the measurements until then are whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     /// The data store.
@@ -111,7 +111,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// Those of `all`, the variants of the comparison, that were measured here.
+    /// Returns the variants of `all`, the variants of the comparison, that were measured here.
     pub(crate) fn own_variants(&self, all: &[Variant]) -> Vec<Variant> {
         match self.variants.is_empty() {
             true => all.to_vec(),
@@ -119,19 +119,19 @@ impl Group {
         }
     }
 
-    /// Turns the indices of its variants from those of the comparison into those of
+    /// Turns the indices of its variants from indices of the comparison into indices of
     /// [`Group::own_variants`].
     pub(crate) fn number_own(&mut self) {
         if !self.variants.is_empty() {
             let own = std::mem::take(&mut self.variants);
-            // what is not in the list becomes an index that is out of range, which whoever shows
-            // the results reports
+            // a variant not in the list gets an index out of range, which is reported when the
+            // results are shown
             self.renumber(|number| own.iter().position(|&one| one == number).unwrap_or(own.len()));
             self.variants = own;
         }
     }
 
-    /// Turns the indices of its variants back into those of the comparison.
+    /// Turns the indices of its variants back into indices of the comparison.
     pub(crate) fn number_all(&mut self) {
         if !self.variants.is_empty() {
             let own = std::mem::take(&mut self.variants);
@@ -149,7 +149,7 @@ impl Group {
 }
 
 impl Comparison {
-    /// The same, with what is missing of it. It was ended early if any of that could have been
+    /// Returns the same with its missing groups. It was ended early if any of them could have been
     /// measured.
     #[must_use]
     pub fn with_missing(mut self, missing: Vec<Missing>) -> Self {
@@ -158,7 +158,7 @@ impl Comparison {
         self
     }
 
-    /// Each group by itself, with what it shares with the others.
+    /// Returns each group separately, with the parts that it shares with the others.
     #[must_use]
     pub fn runs(&self) -> Vec<Results> {
         let run = |mut group: Group| {
@@ -212,17 +212,17 @@ pub struct Against {
     pub high: f64,
 }
 
-/// One group of cells with everything known about it: what the report, the answer and the
-/// recommendation are made of.
+/// One group of cells with everything known about it: the basis of report, answer and
+/// recommendation.
 #[derive(Clone, Debug)]
 pub struct Results {
     /// Version of Sealstone that measured.
     pub version: String,
-    /// When it began, RFC 3339, UTC.
+    /// Time at which it began, RFC 3339, UTC.
     pub started_at: String,
     /// Wall seconds from begin to end.
     pub elapsed_s: f64,
-    /// Set when it was ended early; what was measured until then is complete.
+    /// Set when it was ended early; the measurements until then are complete.
     pub interrupted: bool,
     /// The error that ended it, if one did.
     pub failure: Option<String>,
@@ -251,7 +251,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// These results, which have the rounds of `earlier` in them, as one run with it.
+    /// Returns these results, which include the rounds of `earlier`, as one run with it.
     pub(crate) fn after(mut self, earlier: &Self) -> Self {
         self.started_at.clone_from(&earlier.started_at);
         self.elapsed_s += earlier.elapsed_s;
@@ -335,7 +335,7 @@ pub struct Cell {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
     /// Cost against the baseline; absent for the baseline itself, and at a fixed rate, where the
-    /// throughput is what was set.
+    /// throughput is not a result.
     pub overhead: Option<Overhead>,
     /// With a target rate: latencies by slice, and what follows from them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -343,8 +343,8 @@ pub struct Cell {
     /// Operations that failed, by name; they are in no other figure.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<String, u64>,
-    /// The histograms behind `latency`, so that those of several clients, and of rounds that are
-    /// added, can be added up.
+    /// The histograms behind `latency`, so that histograms of several clients, and of further
+    /// rounds, can be added up.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub histograms: BTreeMap<String, Buckets>,
     /// The same behind `service`.
@@ -386,11 +386,10 @@ pub struct Sample {
     /// Syncs of files within the slice.
     #[serde(default)]
     pub syncs: u64,
-    /// Wall seconds inside those, summed over threads.
+    /// Wall seconds inside these syncs, summed over threads.
     #[serde(default)]
     pub sync_wall_s: f64,
-    /// Wall seconds of the client threads, summed over them; 0 in results that do not say what
-    /// these did.
+    /// Wall seconds of the client threads, summed over them; 0 in results that do not record it.
     #[serde(default)]
     pub client_wall_s: f64,
     /// Seconds that they were on a CPU.
@@ -417,14 +416,14 @@ pub struct Sample {
     /// Seconds that clients were ready to run and waited for a free core, all clients together.
     #[serde(default)]
     pub queued_s: f64,
-    /// CPU seconds, among those of user and system, of other processes that do the store's work: a
+    /// CPU seconds, included in user and system, of other processes that do the store's work: a
     /// server, the other end of a device.
     #[serde(default)]
     pub servers_cpu_s: f64,
 }
 
 impl Sample {
-    /// CPU seconds for one `unit`, background work after the slice included.
+    /// Returns the CPU seconds for one `unit`, background work after the slice included.
     #[must_use]
     pub fn cpu_s_a_unit(&self, unit: Unit) -> f64 {
         (self.cpu_user_s + self.cpu_system_s + self.settle_cpu_s)
@@ -438,7 +437,7 @@ impl Sample {
         }
     }
 
-    /// Throughput of the slice, in `unit` a second.
+    /// Returns the throughput of the slice, in `unit` a second.
     #[must_use]
     pub fn throughput(&self, unit: Unit) -> f64 {
         if self.elapsed_s > 0.0 { self.amount(unit) as f64 / self.elapsed_s } else { 0.0 }
@@ -493,7 +492,7 @@ pub struct Conditions {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Overhead {
     /// Throughput ratio to the baseline (1 = equal, 0.9 = a tenth slower); with `target = "max"`,
-    /// of the rates sustained. With too few pairs for an interval, the median of those there are.
+    /// of the rates sustained. With too few pairs for an interval, the median of the pairs.
     pub ratio: f64,
     /// The 95 % confidence interval of the ratio, as `low` and `high`; absent with too few pairs
     /// for one.
@@ -543,7 +542,7 @@ impl From<(f64, f64)> for Interval {
 pub struct Between {
     /// Index of the variant in the comparison.
     pub variant: usize,
-    /// Index of the one that it is compared with.
+    /// Index of the variant that it is compared with.
     pub other: usize,
     /// Workload name; absent: the geometric mean over all workloads that met a cipher.
     pub workload: Option<String>,
@@ -560,7 +559,8 @@ pub struct Between {
 }
 
 impl Between {
-    /// The same in the form of a cost, for what shows costs; its CPU time is not known.
+    /// Returns the same in the form of a cost, for charts and tables of costs; its CPU time is
+    /// unknown.
     pub(crate) fn as_overhead(&self) -> Overhead {
         let Self { ratio, low, high, verdict, ref words, .. } = *self;
         let interval = Some(Interval { low, high });
@@ -585,8 +585,8 @@ pub struct Recommendation {
     pub answer: String,
     /// Label of the variant to take, if one can be named.
     pub take: Option<String>,
-    /// Consequences of taking it, what it leaves unprotected and what would change the advice, in
-    /// the reader's terms.
+    /// Consequences of taking it, its gaps, and changes that would alter the advice, in the
+    /// reader's terms.
     #[serde(default)]
     pub meaning: Vec<String>,
     /// Allowed variants, best first.
@@ -611,8 +611,8 @@ pub struct Ranked {
     /// Geometric mean of its throughput ratios over the workloads; at a fixed rate, of the ratios
     /// of its 99th percentiles, 0 where there is none.
     pub ratio: f64,
-    /// The cost that this is, judged as one family with those of the others; absent at a fixed
-    /// rate, and where there is too little for an interval.
+    /// The cost that this is, judged as one family with the costs of the others; absent at a fixed
+    /// rate, and with too little data for an interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<Overhead>,
     /// Reasons with figures.

@@ -1,6 +1,6 @@
-//! Record of an open loop: latencies slice by slice, what follows from them at a fixed rate, and
-//! the search for the highest rate. Data of `results.json`; how conclusions are drawn is in
-//! `at_rate` and `sustained_rate`.
+//! Record of an open loop: latencies slice by slice, the conclusions from them at a fixed rate, and
+//! the search for the highest rate. Data of `results.json`; conclusions are drawn in `at_rate` and
+//! `sustained_rate`.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +16,8 @@ pub struct OpenLoop {
     /// With a fixed rate: how it did at that rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_rate: Option<AtRate>,
-    /// Searches for the highest rate, one after the other, each at the same time as those of the
-    /// other variants.
+    /// Searches for the highest rate, one after the other, each at the same time as the searches of
+    /// the other variants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<Search>,
     /// Results of the searches.
@@ -28,7 +28,7 @@ pub struct OpenLoop {
 /// Performance of a variant at the requested rate.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AtRate {
-    /// Operations a second asked for.
+    /// The requested operations a second.
     pub target_per_s: f64,
     /// Operations a second that it kept up with: median over the slices.
     pub kept_per_s: f64,
@@ -72,7 +72,7 @@ pub struct Longer {
     pub difference_high_us: f64,
 }
 
-/// A ratio with its interval and what is concluded from it.
+/// A ratio with its interval and the conclusion from it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ratio {
     /// The ratio.

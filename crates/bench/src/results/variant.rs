@@ -1,5 +1,5 @@
 //! Variants as results record them: names in files, values in memory. A name is looked up once,
-//! where results are read. Not here: what stores are opened with (`sealstone_store::Variant`).
+//! where results are read. Not here: the variant that opens a store (`sealstone_store::Variant`).
 
 use std::collections::BTreeMap;
 
@@ -23,12 +23,12 @@ pub struct Variant {
 pub struct Choice {
     /// Means by which it encrypts.
     pub means: Means,
-    /// Backend asked for: `auto` or a name.
+    /// The requested backend: `auto` or a name.
     pub accel: String,
     /// Backend in use; `server` for a function of the server.
     pub backend: String,
-    /// Names of the modes in which the cipher is used, in the layer `field` as its policy says,
-    /// `aead` for that in which it authenticates; none: that one alone.
+    /// Names of the modes in which the cipher is used, in the layer `field` according to its
+    /// policy, `aead` for its authenticated mode; none: `aead` alone.
     pub modes: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ pub enum Means {
     Suite(&'static Suite),
     /// TLS between a store and its server.
     Tls,
-    /// A function of the server, or what this build does not know, by its name.
+    /// A function of the server, or an algorithm unknown to this build, by its name.
     Other(String),
 }
 
@@ -80,7 +80,7 @@ impl PartialEq for Means {
 
 impl Eq for Means {}
 
-/// A variant as it is written.
+/// A variant in its written form.
 #[derive(Serialize, Deserialize)]
 struct Recorded {
     label: String,
@@ -126,8 +126,8 @@ impl From<Variant> for Recorded {
 }
 
 impl Variant {
-    /// The same with the names of the modes in which its layer `field`, if it has one, seals
-    /// columns.
+    /// Returns the same with the names of the modes in which its layer `field`, if it has one,
+    /// seals columns.
     #[must_use]
     pub fn with_field_modes(mut self, modes: &[String]) -> Self {
         if let Some(choice) = self.layers.get_mut(&Layer::Field) {
@@ -157,13 +157,13 @@ impl Variant {
         self.choice().map(|choice| &choice.means)
     }
 
-    /// Name of it.
+    /// Returns the name of it.
     #[must_use]
     pub fn cipher(&self) -> Option<&str> {
         self.means().map(Means::name)
     }
 
-    /// Name of the backend in use.
+    /// Returns the name of the backend in use.
     #[must_use]
     pub fn backend(&self) -> Option<&str> {
         self.choice().map(|choice| choice.backend.as_str())

@@ -1,5 +1,5 @@
-//! Record in the results of the advice across places: which place protects from whom, and what it
-//! was found to cost. Not here: how it is made (`place_choice`).
+//! Record in the results of the advice across places: the protection of each place, and its
+//! measured cost. Not here: making it (`place_choice`).
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub struct Surroundings {
     /// server.
     #[serde(default)]
     pub within_process: bool,
-    /// The layers that can be measured with it, by name; empty where that is not known.
+    /// The layers that can be measured with it, by name; empty where that is unknown.
     #[serde(default)]
     pub layers: Vec<String>,
     /// True if the policy of the field layer seals every column, authenticated, so that it is the
@@ -39,7 +39,7 @@ pub struct Question<'a> {
     pub surroundings: &'a Surroundings,
 }
 
-/// Surroundings of which nothing is known.
+/// Unknown surroundings.
 static UNKNOWN: Surroundings = Surroundings {
     within_process: false,
     layers: Vec::new(),
@@ -47,7 +47,7 @@ static UNKNOWN: Surroundings = Surroundings {
     field_modes: Vec::new(),
 };
 
-/// The question of a plan about a store of which nothing is known.
+/// The question of a plan about an unknown store.
 impl<'a> From<&'a Plan> for Question<'a> {
     fn from(plan: &'a Plan) -> Self {
         Self { plan, surroundings: &UNKNOWN }
@@ -57,7 +57,7 @@ impl<'a> From<&'a Plan> for Question<'a> {
 /// Places, people and costs of one group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Coverage {
-    /// Whom to protect from, as it was asked.
+    /// The requested threats.
     pub protect_from: Vec<String>,
     /// Surroundings in which the store runs.
     pub surroundings: Surroundings,
@@ -83,7 +83,7 @@ pub struct CoverageRow {
 /// Effect of one row on a particular person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoverageEntry {
-    /// Who.
+    /// The threat.
     pub threat: String,
     /// Degree of protection.
     pub protection: Protection,

@@ -1,5 +1,5 @@
 //! Facts about the machine that measured, read from Linux' `/proc`. No user name: results are meant
-//! to be shown to others.
+//! for other readers.
 
 use std::path::{Path, PathBuf};
 
@@ -35,8 +35,8 @@ pub struct Machine {
     pub virtualised: bool,
 }
 
-/// The facts of this machine, for data kept in `dir` (which need not exist yet). What cannot be
-/// found out is empty.
+/// Returns the facts of this machine, for data kept in `dir` (which need not exist yet). Facts that
+/// cannot be determined are empty.
 pub fn facts(dir: &Path) -> Machine {
     let cpuinfo = read("/proc/cpuinfo");
     let cpu = cpuinfo_field(&cpuinfo, "model name")
@@ -63,7 +63,7 @@ pub fn facts(dir: &Path) -> Machine {
     }
 }
 
-/// Logical CPUs that this process may use.
+/// Returns the number of logical CPUs that this process may use.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, |count| count.get())
 }
@@ -131,7 +131,7 @@ impl Busy {
         Self { busy: all - at(3) - at(4) - stolen, stolen, all, cpus: lines.count(), up_s: 0.0 }
     }
 
-    /// Returns what has passed since `earlier`.
+    /// Returns the time passed since `earlier`.
     pub fn since(self, earlier: Self) -> Self {
         Self {
             busy: self.busy.saturating_sub(earlier.busy),
@@ -142,7 +142,7 @@ impl Busy {
         }
     }
 
-    /// Two stretches of time together.
+    /// Adds two stretches of time.
     pub fn plus(self, other: Self) -> Self {
         Self {
             busy: self.busy + other.busy,
@@ -153,8 +153,8 @@ impl Busy {
         }
     }
 
-    /// Share of the CPUs that was not idle, the host's part of a virtual machine included; 0 if
-    /// unknown.
+    /// Returns the share of the CPUs that was not idle, the host's part of a virtual machine
+    /// included; 0 if unknown.
     pub fn share(self) -> f64 {
         if self.all == 0 { 0.0 } else { (self.busy + self.stolen) as f64 / self.all as f64 }
     }
@@ -191,7 +191,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
-/// The nearest ancestor of `dir` that exists, as an absolute path without links.
+/// Returns the nearest ancestor of `dir` that exists, as an absolute path without links.
 fn existing(dir: &Path) -> PathBuf {
     let absolute = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
     absolute.ancestors().find_map(|path| path.canonicalize().ok()).unwrap_or_else(|| "/".into())
@@ -214,9 +214,9 @@ fn os_name(os_release: &str) -> String {
     line.map_or_else(|| std::env::consts::OS.to_owned(), |name| name.trim_matches('"').to_owned())
 }
 
-/// File system type and device of `path`, from the text of `/proc/self/mountinfo` (proc(5)): the
-/// mount point that is the longest prefix of the path; of several on one point, the last covers the
-/// others.
+/// Returns the file system type and device of `path`, from the text of `/proc/self/mountinfo`
+/// (proc(5)): the mount point that is the longest prefix of the path; of several on one point, the
+/// last covers the others.
 fn file_system(mountinfo: &str, path: &Path) -> String {
     let mut best: Option<(usize, String)> = None;
     for line in mountinfo.lines() {
@@ -233,7 +233,8 @@ fn file_system(mountinfo: &str, path: &Path) -> String {
     best.map_or_else(String::new, |(_, words)| words)
 }
 
-/// Space, tab, newline and backslash are written as `\040`, `\011`, `\012`, `\134` in mountinfo.
+/// Decodes mountinfo, in which space, tab, newline and backslash are written as `\040`, `\011`,
+/// `\012`, `\134`.
 fn unescape(text: &str) -> String {
     let pairs = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
     pairs.iter().fold(text.to_owned(), |text, (code, character)| text.replace(code, character))

@@ -1,5 +1,5 @@
-//! A comparison as it was asked for: settings, presets, the study that they resolve to, and the
-//! machine it is for. Not here: running it (`compare`).
+//! A requested comparison: settings, presets, the study that they resolve to, and its machine. Not
+//! here: running it (`compare`).
 
 pub mod client_group;
 pub mod coverage;

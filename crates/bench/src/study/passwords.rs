@@ -1,5 +1,5 @@
-//! Command lines and plans as they may be shown to others, since results are passed on: addresses
-//! in them without users, passwords and parameters. Not here: what of an address may be shown
+//! Command lines and plans in a form safe to show, since results are passed on: without users,
+//! passwords and parameters in addresses. Not here: shortening an address
 //! (`sealstone_message::shown_address`).
 
 use sealstone_message::{LEFT_OUT, recorded_word};
@@ -9,8 +9,8 @@ use crate::study::plan::Plan;
 /// Text that replaces the whole of an address that was left out.
 pub const HIDDEN: &str = LEFT_OUT;
 
-/// The plan as it may be shown to others: addresses among the settings of a store may contain
-/// passwords, and so may the name of a key.
+/// Returns the plan as it may be shown to others: addresses among the settings of a store may
+/// contain passwords, and so may the name of a key.
 #[must_use]
 pub fn shown(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
@@ -31,7 +31,7 @@ impl std::fmt::Debug for Plan {
     }
 }
 
-/// A word of a command line, without the password of an address in it.
+/// Returns a word of a command line, without the password of an address in it.
 pub(crate) fn without_password(word: &str) -> String {
     recorded_word(word)
 }

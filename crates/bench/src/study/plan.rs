@@ -1,5 +1,5 @@
-//! The settings of a comparison: one TOML table, one set of flags. Reads them, and reports what is
-//! wrong with them before anything is measured; runs nothing itself.
+//! The settings of a comparison: one TOML table, one set of flags. Reads them, and reports errors
+//! in them before anything is measured; runs nothing itself.
 
 mod axes;
 mod layers;
@@ -44,7 +44,7 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// The word for flags and reports: `any`, `fips`, `kcmvp`.
+    /// Returns the word for flags and reports: `any`, `fips`, `kcmvp`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Any => "any",
@@ -74,7 +74,7 @@ pub struct Plan {
     /// ciphers alone.
     #[serde(with = "read::list", skip_serializing_if = "Vec::is_empty")]
     pub protect_from: Vec<String>,
-    /// The policy that says which fields the layer `field` seals; absent: all of them.
+    /// The policy that lists the fields that the layer `field` seals; absent: all of them.
     pub fields: Option<PathBuf>,
     /// Cipher names; `none` is the baseline and is added if it is missing.
     pub ciphers: Vec<String>,
@@ -96,7 +96,7 @@ pub struct Plan {
     pub records: Vec<u64>,
     /// CSV file to take records from, instead of YCSB's own.
     pub records_from: Option<PathBuf>,
-    /// Separator of the fields in that file; if absent, the one that the file shows.
+    /// Separator of the fields in that file; if absent, it is detected.
     pub delimiter: Option<Delimiter>,
     /// Operations in one pass, for workloads counted in operations. A round has one pass, or
     /// several if one would be too short to measure (see `slice_ms`).
@@ -109,8 +109,8 @@ pub struct Plan {
     /// Rounds; with `until` or `max-time`, as many as these take.
     #[serde(deserialize_with = "read::count::deserialize")]
     pub rounds: usize,
-    /// Rounds after which the stores are loaded anew. Loads are what an interval is over: 1 where
-    /// loading is cheap.
+    /// Rounds after which the stores are loaded again. Intervals are over loads: 1 where loading is
+    /// cheap.
     #[serde(deserialize_with = "read::count::deserialize")]
     pub load_every: usize,
     /// Rounds go on until half of every interval is at most this share. In TOML text such as
@@ -135,7 +135,7 @@ pub struct Plan {
     #[serde(deserialize_with = "read::size::optional")]
     pub cache: Option<u64>,
     /// Bytes of record values for the batch workloads, of which `oltp` takes an eighth, and of the
-    /// blocks that those on block devices use. In TOML also text such as `"2GB"`.
+    /// blocks of workloads on block devices. In TOML also text such as `"2GB"`.
     #[serde(deserialize_with = "read::size::required")]
     pub bytes: u64,
     /// Bytes of a request to a block device. In TOML also text such as `"4KiB"`.
@@ -144,7 +144,7 @@ pub struct Plan {
     /// Requests to a block device that are under way at once.
     #[serde(deserialize_with = "read::count::deserialize")]
     pub depth: usize,
-    /// True if every block that is read is compared with what was written to it.
+    /// True if every block that is read is compared with the data written to it.
     pub verify: bool,
     /// Operations a second (open loop), or `max`: the most that each variant sustains under `p99`;
     /// absent: as fast as possible.
@@ -182,7 +182,7 @@ pub struct Plan {
     /// Settings of single stores: a table for each store, in it a name and one value or several.
     #[serde(with = "read::stores", skip_serializing_if = "BTreeMap::is_empty")]
     pub stores: BTreeMap<String, BTreeMap<String, Vec<String>>>,
-    /// Workloads of the user's own; those that are run stand in `workloads`, too.
+    /// The user's own workloads; the names of those to run are in `workloads`, too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub own_workloads: Vec<workload::Definition>,
 }
@@ -237,9 +237,9 @@ impl Default for Plan {
     }
 }
 
-/// The workloads of a comparison unless others are named: what fits into six minutes on two cores
-/// with the time that building takes, and has reads that the cache answers, reads that it does not,
-/// synced writes, and the two that move the most bytes. `docs/method.md` gives the reasons.
+/// The workloads of a comparison unless others are named: they fit into six minutes on two cores
+/// including the build, and have reads from the cache, reads that miss it, synced writes, and the
+/// two workloads that move the most bytes. `docs/method.md` gives the reasons.
 pub const DEFAULT_WORKLOADS: [&str; 6] =
     ["a", "c", "c-cold", "oltp-sync", "batch-load", "batch-scan"];
 
@@ -271,7 +271,7 @@ pub enum PlanError {
         path: PathBuf,
         /// Line, from 1.
         line: usize,
-        /// Description of what was found.
+        /// Description of the error.
         message: String,
     },
     /// A key that is no setting.
@@ -313,7 +313,7 @@ pub enum PlanError {
     /// Not in the workload table, or impossible with these settings.
     #[error(transparent)]
     Workload(#[from] workload::Error),
-    /// A backend this CPU lacks, or no backend at all.
+    /// A backend this CPU lacks, or an unknown backend.
     #[error(transparent)]
     Backend(#[from] BackendError),
     /// The stores would not fit on the disk.
@@ -348,13 +348,13 @@ pub enum PlanError {
 }
 
 impl Plan {
-    /// The plan as TOML, all settings included.
+    /// Returns the plan as TOML, all settings included.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a plan is a flat table of plain values")
     }
 
-    /// Checks every setting for itself: names known, numbers within reason. Touches no disk but
-    /// `records_from`.
+    /// Checks every setting separately: known names, reasonable numbers. Reads only `records_from`
+    /// on disk.
     ///
     /// # Errors
     /// `PlanError::Value`, `Cipher`, `Workload`, `Backend`: the first that is wrong.
@@ -489,12 +489,12 @@ impl Plan {
         self.check_sources()
     }
 
-    /// The settings that name files, and those that make sense only with them.
+    /// Checks the settings that name files, and the settings that make sense only with them.
     fn check_sources(&self) -> Result<(), PlanError> {
         if let Some(path) = &self.records_from {
             let shown = path.display();
             match input::open(path) {
-                // what can be read only once would be used up before the records are read
+                // a file that can be read only once would be used up before the records are read
                 Err(error) if NotAFile::of(&error).is_some() => {
                     return Err(value(
                         "records-from",
@@ -590,8 +590,7 @@ impl Plan {
         }
     }
 
-    /// Returns how the workload called `name` has to be run: a workload of the table, or one of the
-    /// user's own.
+    /// Returns the specification of the workload called `name`: from the table, or the user's own.
     ///
     /// # Errors
     /// A name that is neither.
@@ -607,7 +606,7 @@ impl Plan {
         self.max_time.map(|time| time.seconds).or(self.until.map(|_| LONGEST_S))
     }
 
-    /// Directory whose file system will hold the stores: `keep`, or else `out`.
+    /// Returns the directory whose file system will hold the stores: `keep`, or else `out`.
     pub fn stores_dir(&self) -> &Path {
         self.keep.as_deref().unwrap_or(&self.out)
     }
@@ -626,12 +625,12 @@ pub fn check_memory(cache_bytes: u64, stores: usize) -> Result<(), PlanError> {
     }
 }
 
-/// The names of all settings, as in the TOML table.
+/// Returns the names of all settings, as in the TOML table.
 pub fn settings() -> Vec<String> {
     full_table().keys().cloned().collect()
 }
 
-/// A table with every setting.
+/// Returns a table with every setting.
 fn full_table() -> toml::Table {
     // every optional one filled in, so that none is left out of the table
     let full = Plan {
@@ -662,14 +661,14 @@ fn full_table() -> toml::Table {
     toml::Table::try_from(full).unwrap_or_default()
 }
 
-/// That a list names at least one value, and none twice.
+/// Checks that a list names at least one value, and none twice.
 fn listed<T: PartialEq + ToString>(setting: &'static str, list: &[T]) -> Result<(), PlanError> {
     if list.is_empty() {
         return Err(value(setting, "empty", "name at least one"));
     }
     for (at, one) in list.iter().enumerate() {
         if list[..at].contains(one) {
-            // only what is measured could be meant to be measured more often
+            // only a measured value could be meant to be measured more often
             let reason = match setting {
                 "workloads" | "suites" => {
                     "it is listed twice; for more of it, raise rounds or pairs"

@@ -1,12 +1,12 @@
-//! Comparison of two plans: whether they measure the same, and by which setting they differ if not.
+//! Comparison of two plans: whether they measure the same, and if not, the settings that differ.
 
 use serde_json::{Map, Value};
 
 use crate::study::passwords::shown;
 use crate::study::plan::Plan;
 
-/// Settings that change no figure: where results are put and how a key is opened, what they are
-/// compared with, and what ends the rounds, which are all alike.
+/// Settings that change no figure: the output, the opening of a key, the earlier results to compare
+/// with, and the limits that end the rounds, which are all alike.
 pub(crate) const NO_FIGURES: [&str; 10] = [
     "out",
     "keep",
@@ -25,14 +25,14 @@ pub(crate) const NO_FIGURES: [&str; 10] = [
 pub struct Difference {
     /// Its name, as of its flag.
     pub setting: String,
-    /// Its value in the one.
+    /// Its value in the first plan.
     pub was: String,
     /// Its value in the other.
     pub is: String,
 }
 
-/// Every setting that affects the figures and is not the same in `was` and `is`, passwords left
-/// aside.
+/// Returns every setting that affects the figures and is not the same in `was` and `is`, passwords
+/// left aside.
 #[must_use]
 pub fn differences(was: &Plan, is: &Plan) -> Vec<Difference> {
     let [was, is] = [was, is].map(|plan| flat(&table(&shown(plan))));
@@ -49,7 +49,7 @@ pub fn differences(was: &Plan, is: &Plan) -> Vec<Difference> {
     names.into_iter().filter(differ).map(difference).collect()
 }
 
-/// The settings of a plan by name.
+/// Returns the settings of a plan by name.
 pub(crate) fn table(plan: &Plan) -> Map<String, Value> {
     match serde_json::to_value(plan) {
         Ok(Value::Object(table)) => table,
@@ -57,7 +57,7 @@ pub(crate) fn table(plan: &Plan) -> Map<String, Value> {
     }
 }
 
-/// The settings of single stores beside the others, by the names of their flags.
+/// Returns the settings of single stores beside the others, by the names of their flags.
 fn flat(table: &Map<String, Value>) -> Map<String, Value> {
     let mut flat = table.clone();
     let Some(Value::Object(stores)) = flat.remove("stores") else { return flat };
@@ -67,7 +67,7 @@ fn flat(table: &Map<String, Value>) -> Map<String, Value> {
     flat
 }
 
-/// A value in words; `not set` for none.
+/// Returns a value in words; `not set` for none.
 pub(crate) fn plain(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => "not set".into(),

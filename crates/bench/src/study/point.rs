@@ -1,6 +1,6 @@
 //! Points of a study: a store, the variants and workloads that are measured on it, and the request
-//! to its engine, all with their names resolved. Not here: which points there are (`resolution`),
-//! the axes (`crate::words::axes`).
+//! to its engine, all with their names resolved. Not here: the list of points (`resolution`), the
+//! axes (`crate::words::axes`).
 
 use sealstone_store::kind::{Request, StoreKind, UserKey};
 use sealstone_store::{EngineError, Layer, TLS, Tunnel, Variant};
@@ -13,7 +13,7 @@ use crate::workload::{self, Spec};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StudyError {
-    /// A setting by itself.
+    /// An error in a single setting.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// A name that a table does not have, or a policy that is none.
@@ -48,9 +48,9 @@ pub struct StudyPoint {
 }
 
 impl StudyPoint {
-    /// The point of `plan`, which has one alone, on `store`.
+    /// Returns the point of `plan`, which has one alone, on `store`.
     ///
-    /// - `tunnels`: those that its suites of the layer `wire` amount to
+    /// - `tunnels`: the tunnels of its suites in the layer `wire`
     ///
     /// # Errors
     /// A cipher, a backend or a workload that is in no table.
@@ -67,7 +67,7 @@ impl StudyPoint {
         Ok(Self { store, plan, variants, notes, workloads, surroundings })
     }
 
-    /// Returns the question that the point asks.
+    /// Returns the question of the point.
     #[must_use]
     pub fn question(&self) -> Question<'_> {
         Question { plan: &self.plan, surroundings: &self.surroundings }
@@ -82,7 +82,7 @@ impl StudyPoint {
     pub fn request(&self, key: Option<&UserKey>, joins: bool) -> Result<Request, PlanError> {
         let (plan, point) = (&self.plan, self.plan.point());
         if self.store.cache_bytes_min > 0 {
-            // each takes that much, whatever the plan says
+            // each takes that amount, whatever the plan sets
             let cache_bytes = plan.cache.unwrap_or(0).max(self.store.cache_bytes_min);
             check_memory(cache_bytes, self.variants.len() * point.members)?;
         }

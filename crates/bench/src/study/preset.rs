@@ -1,5 +1,5 @@
-//! Presets: which workloads a comparison has, and under which settings of cache and durability. A
-//! preset is short for a list of workloads; what a setting means is in `workload::setting`.
+//! Presets: the workloads of a comparison, and their settings of cache and durability. A preset is
+//! short for a list of workloads; settings are defined in `workload::setting`.
 
 use crate::study::plan::{DEFAULT_WORKLOADS, Plan, PlanError};
 use crate::workload::{self, Setting};
@@ -16,9 +16,9 @@ pub enum Preset {
 /// Workloads that presets choose from if none are named.
 pub const BASE: [&str; 7] = ["a", "b", "c", "e", "oltp", "batch-load", "batch-scan"];
 
-/// Chooses the workloads of `plan` by `preset`. Without one they stay as they are, but that a cache
-/// of a certain size takes the place of the usual mix, which has sizes of its own. `named`: whether
-/// the user has named the workloads.
+/// Chooses the workloads of `plan` by `preset`. Without a preset they stay unchanged, except that a
+/// cache of a certain size replaces the usual mix, which has its own sizes. `named`: whether the
+/// user has named the workloads.
 ///
 /// # Errors
 /// As [`Preset::apply`].
@@ -37,7 +37,7 @@ impl Preset {
     /// The words for it, in the order of help.
     pub const WORDS: [&str; 4] = ["warm", "cold", "sync", "all"];
 
-    /// The preset called `word`.
+    /// Returns the preset called `word`.
     #[must_use]
     pub fn by_word(word: &str) -> Option<Self> {
         let setting = Setting::ALL.into_iter().find(|setting| setting.word() == word);
@@ -51,8 +51,8 @@ impl Preset {
         }
     }
 
-    /// Sets the workloads of `plan` to those of this preset: of the ones that it lists, if the user
-    /// has `named` them, otherwise of [`BASE`], or of those that suit its store.
+    /// Sets the workloads of `plan` to this preset: of the listed workloads, if the user has
+    /// `named` them, otherwise of [`BASE`], or of the workloads that suit its store.
     ///
     /// # Errors
     /// [`PlanError::Value`]: a cache of a certain size, which the preset decides; a workload named
@@ -100,7 +100,7 @@ impl Preset {
         Ok(())
     }
 
-    /// The names of the workload `base` under the settings of this preset that it can have.
+    /// Returns the names of the workload `base` under the settings of this preset that it can have.
     fn of(self, plan: &Plan, base: &str) -> Result<Vec<String>, PlanError> {
         let spec = plan.workload(base)?;
         let settings =

@@ -1,7 +1,7 @@
 //! Studies: comparisons whose stores, ciphers, backends, tunnels and functions are resolved from
-//! their names once, with the tables that they are given. From here on they are values, and what is
-//! combined with what is settled. Not here: the settings (`plan`), what suits a store
-//! (`suitability`), measuring (`compare`).
+//! their names once, with the given tables. From here on they are values, and all combinations are
+//! fixed. Not here: the settings (`plan`), the abilities of a store (`suitability`), measuring
+//! (`compare`).
 
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ impl Study {
     /// found by [`suitability::check`].
     ///
     /// # Errors
-    /// What is wrong with a setting, by itself or for the stores.
+    /// An error in a setting, by itself or for the stores.
     pub fn resolve(plan: Plan, tables: &dyn Tables) -> Result<Self, StudyError> {
         let (plan, tunnels) = tunnels::with_tunnels(plan, tables)?;
         let stores =
@@ -74,8 +74,8 @@ pub fn usual(names: &[String], tables: &dyn Tables) -> Plan {
 }
 
 fn surroundings(store: &StoreKind, plan: &Plan, policy: Option<&FieldPolicy>) -> Surroundings {
-    // columns are the same however many records there are; what is wrong with a workload is
-    // reported elsewhere
+    // columns are the same however many records there are; errors in a workload are reported
+    // elsewhere
     let tables = || workload::build(&workload::Data { records: 1, ..plan.data() }, &plan.workloads);
     let seals_all = |policy: &FieldPolicy| {
         tables().is_ok_and(|built| {

@@ -1,5 +1,5 @@
-//! Suitability of stores: which layers, workloads and caches each can have. Not here: rules that
-//! hold for every store (`plan`).
+//! Suitability of stores: the layers, workloads and caches that each can have. Not here: rules
+//! common to all stores (`plan`).
 
 use sealstone_store::kind::StoreKind;
 use sealstone_store::{Layer, Tables};

@@ -1,6 +1,6 @@
-//! The axes of a comparison besides variant and workload: which store, how many clients, records
-//! and members. Cells that differ in these are never compared by a ratio; they form groups, each
-//! with its own baseline.
+//! The axes of a comparison besides variant and workload: the store, and the numbers of clients,
+//! records and members. Cells that differ in an axis are never compared by a ratio; they form
+//! groups, each with its own baseline.
 
 use serde::{Deserialize, Serialize};
 
@@ -78,7 +78,7 @@ pub static AXES: [Axis; 5] = [
 /// Position on the axis of a link without a limit: beyond all links that have one.
 const UNLIMITED_MBIT_S: u64 = 10_000;
 
-/// The axes on which `points` differ, in the order of [`AXES`].
+/// Returns the axes on which `points` differ, in the order of [`AXES`].
 #[must_use]
 pub fn varied<'a>(points: impl IntoIterator<Item = &'a Point> + Clone) -> Vec<&'static Axis> {
     let differ = |axis: &&Axis| {

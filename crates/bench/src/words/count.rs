@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 const UNITS: &[(&str, u64)] =
     &[("k", 1000), ("m", 1000 * 1000), ("g", 1000 * 1000 * 1000), ("", 1)];
 
-/// A whole number with thin groups of three: `100 000`.
+/// Formats a whole number with thin groups of three: `100 000`.
 pub fn count(value: u64) -> String {
     let text = value.to_string();
     let mut grouped = String::with_capacity(text.len() * 4 / 3);
@@ -22,7 +22,7 @@ pub fn count(value: u64) -> String {
     grouped
 }
 
-/// A number with what it counts: `1 round`, `3 rounds`.
+/// Formats a number with what it counts: `1 round`, `3 rounds`.
 pub fn counted(value: usize, one: &str) -> String {
     format!("{} {one}{}", count(value as u64), if value == 1 { "" } else { "s" })
 }
@@ -30,7 +30,7 @@ pub fn counted(value: usize, one: &str) -> String {
 /// Reads a count; `k`, `M` and `G` stand for thousands, millions and thousand millions.
 ///
 /// # Errors
-/// One line that says what is accepted.
+/// One line that describes the accepted values.
 pub fn parse_count(text: &str) -> Result<u64, String> {
     number(text).ok_or_else(|| format!("expected {EXPECTED}"))
 }

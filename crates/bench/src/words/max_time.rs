@@ -1,4 +1,4 @@
-//! Longest duration of a comparison, as a setting: text such as `10m`. Not here: when it ends
+//! Longest duration of a comparison, as a setting: text such as `10m`. Not here: its end
 //! (`compare`).
 
 use std::fmt;

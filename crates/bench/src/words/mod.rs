@@ -1,5 +1,6 @@
-//! Words of a comparison: its axes, counts, sizes, rates and shares as people write them, whom a
-//! place protects from, and the verdicts. Not here: settings made of them (`study`).
+//! Words of a comparison: its axes, counts, sizes, rates and shares as people write them, the
+//! threats and the protection of places, and the verdicts. Not here: settings made of them
+//! (`study`).
 
 pub mod axes;
 pub mod count;

@@ -4,7 +4,7 @@
 /// Reads a share: `2%`, `0.5 %`, or the number of percent alone.
 ///
 /// # Errors
-/// Text that is not such a number; says what was found and what is accepted.
+/// Text that is not such a number, with the text and the accepted values.
 pub fn parse_percent(text: &str) -> Result<f64, String> {
     let number = text.trim().strip_suffix('%').unwrap_or(text.trim()).trim_end();
     match number.parse::<f64>() {
@@ -13,14 +13,14 @@ pub fn parse_percent(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A share in percent, with no place that it does not need: `2`, `0.5`.
+/// Formats a share in percent, with no place that it does not need: `2`, `0.5`.
 #[must_use]
 pub fn percent(share: f64) -> String {
     let text = format!("{:.2}", share * 100.0);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A share in percent from which [`parse_percent`] reads the same share again.
+/// Formats a share in percent from which [`parse_percent`] reads the same share again.
 fn exact(share: f64) -> String {
     let of = |places: usize| format!("{:.places$}%", share * 100.0);
     let same =

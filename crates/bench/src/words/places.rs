@@ -1,9 +1,8 @@
-//! Table of what each place where data can be encrypted protects from, and what it leaves open: the
-//! basis of the advice across places, with a reason and sources for each entry. A person who may
-//! see something learns it wherever it is not sealed, so several places together protect as the
-//! best of them does, and none takes anything from another; the one place that would give a key
-//! away, functions of the server, gives away its own. Not here: which place to take
-//! (`place_choice`), what it costs.
+//! Table of the protection and the gaps of each place where data can be encrypted: the basis of the
+//! advice across places, with a reason and sources for each entry. A person who may see something
+//! learns it wherever it is not sealed, so several places together protect as well as the best of
+//! them, and none weakens another; the only place that would give a key away, functions of the
+//! server, gives away its own. Not here: the choice of a place (`place_choice`), and its cost.
 
 use sealstone_store::Layer;
 use serde::{Deserialize, Serialize};
@@ -28,7 +27,7 @@ impl Protection {
     /// Every one, in the order in which a legend shows them.
     pub const ALL: [Self; 4] = [Self::Protects, Self::Partly, Self::LeavesOpen, Self::NobodyThere];
 
-    /// The word for it, wherever it is said.
+    /// Returns the word for it in all texts.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -39,7 +38,7 @@ impl Protection {
         }
     }
 
-    /// The same as a mark.
+    /// Returns the same as a mark.
     #[must_use]
     pub const fn sign(self) -> &'static str {
         match self {
@@ -71,7 +70,8 @@ impl Place {
     pub const ALL: [Self; 5] =
         [Self::Field, Self::FieldByPolicy, Self::Wire, Self::Server, Self::Rest];
 
-    /// That of `layer`; `by_policy`: whether a policy says which columns the layer `field` seals.
+    /// Returns the place of `layer`; `by_policy`: whether a policy selects the columns that the
+    /// layer `field` seals.
     #[must_use]
     pub const fn of(layer: Layer, by_policy: bool) -> Self {
         match layer {
@@ -107,12 +107,11 @@ pub fn place_name(layers: &[Layer]) -> String {
 pub struct Source {
     /// A page of this project, a standard or a manual, with the section.
     pub title: &'static str,
-    /// Tests that show it, with their files, another page, or the address of what is no page of
-    /// ours.
+    /// Tests that show it, with their files, another page, or the address of an external page.
     pub shown_by: &'static str,
 }
 
-/// One entry: what a place does about somebody.
+/// One entry: the protection of a place against a threat.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// The place.
@@ -138,7 +137,7 @@ impl Entry {
     }
 }
 
-/// The entry of `place` and `threat`.
+/// Returns the entry of `place` and `threat`.
 ///
 /// # Panics
 /// Never: the table has every pair, which a test checks.
@@ -501,7 +500,7 @@ mod tests {
         }
     }
 
-    /// A page that is named is there, and so is a test, in the file that is named.
+    /// A named page exists, and so does a named test, in its file.
     #[test]
     fn sources_of_ours_exist() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

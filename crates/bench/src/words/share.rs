@@ -1,6 +1,6 @@
 //! One of several clients, each a machine of its own, that load the same servers together: its
-//! number, what of the work is its own, and when all of them begin. Not here: how they keep time
-//! (`compare`), what their results come to (`joint_results`).
+//! number, its part of the work, and the common start. Not here: their timing (`compare`), their
+//! joint results (`joint_results`).
 
 use std::fmt;
 use std::str::FromStr;
@@ -68,7 +68,7 @@ impl FromStr for Share {
 pub struct Client {
     /// Share of this client.
     pub share: Share,
-    /// When the first slice begins.
+    /// The time at which the first slice begins.
     pub start: Timestamp,
 }
 
@@ -79,7 +79,7 @@ pub struct ClientFacts {
     pub number: usize,
     /// Number of all clients.
     pub of: usize,
-    /// When all of them began to measure, RFC 3339, UTC.
+    /// The time at which all of them began to measure, RFC 3339, UTC.
     pub start_at: String,
 }
 

@@ -1,11 +1,9 @@
 //! Sizes in bytes, as people write and read them.
-//!
-//! Not here: the figures of the report, which have as many digits as their uncertainty allows.
 
 /// Reads a number of bytes: `4096`, `512MiB`, `2GB` (powers of ten), `1.5 GiB` (powers of two).
 ///
 /// # Errors
-/// Text that is not such a number; says what was found and what is accepted.
+/// Text that is not such a number, with the text and the accepted values.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let size: bytesize::ByteSize = text.trim().parse().map_err(|_| {
         format!("{text:?} is not a size; write bytes, or a number with kB, MB, GB, KiB, MiB, GiB")
@@ -13,7 +11,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     Ok(size.as_u64())
 }
 
-/// A number of bytes for people, such as `2.0 GB` (powers of ten).
+/// Formats a number of bytes for people, such as `2.0 GB` (powers of ten).
 pub fn human_bytes(bytes: u64) -> String {
     bytesize::ByteSize(bytes).display().si().to_string()
 }

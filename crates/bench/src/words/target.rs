@@ -1,5 +1,5 @@
 //! The rate of an open loop as a setting: operations a second, or `max` with a limit on latency.
-//! Not here: how a rate is kept (`runner`), how the highest one is found (`compare::search`).
+//! Not here: keeping a rate (`runner`), finding the highest rate (`compare::search`).
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,12 +13,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub enum Target {
     /// This many a second, all clients together.
     Rate(f64),
-    /// As many as each variant can sustain under a limit on latency: that is what is looked for.
+    /// As many as each variant can sustain under a limit on latency, found by search.
     Max,
 }
 
 impl Target {
-    /// The rate, if it is a fixed one.
+    /// Returns the rate, if it is a fixed one.
     #[must_use]
     pub fn rate(self) -> Option<f64> {
         match self {

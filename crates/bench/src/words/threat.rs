@@ -1,5 +1,5 @@
-//! The table of those whom data may have to be protected from. Not here: what protects from them
-//! (`places`).
+//! The table of threats: the people whom data may have to be protected from. Not here: the
+//! protection from them (`places`).
 
 use sealstone_message::Unknown;
 
@@ -19,7 +19,7 @@ pub enum Threat {
 }
 
 impl Threat {
-    /// All of them, in the order of every table: whoever can do more comes later.
+    /// All of them, in the order of every table: the more capable come later.
     pub const ALL: [Self; 5] =
         [Self::DiskThief, Self::BackupReader, Self::Network, Self::Dba, Self::ServerAdmin];
 
@@ -51,7 +51,7 @@ impl Threat {
         }
     }
 
-    /// The one called `name`.
+    /// Returns the threat called `name`.
     ///
     /// # Errors
     /// A name that is none.

@@ -1,5 +1,5 @@
 //! The verdicts on a ratio, and the thresholds between them. `docs/method.md` defines both. Not
-//! here: which verdict a ratio gets (`conclude::judgement`).
+//! here: the verdict of a ratio (`conclude::judgement`).
 
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +12,7 @@ pub const FEWEST_PAIRS: usize = 6;
 /// Fewest requests from which anything is concluded about a 99th percentile.
 pub const REQUESTS_P99: u64 = 10_000;
 
-/// The margin within which a ratio counts as no difference, where nobody asks for another one: a
-/// share.
+/// The default margin within which a ratio counts as no difference: a share.
 pub const MARGIN: f64 = 0.02;
 
 /// Differences up to this share are never claimed: two stores with the same content differ that
@@ -36,8 +35,8 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// By how much its thresholds (margin, layout, largest bound, wide interval) exceed those for
-    /// throughputs.
+    /// Returns the factor by which its thresholds (margin, layout, largest bound, wide interval)
+    /// exceed the thresholds for throughputs.
     #[must_use]
     pub fn scale(self) -> f64 {
         match self {
@@ -61,7 +60,7 @@ impl Quantity {
         high * layout < 1.0 || low > layout
     }
 
-    /// An interval of ratios in words, such as `between 3.0 % slower and 8.1 % faster`.
+    /// Formats an interval of ratios in words, such as `between 3.0 % slower and 8.1 % faster`.
     #[must_use]
     pub fn between(self, low: f64, high: f64) -> String {
         let (below, above) = match self {
@@ -81,7 +80,7 @@ impl Quantity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Equivalent: the whole interval lies within the margin.
+    /// Equivalent: the whole interval is within the margin.
     NoDifference,
     /// Slower, beyond what layout does, after the correction for the number of ratios.
     Costs,
@@ -89,7 +88,7 @@ pub enum Verdict {
     Gains,
     /// Not shown to differ, nor to be equivalent; but the interval bounds the cost.
     AtMost,
-    /// The interval is too wide to say anything.
+    /// The interval is too wide for a conclusion.
     CannotConclude,
     /// No byte passed a cipher, so there is no question: whatever differs is not what a cipher
     /// costs.
@@ -103,7 +102,7 @@ impl Verdict {
         TABLE.iter().find(|row| row.verdict == self).expect("every verdict has a row")
     }
 
-    /// In a word or two, for tables and legends.
+    /// Returns it in a word or two, for tables and legends.
     #[must_use]
     pub fn word(self) -> &'static str {
         self.row().word
@@ -275,13 +274,14 @@ pub const TABLE: [Row; 6] = [
     },
 ];
 
-/// An interval of ratios of throughputs in words, such as `between 3.0 % slower and 8.1 % faster`.
+/// Formats an interval of ratios of throughputs in words, such as `between 3.0 % slower and 8.1 %
+/// faster`.
 #[must_use]
 pub fn between(low: f64, high: f64) -> String {
     Quantity::Throughput.between(low, high)
 }
 
-/// A share in percent with one place, without its sign.
+/// Formats a share in percent with one place, without its sign.
 pub(crate) fn one_place(share: f64) -> String {
     format!("{:.1}", share.abs() * 100.0)
 }

@@ -243,7 +243,7 @@ impl Client for LoadClient {
     }
 }
 
-/// A client was asked for more operations than its `Position::share`.
+/// Returns the error that a client was requested to run more operations than its `Position::share`.
 fn past_the_end(workload: &str) -> StoreError {
     StoreError::Differs(format!(
         "{workload} was asked for a piece beyond its share; this is a bug, please report it"

@@ -1,5 +1,5 @@
-//! Interface that the runner needs of a workload: how it wants to be run, how it loads, and clients
-//! that run operations. Not here: which workloads there are (the table in `workload`).
+//! Interface of a workload for the runner: its specification, its loading, and clients that run
+//! operations. Not here: the list of workloads (the table in `workload`).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ pub enum Unit {
     Bytes,
 }
 
-/// Description of how a workload has to be run.
+/// Description of how a workload must be run.
 #[derive(Clone, Debug)]
 pub struct Spec {
     /// Name in flags and reports, such as `a`, `c-cold` or `batch-scan`.
     pub name: &'static str,
-    /// Its name without the setting: what it asks of a store is the same under each.
+    /// Its name without the setting: its demands on a store are the same under each.
     pub base: &'static str,
     /// Cache and durability.
     pub setting: Setting,
@@ -43,9 +43,9 @@ pub struct Spec {
     pub clients: Option<usize>,
     /// Set when it runs on a block device, and not on records.
     pub device: bool,
-    /// Caches are dropped before every slice, and the stores are loaded anew before every pass over
-    /// the data, and not just before every round; so it may share its data set only with workloads
-    /// that leave it as it was loaded.
+    /// Caches are dropped before every slice, and the stores are loaded again before every pass
+    /// over the data, not just before every round; so it may share its data set only with workloads
+    /// that leave it unchanged.
     pub cold: bool,
     /// Starts every round with an empty store (the workload is itself a load).
     pub from_empty: bool,
@@ -63,7 +63,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// The same under `setting`, with stores and a state of its own.
+    /// Returns the same under `setting`, with its own stores and state.
     pub(super) fn under(&'static self, setting: Setting) -> Self {
         let cache_hits_min = if setting == Setting::Cold { 0.0 } else { self.cache_hits_min };
         Self {
@@ -81,7 +81,7 @@ impl Spec {
 pub enum SizedBy {
     /// The number of records.
     Records,
-    /// The number of records, which are not those of YCSB.
+    /// The number of records that are not YCSB's.
     RecordsOf {
         /// Bytes of values in one, about.
         record_bytes: u64,
@@ -136,20 +136,20 @@ pub trait Recorder {
 /// Its whole run is a function of the seed: every variant sees the same operations in the same
 /// round.
 pub trait Workload: Send + Sync {
-    /// Returns how it has to be run.
+    /// Returns how it must be run.
     fn spec(&self) -> &Spec;
 
-    /// The tables it uses.
+    /// Returns the tables it uses.
     fn tables(&self) -> &[Arc<Table>];
 
-    /// Number of rows that loading writes, for progress.
+    /// Returns the number of rows that loading writes, for progress.
     fn load_rows(&self) -> u64;
 
     /// Loads part `part` of `parts` of the data set into an empty store; parts may be loaded side
     /// by side. `progress` gets the number of rows written since its last call.
     ///
     /// # Errors
-    /// What the store says.
+    /// The store's error.
     fn load(
         &self,
         target: Target<'_>,
@@ -158,14 +158,14 @@ pub trait Workload: Send + Sync {
         progress: &dyn Fn(u64),
     ) -> Result<(), StoreError>;
 
-    /// Approximate bytes of record values that loading stores, by which a cache is sized; 0 where
-    /// that is unknown.
+    /// Returns the approximate bytes of record values that loading stores, by which a cache is
+    /// sized; 0 where that is unknown.
     fn data_bytes(&self) -> u64 {
         0
     }
 
-    /// Number of operations that one round runs, all slices and clients together. A client runs
-    /// those of [`Position::share`].
+    /// Returns the number of operations that one round runs, all slices and clients together. A
+    /// client runs its [`Position::share`].
     fn operations(&self) -> u64;
 
     /// Returns whether clients pause between operations, so that their time is no measure of the
@@ -180,15 +180,15 @@ pub trait Workload: Send + Sync {
     /// per variant.
     fn client(&self, at: Position) -> Box<dyn Client>;
 
-    /// The store of `variant` was emptied and is about to be loaded anew: what is kept of it begins
-    /// again.
+    /// Resets the records kept of the store of `variant`, which was emptied and is about to be
+    /// loaded again.
     fn reloaded(&self, _variant: usize) {}
 
     /// Checks, after clients have run and while none is running, that the store still holds what
     /// the workload must have left there. Reads the whole data set.
     ///
     /// # Errors
-    /// What is inconsistent, or what the store says.
+    /// An inconsistency, or the store's error.
     fn check(&self, _target: Target<'_>) -> Result<(), StoreError> {
         Ok(())
     }
@@ -212,8 +212,8 @@ pub struct Position {
 }
 
 impl Position {
-    /// The operations this client runs, out of `total` in a round: slices divide the round, clients
-    /// divide the slice.
+    /// Returns the operations this client runs, out of `total` in a round: slices divide the round,
+    /// clients divide the slice.
     pub fn share(&self, total: u64) -> Range<u64> {
         let slice = split(total, self.slice, self.slices);
         let share = split(slice.end - slice.start, self.client, self.clients);
@@ -221,8 +221,8 @@ impl Position {
     }
 }
 
-/// Part `part` of `parts` of the numbers below `total`: contiguous, in order, and equal but for
-/// one.
+/// Returns part `part` of `parts` of the numbers below `total`: contiguous, in order, and equal to
+/// within one.
 pub fn split(total: u64, part: usize, parts: usize) -> Range<u64> {
     let bound = |part: usize| (u128::from(total) * part as u128 / parts.max(1) as u128) as u64;
     bound(part)..bound(part + 1)
@@ -233,7 +233,7 @@ pub trait Client: Send {
     /// Runs the next operation and records its latency.
     ///
     /// # Errors
-    /// What the store says; the run then ends.
+    /// The store's error; the run then ends.
     fn next(&mut self, target: Target<'_>, recorder: &mut dyn Recorder)
     -> Result<Done, StoreError>;
 }

@@ -1,4 +1,4 @@
-//! One column of a CSV file. Not here: how such a file is read (`csv_records`).
+//! One column of a CSV file. Not here: reading a CSV file (`csv_records`).
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -35,12 +35,12 @@ impl Column {
         Ok(Self { csv, field })
     }
 
-    /// Number of values, at least one.
+    /// Returns the number of values, at least one.
     pub(super) fn rows(&self) -> u64 {
         self.csv.rows()
     }
 
-    /// The value of record `row`.
+    /// Returns the value of record `row`.
     pub(super) fn value(&self, row: u64) -> &[u8] {
         self.csv.value(row, self.field)
     }

@@ -1,5 +1,5 @@
 //! The rows of a CSV file, read once and kept compactly, with the kind of each column. Only
-//! reading: how often and under which keys a row is stored is the workload's business.
+//! reading: the number of copies of a row and its keys are the workload's business.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -155,7 +155,7 @@ pub enum Error {
         /// Line the record begins on, from 1.
         line: u64,
     },
-    /// The user asked for an end.
+    /// The user requested an end.
     #[error("stopped while reading {}", path.display())]
     Stopped {
         /// The file.
@@ -176,8 +176,8 @@ pub(super) struct CsvRecords {
 }
 
 impl CsvRecords {
-    /// Reads `path`, whose fields are separated by `delimiter`; without it by the one that the file
-    /// shows.
+    /// Reads `path`, whose fields are separated by `delimiter`; without it the delimiter is
+    /// detected.
     pub(super) fn read(
         path: &Path,
         delimiter: Option<Delimiter>,
@@ -248,7 +248,7 @@ impl CsvRecords {
         Ok(csv)
     }
 
-    /// Name and kind of each column.
+    /// Returns the name and kind of each column.
     pub(super) fn fields(&self) -> Vec<Field> {
         self.fields.clone()
     }
@@ -258,19 +258,19 @@ impl CsvRecords {
         self.delimiter
     }
 
-    /// Number of records, at least one.
+    /// Returns the number of records, at least one.
     pub(super) fn rows(&self) -> u64 {
         self.starts.len() as u64 - 1
     }
 
-    /// The value of column `field` in record `row`.
+    /// Returns the value of column `field` in record `row`.
     pub(super) fn value(&self, row: u64, field: usize) -> &[u8] {
         let ends = &self.ends[row as usize * self.fields.len()..][..self.fields.len()];
         let start = if field == 0 { 0 } else { ends[field - 1] as usize };
         &self.bytes[self.starts[row as usize] as usize..][start..ends[field] as usize]
     }
 
-    /// Mean bytes of the values of a record.
+    /// Returns the mean bytes of the values of a record.
     pub(super) fn mean_bytes(&self) -> f64 {
         self.bytes.len() as f64 / self.rows() as f64
     }
@@ -293,7 +293,7 @@ fn decode(path: &Path, raw: Vec<u8>) -> Result<String, Error> {
     }
     // A line feed is never part of a longer character in either encoding, so lines can be judged
     // one by one. The file was meant to be in the encoding that fewer of its lines violate; the
-    // first of those is the one to look at.
+    // first of these lines is reported.
     let violations = |violates: &dyn Fn(&[u8]) -> bool| {
         let mut lines =
             raw.split(|&octet| octet == b'\n').zip(1..).filter(|(line, _)| violates(line));
@@ -399,7 +399,7 @@ fn kind_of(value: &[u8]) -> Option<Kind> {
     })
 }
 
-/// The kind that holds what both hold.
+/// Returns the kind that holds what both hold.
 fn widest(one: Option<Kind>, other: Option<Kind>) -> Option<Kind> {
     match (one, other) {
         (None, kind) | (kind, None) => kind,
@@ -416,8 +416,8 @@ mod tests {
     use super::*;
     use crate::workload::testing::health_checks;
 
-    /// The result for a file that contains `bytes`: the records, or the error with the file called
-    /// `FILE`.
+    /// Returns the result for a file that contains `bytes`: the records, or the error with the file
+    /// called `FILE`.
     fn read(bytes: &[u8]) -> Result<CsvRecords, String> {
         read_by(None, bytes)
     }
@@ -474,7 +474,7 @@ mod tests {
         assert_eq!(kind(&["1", "2", "three"]), Kind::Text);
         assert_eq!(kind(&["1", "x", "2.5"]), Kind::Text);
         assert_eq!(kind(&["", ""]), Kind::Text);
-        // what a numeric column would not return unchanged
+        // texts that a numeric column would not return unchanged
         for text in [
             "007",
             "+1",

@@ -1,5 +1,5 @@
-//! Data that the workloads of one comparison are made from: how much there is, where its records
-//! come from, how many operations.
+//! Data that the workloads of one comparison are made from: its amount, the source of its records,
+//! and the number of operations.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub struct Data {
     pub records: u64,
     /// CSV file to take records from, instead of YCSB's own.
     pub records_from: Option<PathBuf>,
-    /// Delimiter of its fields; if absent, the one that the file shows.
+    /// Delimiter of its fields; if absent, it is detected.
     pub delimiter: Option<Delimiter>,
     /// Bytes of record values for the batch workloads, of which `oltp` takes an eighth, and of the
     /// blocks of a block device.

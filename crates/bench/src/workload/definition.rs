@@ -1,6 +1,6 @@
 //! Demands of a workload on a store, as data: the six workloads of YCSB are values of this type,
-//! and so is a workload from a file of the user's own. Not here: which values make sense
-//! (`definition_check`), files (`definition_file`, `ycsb_properties`), running it (`mixed`).
+//! and so is a workload from the user's own file. Not here: checks of values (`definition_check`),
+//! files (`definition_file`, `ycsb_properties`), running it (`mixed`).
 
 use std::path::PathBuf;
 
@@ -21,16 +21,16 @@ pub struct Definition {
     /// Cache and durability under which it runs where it is named by its file.
     #[serde(skip_serializing_if = "is_usual")]
     pub setting: Setting,
-    /// Records, where neither flags nor plan say.
+    /// Records, where neither flags nor plan set them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records: Option<u64>,
-    /// Operations in a pass, where neither flags nor plan say.
+    /// Operations in a pass, where neither flags nor plan set them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operations: Option<u64>,
-    /// Client threads, where neither flags nor plan say.
+    /// Client threads, where neither flags nor plan set them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
-    /// Operations a second, where neither flags nor plan say.
+    /// Operations a second, where neither flags nor plan set them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<f64>,
     /// Frequency of each operation.
@@ -80,7 +80,7 @@ pub struct Mix {
     pub transaction: f64,
 }
 
-/// Whole numbers without a point, as they are written by hand.
+/// Writes whole numbers without a point, as by hand.
 fn plain<S: Serializer>(weight: &f64, into: S) -> Result<S::Ok, S::Error> {
     if weight.fract() == 0.0 && weight.abs() < 1e15 {
         into.serialize_i64(*weight as i64)
@@ -90,7 +90,7 @@ fn plain<S: Serializer>(weight: &f64, into: S) -> Result<S::Ok, S::Error> {
 }
 
 impl Mix {
-    /// Each weight by its key, in words of the report.
+    /// Returns each weight by its key, in words of the report.
     pub(super) fn weights(&self) -> [(&'static str, &'static str, f64); 7] {
         [
             ("read", "reads", self.read),
@@ -103,7 +103,7 @@ impl Mix {
         ]
     }
 
-    /// The sum of the weights.
+    /// Returns the sum of the weights.
     pub(super) fn sum(&self) -> f64 {
         self.weights().iter().map(|(.., weight)| weight).sum()
     }
@@ -125,7 +125,7 @@ impl Mix {
 pub struct Requests {
     /// Distribution from which they are drawn.
     pub distribution: RequestDistribution,
-    /// The number of the first record that is asked for, from 0; absent: 0. Not with latest and
+    /// The number of the first requested record, from 0; absent: 0. Not with latest and
     /// exponential, which go by the newest record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_record: Option<u64>,
@@ -170,7 +170,7 @@ pub enum RequestDistribution {
 }
 
 impl RequestDistribution {
-    /// The word for files and reports.
+    /// Returns the word for files and reports.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Uniform => "uniform",
@@ -211,7 +211,7 @@ pub enum Spread {
     Constant,
     /// Each as often as any other.
     Uniform,
-    /// Short ones mostly.
+    /// Mostly short values.
     Zipfian,
     /// As long as the values of a CSV column; for fields only.
     Column,
@@ -243,7 +243,7 @@ pub struct Fields {
     pub write: Part,
 }
 
-/// Bytes of a field, where nothing else is said.
+/// The default number of bytes of a field.
 pub(super) const FIELD_BYTES: u64 = 100;
 
 impl Default for Fields {
@@ -262,7 +262,7 @@ impl Default for Fields {
 }
 
 impl Fields {
-    /// Returns whether records are those of YCSB.
+    /// Returns whether records are YCSB's.
     pub(super) fn are_usual(&self) -> bool {
         let usual = Self {
             read: self.read,
@@ -353,8 +353,8 @@ pub enum Pause {
 }
 
 impl Definition {
-    /// The name of the stores that its data is in: those of YCSB, if its records are the same and
-    /// stay; else its own.
+    /// Returns the name of the stores of its data: YCSB's, if its records are the same and stay;
+    /// else its own.
     pub(super) fn dataset(&self) -> &str {
         let own_skew = self.requests.distribution == RequestDistribution::Latest
             && self.requests.theta.is_some();

@@ -1,5 +1,4 @@
-//! Rules for which values of a workload's definition make sense. Not here: what they mean
-//! (`definition`).
+//! Rules for the values of a workload's definition. Not here: their meaning (`definition`).
 
 use std::fmt::Display;
 
@@ -14,7 +13,7 @@ pub struct Fault {
     pub key: String,
     /// Its value.
     pub found: String,
-    /// Description of what is allowed there.
+    /// Description of the allowed values.
     pub allowed: String,
 }
 
@@ -45,7 +44,7 @@ impl Definition {
     /// Checks every value for itself and with the others. Opens no file.
     ///
     /// # Errors
-    /// The first that makes no sense, with what is allowed.
+    /// The first senseless value, with the allowed values.
     pub fn check(&self) -> Result<(), Fault> {
         self.check_name()?;
         if self.description.chars().count() > 200 || self.description.chars().any(char::is_control)
@@ -141,7 +140,7 @@ impl Definition {
         Ok(())
     }
 
-    /// The part of the records that is asked for.
+    /// Checks the requested part of the records.
     fn check_part(&self) -> Result<(), Fault> {
         use RequestDistribution::{Exponential, Latest};
         let requests = &self.requests;

@@ -1,4 +1,4 @@
-//! A workload as a TOML file, both ways. Not here: which values make sense (`definition_check`).
+//! A workload as a TOML file, both ways. Not here: checks of values (`definition_check`).
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -75,12 +75,12 @@ impl Definition {
     }
 }
 
-/// The name of a workload whose file does not say one: that of the file.
+/// Returns the name of a workload whose file contains none: the file's name.
 pub(super) fn stem(path: &Path) -> String {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// A definition that has every key.
+/// Returns a definition that has every key.
 fn full() -> toml::Table {
     let (some, path) = (Some(1.0), Some(PathBuf::new()));
     let column = Some(String::new());
@@ -153,12 +153,12 @@ fn check_keys(
     Ok(())
 }
 
-/// Line of `text` on which the octet at `offset` is, from 1.
+/// Returns the line of `text` on which the octet at `offset` is, from 1.
 fn line(text: &str, offset: usize) -> usize {
     text.as_bytes()[..offset.min(text.len())].iter().filter(|&&octet| octet == b'\n').count() + 1
 }
 
-/// Line of the key `key`, with its table before it, if the text has it.
+/// Returns the line of the key `key`, with its table before it, if the text has it.
 fn line_of(text: &str, key: &str) -> Option<usize> {
     let table = DeTable::parse(text).ok()?;
     let find = |table: &DeTable<'_>, word: &str| {

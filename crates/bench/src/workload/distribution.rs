@@ -1,6 +1,6 @@
-//! Distributions from which keys are drawn: those of YCSB 0.17, with the same formulas draw for
-//! draw, and the streams of random numbers behind them. What is drawn for (operations, values) is
-//! the workload's business.
+//! Distributions from which keys are drawn: YCSB 0.17's, with the same formulas draw for draw, and
+//! the streams of random numbers behind them. The use of draws (operations, values) is the
+//! workload's business.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,7 +21,8 @@ pub fn fnv(number: u64) -> u64 {
     hash.cast_signed().unsigned_abs()
 }
 
-/// A stream of random numbers that depends on `seed`, `name` and `place` and on nothing else.
+/// Returns a stream of random numbers that depends on `seed`, `name` and `place` and on nothing
+/// else.
 pub fn stream(seed: u64, name: &str, place: &[u64]) -> SmallRng {
     let name = name.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, octet| {
         (hash ^ u64::from(octet)).wrapping_mul(1_099_511_628_211)
@@ -59,12 +60,13 @@ pub struct Zipfian {
 }
 
 impl Zipfian {
-    /// Over `items` items, with the skew `theta` between 0 and 1. Sums `items` terms: 30 ns each.
+    /// Makes the distribution over `items` items, with the skew `theta` between 0 and 1. Sums
+    /// `items` terms: 30 ns each.
     pub fn new(items: u64, theta: f64) -> Self {
         Self::with_zetan(items, theta, zeta(0, items, theta, 0.0))
     }
 
-    /// Over `items` items, whose sum of `i^-theta` is already known to be `zetan`.
+    /// Makes the distribution over `items` items, whose sum of `i^-theta` is `zetan`.
     pub fn with_zetan(items: u64, theta: f64, zetan: f64) -> Self {
         let mut zipfian = Self {
             theta,
@@ -94,7 +96,7 @@ impl Zipfian {
         }
     }
 
-    /// The rank that belongs to `u`, uniform in [0, 1): below the number of items.
+    /// Returns the rank that belongs to `u`, uniform in [0, 1): below the number of items.
     #[inline]
     pub fn rank(&self, u: f64) -> u64 {
         let uz = u * self.zetan;
@@ -115,8 +117,7 @@ fn zeta(from: u64, to: u64, theta: f64, sum: f64) -> f64 {
     (from..to).fold(sum, |sum, i| sum + 1.0 / ((i + 1) as f64).powf(theta))
 }
 
-/// The sum of the terms `1` to `items^-theta`, of which those beyond the first are not added one by
-/// one.
+/// Returns the sum of the terms `1` to `items^-theta`, adding only the first terms one by one.
 ///
 /// Source: the formula of Euler and Maclaurin, whose next term is below 1e-19 here.
 fn zeta_of_many(items: u64, theta: f64) -> f64 {
@@ -149,7 +150,7 @@ impl ScrambledZipfian {
     /// Sum of `i^-0.99` over the inner distribution, as YCSB has it.
     pub const INNER_ZETAN: f64 = 26.469_028_201_783_02;
 
-    /// Over `items` items, at least one, with YCSB's skew.
+    /// Makes the distribution over `items` items, at least one, with YCSB's skew.
     pub fn new(items: u64) -> Self {
         Self {
             inner: Zipfian::with_zetan(Self::INNER_LAST + 1, THETA, Self::INNER_ZETAN),
@@ -157,7 +158,8 @@ impl ScrambledZipfian {
         }
     }
 
-    /// Over `items` items, at least one, with the skew `theta` between 0 and 1.
+    /// Makes the distribution over `items` items, at least one, with the skew `theta` between 0
+    /// and 1.
     pub fn with_skew(items: u64, theta: f64) -> Self {
         let inner = Zipfian::with_zetan(
             Self::INNER_LAST + 1,
@@ -177,7 +179,7 @@ impl ScrambledZipfian {
 /// The newest items are the most popular: the last one minus a zipfian rank.
 ///
 /// Source: YCSB 0.17, `SkewedLatestGenerator`. As there, the zipfian runs over as many items as the
-/// last one's number says, so item 0 is never drawn once there are two.
+/// last item's number, so item 0 is never drawn once there are two.
 #[derive(Clone, Debug)]
 pub struct Latest {
     zipfian: Zipfian,
@@ -190,10 +192,10 @@ impl Latest {
     }
 
     /// As [`Latest::new`], which takes a minute for two thousand million items, with the skew
-    /// `theta` between 0 and 1; asks `go_on` now and then.
+    /// `theta` between 0 and 1; calls `go_on` regularly.
     ///
     /// # Errors
-    /// Those of `go_on`.
+    /// Errors of `go_on`.
     pub fn until<E>(last: u64, theta: f64, go_on: impl Fn() -> Result<(), E>) -> Result<Self, E> {
         const PART: u64 = 1 << 16;
         let mut zetan = 0.0;
@@ -227,7 +229,7 @@ pub struct HotSpot {
 }
 
 impl HotSpot {
-    /// Over `items` items, at least one.
+    /// Makes the distribution over `items` items, at least one.
     pub fn new(items: u64, hot_items: u64, hot_share: f64) -> Self {
         let items = items.max(1);
         Self { items, hot_items: hot_items.clamp(1, items), hot_share }
@@ -241,7 +243,7 @@ impl HotSpot {
     }
 }
 
-/// Hands out numbers, and knows up to which number all have been acknowledged, in whatever order.
+/// Hands out numbers, and records up to which number all have been acknowledged, in any order.
 ///
 /// Source: YCSB 0.17, `AcknowledgedCounterGenerator`; here the window of unacknowledged numbers has
 /// no bound.
@@ -262,7 +264,7 @@ impl AcknowledgedCounter {
         }
     }
 
-    /// A number that no other caller has.
+    /// Returns a number that no other caller has.
     pub fn take(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
@@ -297,8 +299,8 @@ mod tests {
         stream(7, "test", &[])
     }
 
-    /// The share of draws below `rank`, from the formula of the drawing solved for `u`. `items` are
-    /// drawn from; `first` were there at the beginning; `zetan` is summed over `items`.
+    /// Returns the share of draws below `rank`, from the formula of the drawing solved for `u`.
+    /// `items` are drawn from; `first` were there at the beginning; `zetan` is summed over `items`.
     fn share_below(rank: u64, items: u64, first: u64, zetan: f64) -> f64 {
         let (n, zeta2) = (items as f64, 1.0 + 0.5_f64.powf(0.99));
         let eta = (1.0 - (2.0 / first as f64).powf(0.01)) / (1.0 - zeta2 / zetan);

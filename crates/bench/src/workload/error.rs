@@ -1,4 +1,4 @@
-//! Errors of workloads that could not be made. Not here: when.
+//! Errors of workloads that could not be made.
 
 use sealstone_message::Unknown;
 
@@ -47,13 +47,13 @@ pub enum Error {
     NoFile {
         /// Its name.
         name: String,
-        /// Those that can.
+        /// The stores that can.
         can: String,
     },
     /// A setting with which a workload cannot run.
     #[error("{0}")]
     Plan(String),
-    /// The user asked for an end while they were being made.
+    /// The user requested an end while they were being made.
     #[error("stopped before the data were computed")]
     Stopped,
 }

@@ -27,7 +27,7 @@ pub enum FileError {
         path: PathBuf,
         /// Line, from 1.
         line: usize,
-        /// Description of what was found.
+        /// Description of the finding.
         message: String,
     },
     /// A key that a workload does not have.
@@ -59,7 +59,7 @@ pub enum FileError {
     Properties {
         /// The file.
         path: PathBuf,
-        /// Description of what is wrong.
+        /// Description of the error.
         message: String,
     },
     /// A property that means nothing here.
@@ -85,8 +85,8 @@ pub enum FileError {
     },
 }
 
-/// The name of a property, if it can be one: in a file that holds something else, the name is a
-/// line of that.
+/// Returns the name of a property, if it can be one: in a file that holds something else, the name
+/// is a line of that.
 fn shown_property(name: &str) -> String {
     let is_name =
         name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphabetic() || "._-".contains(c));

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-/// `text`, kept until the program ends. There are as many as files of workloads, so they are few.
+/// Returns `text`, kept until the program ends. There are as many as files of workloads, so they
+/// are few.
 pub(crate) fn interned(text: &str) -> &'static str {
     static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);

@@ -29,10 +29,10 @@ pub(super) enum KeyNames {
 }
 
 impl KeyNames {
-    /// Those that `keys` asks for.
+    /// Makes the names that `keys` describes.
     ///
     /// # Errors
-    /// A file that cannot be used: no such column, keys that are empty, too long or not different.
+    /// A file that cannot be used: no such column, empty, too long or duplicate keys.
     /// [`Error::Stopped`].
     pub(super) fn new(keys: &Keys, sources: &Sources) -> Result<Self, Error> {
         let digits = keys.zero_padding.unwrap_or(1) as usize;
@@ -67,8 +67,8 @@ impl KeyNames {
     }
 }
 
-/// Checks that every value of a column can be a key of its own. Keys may be personal data, so
-/// errors name rows.
+/// Checks that every value of a column can be a distinct key. Keys may be personal data, so errors
+/// name rows.
 fn check(path: &Path, values: &Column) -> Result<(), Error> {
     let refused = |row: u64, what: String| {
         Err(Error::Plan(format!(

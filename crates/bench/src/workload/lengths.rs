@@ -28,7 +28,7 @@ pub(super) enum Lengths {
 }
 
 impl Lengths {
-    /// From `least` to `most`, drawn as `spread` says.
+    /// Makes lengths from `least` to `most`, drawn with `spread`.
     pub(super) fn new(spread: Spread, least: u64, most: u64) -> Self {
         match spread {
             Spread::Constant | Spread::Column => Self::Constant(most),
@@ -39,7 +39,7 @@ impl Lengths {
         }
     }
 
-    /// Those of the values of `column`, each as often as there.
+    /// Takes the lengths of the values of `column`, each as often as there.
     pub(super) fn of(column: &Column) -> Self {
         let lengths: Vec<u32> =
             (0..column.rows()).map(|row| column.value(row).len() as u32).collect();
@@ -58,7 +58,7 @@ impl Lengths {
         }
     }
 
-    /// The longest there can be.
+    /// Returns the longest there can be.
     pub(super) fn most(&self) -> u64 {
         match self {
             Self::Constant(most)
@@ -68,7 +68,7 @@ impl Lengths {
         }
     }
 
-    /// The mean; of a zipfian that of many draws.
+    /// Returns the mean; of a zipfian that of many draws.
     pub(super) fn mean(&self) -> f64 {
         const DRAWS: u32 = 10_000;
         match self {

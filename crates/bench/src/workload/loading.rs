@@ -10,7 +10,7 @@ const REPORT_ROWS: u64 = 256;
 /// last call.
 ///
 /// # Errors
-/// What the store says.
+/// The store's error.
 pub(super) fn load_sorted(
     store: &dyn Store,
     table: &Table,

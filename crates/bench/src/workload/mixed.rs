@@ -1,5 +1,5 @@
-//! Workloads that are a mix of operations on one table: the six of YCSB, and the user's own. Not
-//! here: the operations themselves (`mixed_client`), the data (`mixed_data`).
+//! Workloads that are a mix of operations on one table: YCSB's six, and the user's own. Not here:
+//! the operations themselves (`mixed_client`), the data (`mixed_data`).
 //!
 //! Departures from YCSB, all on purpose: record values are a function of the key number, so that
 //! every store holds the same; a missing record is an error instead of a count; random numbers come
@@ -78,7 +78,7 @@ struct Mixed {
     operations: u64,
 }
 
-/// Makes the workload that `definition` describes, to be run as `spec` says.
+/// Makes the workload that `definition` describes, to be run according to `spec`.
 pub(super) fn make(
     spec: Spec,
     definition: Definition,
@@ -90,7 +90,6 @@ pub(super) fn make(
     }
     let operations = sources.data.operations;
     // as in YCSB, room for twice the inserts that are expected, so that popular keys stay the same
-    // ones
     let share = definition.mix.insert / definition.mix.sum();
     let expected_inserts = (operations as f64 * sources.data.rounds as f64 * share * 2.0) as u64;
     let part = part(&definition, data.count)?;
@@ -105,7 +104,7 @@ pub(super) fn make(
     }))
 }
 
-/// The part of `loaded` records that `definition` asks for; none where that is all of them.
+/// Returns the part of `loaded` records that `definition` requests; none where that is all of them.
 fn part(definition: &Definition, loaded: u64) -> Result<Option<Asked>, Error> {
     let (first, records) =
         (definition.requests.first_record.unwrap_or(0), definition.requests.records);
@@ -126,7 +125,7 @@ fn part(definition: &Definition, loaded: u64) -> Result<Option<Asked>, Error> {
 impl Mixed {
     fn requests(&self, growth: &Growth) -> Requests {
         let wanted = &self.definition.requests;
-        // where old records go and new ones come, each place has one of them
+        // where old records go and new records come, each place has one
         let is_fixed =
             self.places().is_some() || wanted.distribution != RequestDistribution::Zipfian;
         let asked = self.part.map_or(self.data.count, |part| part.records);

@@ -1,5 +1,5 @@
-//! A client of a mix of operations: draws what comes next, does it, and records its latency. Not
-//! here: how records are drawn (`requests`), what they contain (`mixed_data`).
+//! A client of a mix of operations: draws the next operation, runs it, and records its latency. Not
+//! here: drawing records (`requests`), their content (`mixed_data`).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -34,7 +34,7 @@ pub(super) struct MixedClient {
     table: Arc<Table>,
     data: Arc<DataSet>,
     growth: Arc<Growth>,
-    /// Each operation with the share of draws, 0 to 1, that lies below its end.
+    /// Each operation with the share of draws, 0 to 1, below its end.
     mix: Vec<(f64, Operation)>,
     requests: Requests,
     places: Option<u64>,
@@ -62,8 +62,8 @@ pub(super) struct MixedClient {
 }
 
 impl MixedClient {
-    /// A client at `place` (round, slice, client), whose draws depend on that, the seed and `base`
-    /// alone.
+    /// Makes a client at `place` (round, slice, client), whose draws depend on that, the seed and
+    /// `base` alone.
     pub(super) fn new(
         definition: &Definition,
         base: &'static str,
@@ -101,19 +101,19 @@ impl MixedClient {
         }
     }
 
-    /// The same, where records are deleted: each of `places` holds one, and so many are never
-    /// deleted.
+    /// Returns the same, where records are deleted: each of `places` holds one, and so many are
+    /// never deleted.
     pub(super) fn with_places(self, places: Option<u64>, never_deleted: u64) -> Self {
         Self { places, never_deleted, ..self }
     }
 
-    /// The same, which asks for a `part` of the records only.
+    /// Returns the same, which requests only a `part` of the records.
     pub(super) fn within(self, part: Option<Asked>) -> Self {
         Self { part, ..self }
     }
 }
 
-/// The ends of the operations' shares, those that come at all.
+/// Returns the ends of the operations' shares, for operations with a share.
 fn shares(definition: &Definition) -> Vec<(f64, Operation)> {
     let mix = &definition.mix;
     let sum = mix.sum();

@@ -1,5 +1,5 @@
-//! The data of workloads that are a mix of operations on one table: records by number, and which of
-//! them each variant's store contains. Not here: what is asked of them (`mixed`).
+//! The data of workloads that are a mix of operations on one table: records by number, and the
+//! contents of each variant's store. Not here: the requests (`mixed`).
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,14 +30,14 @@ pub(super) struct DataSet {
     names: KeyNames,
     pub(super) count: u64,
     pub(super) seed: u64,
-    /// Whose records the inserted ones are, where several clients insert.
+    /// The client's share of inserted records, where several clients insert.
     share: Share,
     variants: Mutex<HashMap<usize, Arc<Growth>>>,
     /// The numbers of the records in the order of their keys, for a load in bulk; made once, since
     /// stores are loaded again and again.
     sorted: OnceLock<Vec<u32>>,
-    /// As it is after loading; its sum is costly, so it is taken once, and only if a workload needs
-    /// it.
+    /// The state after loading; its sum is costly, so it is taken once, and only if a workload
+    /// needs it.
     latest: OnceLock<Latest>,
 }
 
@@ -55,14 +55,14 @@ pub(super) struct Growth {
 }
 
 impl Growth {
-    /// The number of the oldest record that is there.
+    /// Returns the number of the oldest record that is there.
     #[inline]
     pub(super) fn oldest(&self) -> u64 {
         self.deleted.load(Ordering::Acquire)
     }
 
-    /// The number of the oldest record, which from now on nobody asks for; none if only `left`
-    /// records would be left.
+    /// Returns the number of the oldest record, which is not requested from now on; none if only
+    /// `left` records would be left.
     pub(super) fn take_oldest(&self, left: u64) -> Option<u64> {
         let next =
             |oldest: u64| (oldest + left < self.counter.acknowledged()).then_some(oldest + 1);
@@ -71,7 +71,7 @@ impl Growth {
 }
 
 impl DataSet {
-    /// That of `definition`, made from what `sources` has.
+    /// Makes the data of `definition` from `sources`.
     pub(super) fn new(definition: &Definition, sources: &Sources) -> Result<Self, Error> {
         let data = sources.data;
         if data.records == 0 {
@@ -118,7 +118,8 @@ impl DataSet {
         Ok(())
     }
 
-    /// The distribution of requests for the latest records of `growth` as it is now.
+    /// Returns the distribution of requests for the latest records of `growth` in its current
+    /// state.
     pub(super) fn latest(&self, growth: &Growth) -> Latest {
         let mut latest = growth.latest.lock().expect("no code that holds this lock panics");
         let loaded = || self.latest.get().expect("made with the workload").clone();
@@ -141,13 +142,13 @@ impl DataSet {
         Arc::clone(variants.entry(variant).or_insert_with(new))
     }
 
-    /// Forgets what the store of `variant` contains: it is about to be loaded anew.
+    /// Forgets what the store of `variant` contains: it is about to be loaded again.
     pub(super) fn reloaded(&self, variant: usize) {
         self.variants.lock().expect("no code that holds this lock panics").remove(&variant);
     }
 
-    /// The numbers of the records in the order of their keys; none of so many that sorting them
-    /// would take long.
+    /// Returns the numbers of the records in the order of their keys; none of so many that sorting
+    /// them would take long.
     fn sorted(&self) -> Option<&[u32]> {
         const MOST: u64 = 4_000_000;
         let make = || {
@@ -164,7 +165,7 @@ impl DataSet {
     }
 
     /// Loads part `part` of `parts` of the records: past log and memory table where the store can
-    /// do that, so that loading anew costs little.
+    /// do that, so that loading again is cheap.
     pub(super) fn load(
         &self,
         store: &dyn Store,
@@ -201,7 +202,7 @@ impl DataSet {
     }
 }
 
-/// The records of `definition`: fields of its own, or those of the comparison.
+/// Returns the records of `definition`: its own fields, or the comparison's.
 fn records(definition: &Definition, sources: &Sources) -> Result<Arc<Records>, Error> {
     let fields = &definition.fields;
     if fields.are_usual() {

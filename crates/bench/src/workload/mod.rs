@@ -1,8 +1,8 @@
 //! The table of workloads.
 //!
-//! A workload decides what is asked of a store and in which order. It knows nothing about
-//! encryption, about how a run is timed, or what is done with the figures. Not here: what the
-//! runner needs of one (`contract`).
+//! A workload chooses the operations on a store and their order. It is independent of encryption,
+//! of the timing of a run, and of the use of the figures. Not here: its interface for the runner
+//! (`contract`).
 
 pub(crate) mod exact_sleep;
 
@@ -58,7 +58,8 @@ pub use ycsb_properties::read_properties;
 /// Makes a workload from what all workloads of one comparison share.
 type Make = fn(&'static Spec, &Sources) -> Result<Box<dyn Workload>, Error>;
 
-/// Every workload: how it has to be run, and how it is made. Adding one is a file and a line here.
+/// Every workload: its specification, and its constructor. A new workload is a file and a line
+/// here.
 static TABLE: [(Spec, Make); 19] = [
     (ycsb::A, ycsb::make),
     (ycsb::B, ycsb::make),
@@ -89,23 +90,23 @@ static UNDER_SETTINGS: LazyLock<Vec<(Spec, Make)>> = LazyLock::new(|| {
     TABLE.iter().flat_map(under).collect()
 });
 
-/// The table of workloads, in the order of help and report, each under its usual setting.
+/// Returns the table of workloads, in the order of help and report, each under its usual setting.
 pub fn workloads() -> impl ExactSizeIterator<Item = &'static Spec> + Clone {
     TABLE.iter().map(|(spec, _)| spec)
 }
 
-/// Every workload under every setting that it can have: the table, then `a-cold`, `a-sync` and so
-/// on.
+/// Returns every workload under every setting that it can have: the table, then `a-cold`, `a-sync`
+/// and so on.
 pub fn under_every_setting() -> impl Iterator<Item = &'static Spec> + Clone {
     workloads().chain(UNDER_SETTINGS.iter().map(|(spec, _)| spec))
 }
 
-/// The names in the table, in its order.
+/// Returns the names in the table, in its order.
 pub fn names() -> Vec<&'static str> {
     workloads().map(|spec| spec.name).collect()
 }
 
-/// Returns how the workload called `name` has to be run.
+/// Returns the specification of the workload called `name`.
 ///
 /// # Errors
 /// [`Error::Unknown`], with the nearest name.
@@ -113,7 +114,7 @@ pub fn workload(name: &str) -> Result<&'static Spec, Error> {
     entry(name).map(|(spec, _)| spec)
 }
 
-/// Returns how the workload called `name`, one of `own` or of the table, has to be run.
+/// Returns the specification of the workload called `name`, from `own` or the table.
 ///
 /// # Errors
 /// As [`workload`].
@@ -124,7 +125,7 @@ pub fn find(name: &str, own: &[Definition]) -> Result<Spec, Error> {
     }
 }
 
-/// The one of `own` that `name` means, and the setting that it means it under.
+/// Returns the workload of `own` that `name` means, and its setting.
 fn of_own<'a>(name: &str, own: &'a [Definition]) -> Option<(&'a Definition, Setting)> {
     own.iter().find_map(|definition| {
         let setting =
@@ -149,8 +150,8 @@ pub fn definition(name: &str) -> Result<Definition, Error> {
     })
 }
 
-/// Puts `definition` among `own`, and returns the name to ask for it. One that is in the table as
-/// it is stays there.
+/// Puts `definition` among `own`, and returns the name for it. A definition that is unchanged in
+/// the table stays there.
 ///
 /// # Errors
 /// [`Error::Taken`], [`Error::Twice`].
@@ -163,7 +164,7 @@ pub fn add(own: &mut Vec<Definition>, definition: Definition) -> Result<String, 
     check_own(own).map(|()| name)
 }
 
-/// Checks that every workload in `own` makes sense and has a name of its own.
+/// Checks that every workload in `own` makes sense and has a unique name.
 ///
 /// # Errors
 /// [`Error::Own`], [`Error::Taken`], [`Error::Twice`].

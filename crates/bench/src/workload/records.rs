@@ -18,7 +18,7 @@ use super::lengths::Lengths;
 const YCSB_FIELDS: usize = 10;
 /// Bytes of a field of a YCSB record: whole words, as [`printable`] makes them, and a half.
 const YCSB_FIELD_BYTES: u64 = 100;
-/// Bytes up to which a value takes no memory of its own while it is made.
+/// Bytes up to which making a value needs no separate memory.
 const SHORT_BYTES: usize = 128;
 
 /// A source of record values.
@@ -35,7 +35,7 @@ enum Source {
 }
 
 impl Records {
-    /// YCSB's own: ten fields `field0` to `field9` of 100 random printable ASCII characters.
+    /// Makes YCSB's own: ten fields `field0` to `field9` of 100 random printable ASCII characters.
     pub fn ycsb(seed: u64) -> Self {
         Self::drawn(seed, YCSB_FIELDS, Lengths::Constant(YCSB_FIELD_BYTES))
     }
@@ -46,10 +46,10 @@ impl Records {
         Self { fields: (0..count).map(field).collect(), source: Source::Drawn { seed, lengths } }
     }
 
-    /// The rows of a CSV file in UTF-8 or CP949 with a header line, repeated without end. The kind
-    /// of each column is inferred from all its values. The whole file is kept in memory.
+    /// Returns the rows of a CSV file in UTF-8 or CP949 with a header line, repeated without end.
+    /// The kind of each column is inferred from all its values. The whole file is kept in memory.
     ///
-    /// - `delimiter`: what separates the fields; without it, what the file shows
+    /// - `delimiter`: separator of the fields; detected if absent
     /// - `stop`: ends the reading once it is set
     ///
     /// # Errors
@@ -73,7 +73,7 @@ impl Records {
         }
     }
 
-    /// Name and kind of each field.
+    /// Returns the name and kind of each field.
     pub fn fields(&self) -> &[Field] {
         &self.fields
     }
@@ -122,7 +122,7 @@ impl Records {
         }
     }
 
-    /// Mean bytes of the values of a record.
+    /// Returns the mean bytes of the values of a record.
     pub fn mean_bytes(&self) -> f64 {
         match &self.source {
             Source::Drawn { lengths, .. } => self.fields.len() as f64 * lengths.mean(),

@@ -1,5 +1,5 @@
-//! Choice of the record that a request is for: the distributions of YCSB over the records that are
-//! there. Not here: the formulas (`distribution`).
+//! Choice of the record of a request: YCSB's distributions over the existing records. Not here: the
+//! formulas (`distribution`).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -57,8 +57,8 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// The number of the record that `drawn` stands for, from 0: first those of the part, then new
-    /// ones.
+    /// Returns the number of the record that `drawn` stands for, from 0: first the records of the
+    /// part, then new records.
     fn number(self, drawn: u64) -> u64 {
         match drawn.checked_sub(self.records) {
             None => self.first + drawn,
@@ -68,8 +68,8 @@ impl Asked {
 }
 
 impl Requests {
-    /// The number of a record that is there. `redraws` is used if the first is not: how often that
-    /// happens depends on what other clients do, and what follows in `random` must not.
+    /// Returns the number of a record that is there. `redraws` is used if the first is not: how
+    /// often that happens depends on what other clients do, and what follows in `random` must not.
     pub(super) fn draw(
         &mut self,
         there: &There,

@@ -1,6 +1,6 @@
 //! The settings of cache and durability that a workload can run under. A name alone is the usual
-//! one; `c-cold` and `oltp-sync` are the same workloads with a cache that their records do not fit,
-//! or with every write synced. Not here: which workloads a comparison has (`preset`).
+//! setting; `c-cold` and `oltp-sync` are the same workloads with a cache that their records do not
+//! fit, or with every write synced. Not here: the workloads of a comparison (`preset`).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Setting {
-    /// The cache holds all records, unless the plan says otherwise; writes are as durable as the
+    /// The cache holds all records, unless the plan sets another; writes are as durable as the
     /// engine's default.
     #[default]
     Warm,
@@ -27,7 +27,7 @@ impl Setting {
     /// Every setting, the usual one first.
     pub const ALL: [Self; 3] = [Self::Warm, Self::Cold, Self::Sync];
 
-    /// The word for flags and reports.
+    /// Returns the word for flags and reports.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -47,7 +47,7 @@ impl Setting {
         }
     }
 
-    /// `name` under this setting: `c-cold`.
+    /// Returns `name` under this setting: `c-cold`.
     #[must_use]
     pub fn named(self, name: &str) -> String {
         match self {

@@ -1,5 +1,5 @@
 //! Sources that the workloads of one comparison share: the settings, the source of records, and for
-//! each kind of data set a single one that all of its workloads use. Not here: what a data set is
+//! each kind of data set a single instance that all of its workloads use. Not here: the data sets
 //! (`ycsb`, `batch`).
 
 use std::any::{Any, TypeId};
@@ -17,11 +17,11 @@ use super::error::Error;
 use super::records::Records;
 use crate::words::count::counted;
 
-/// Who waits while workloads are made.
+/// The caller that waits while workloads are made.
 pub struct Watch<'a> {
     /// Ends the work soon after it is set.
     pub stop: &'a AtomicBool,
-    /// Hears what the user should know about the data, in one line.
+    /// Receives notes for the user about the data, in one line.
     pub note: &'a dyn Fn(&str),
 }
 
@@ -45,7 +45,8 @@ impl<'a> Sources<'a> {
         self.watch.stop
     }
 
-    /// The one `T` of the stores called `place` in this comparison, made by `make` the first time.
+    /// Returns the single `T` of the stores called `place` in this comparison, made by `make` the
+    /// first time.
     pub(super) fn shared<T: Any + Send + Sync>(
         &self,
         place: &'static str,
@@ -63,12 +64,12 @@ impl<'a> Sources<'a> {
         Ok(value.downcast().expect("values are kept under their own type"))
     }
 
-    /// Column `column` of the CSV file `path`.
+    /// Reads column `column` of the CSV file `path`.
     pub(super) fn column(&self, path: &Path, column: &str) -> Result<Column, Error> {
         Column::read(path, column, self.stop())
     }
 
-    /// The source of records that is asked for.
+    /// Returns the requested source of records.
     pub(super) fn records(&self) -> Result<Arc<Records>, Error> {
         // the same records, whatever store they go to
         self.shared("", |sources| {

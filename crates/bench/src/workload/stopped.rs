@@ -1,5 +1,5 @@
-//! That the user asked for an end while workloads were being made, which takes minutes for large
-//! data sets.
+//! The error that the user requested an end while workloads were being made, which takes minutes
+//! for large data sets.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stopped;
 
-/// Asked often, by whatever takes long.
+/// Checks for a stop; long computations call it often.
 ///
 /// # Errors
 /// Once `stop` is set.

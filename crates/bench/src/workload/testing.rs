@@ -1,5 +1,5 @@
-//! Helpers that the tests of workloads share: a store that writes down the requests it gets, a
-//! recorder that keeps names, a chi-square test.
+//! Helpers that the tests of workloads share: a store that records its requests, a recorder that
+//! keeps names, a chi-square test.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
@@ -14,7 +14,7 @@ use sealstone_store::{
     Transactional,
 };
 
-/// A small plan.
+/// Returns a small plan.
 pub(super) fn plan() -> Plan {
     Plan {
         records: vec![1_000],
@@ -26,12 +26,12 @@ pub(super) fn plan() -> Plan {
     }
 }
 
-/// The workload called `name`.
+/// Returns the workload called `name`.
 pub(super) fn make(plan: &Plan, name: &str) -> Box<dyn Workload> {
     build(&plan.data(), &[name]).unwrap().pop().unwrap()
 }
 
-/// The only client of the only slice of a round.
+/// Returns the only client of the only slice of a round.
 pub(super) fn alone(variant: usize, round: usize) -> Position {
     Position { variant, round, slice: 0, slices: 1, client: 0, clients: 1 }
 }
@@ -84,7 +84,7 @@ impl Recorder for Names {
     }
 }
 
-/// A memory store that writes down what it is asked, with the abilities it is given.
+/// A memory store that records its requests, with configurable abilities.
 #[derive(Default)]
 pub(super) struct Journal {
     pub(super) store: MemoryStore,
@@ -258,9 +258,9 @@ pub(super) fn tally(numbers: impl IntoIterator<Item = u64>, cells: usize) -> Vec
     counts
 }
 
-/// Path of a thousand made-up records, of the same shape as the health checks of 2016 that Korea's
-/// National Health Insurance Service publishes: 34 columns with Hangul names, empty ones among
-/// them, and sentinels such as 999.
+/// Returns the path of a thousand made-up records, of the same shape as the health checks of 2016
+/// that Korea's National Health Insurance Service publishes: 34 columns with Hangul names, empty
+/// values among them, and sentinels such as 999.
 pub(super) fn health_checks() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/health-checks.csv")
 }

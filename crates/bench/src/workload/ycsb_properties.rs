@@ -1,7 +1,8 @@
-//! YCSB's own property files, such as its `workloads/workloada`, read as they are. Not here: TOML
+//! YCSB's own property files, such as its `workloads/workloada`, read unchanged. Not here: TOML
 //! (`definition_file`).
 //!
-//! What a property means is YCSB 0.17's `site.ycsb.workloads.CoreWorkload`, defaults included.
+//! Properties mean the same as in YCSB 0.17's `site.ycsb.workloads.CoreWorkload`, defaults
+//! included.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -48,8 +49,8 @@ const KNOWN: [(&str, &str); 28] = [
     ("insertcount", "requests.records"),
 ];
 
-/// Properties of YCSB and go-ycsb that change nothing that is asked of a store: those of their
-/// client, of their measurements, and what the core workload does with what comes back.
+/// Properties of YCSB and go-ycsb that do not change the requests to a store: properties of their
+/// client, of their measurements, and of the core workload's use of results.
 const IGNORED: &[&str] = &[
     // the client
     "db",
@@ -176,10 +177,10 @@ fn is_ignored(name: &str) -> bool {
 const CORE: [&str; 3] =
     ["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload", "core"];
 
-/// Reads the workload in YCSB's property file `path`, and checks it. Returns it with what was
-/// ignored, a line each.
+/// Reads the workload in YCSB's property file `path`, and checks it. Returns it with the ignored
+/// properties, a line each.
 ///
-/// - `over`: name and value of properties that come before those of the file
+/// - `over`: name and value of properties that override the file's
 ///
 /// # Errors
 /// [`FileError`]: a file that cannot be read or holds no properties, one that means nothing here, a
@@ -272,8 +273,8 @@ impl Properties {
         ["insertstart", "insertcount"].iter().any(|name| self.get(name).is_some())
     }
 
-    /// The first record that is asked for and how many there are, where that is not all that are
-    /// loaded.
+    /// Returns the first requested record and their number, unless all loaded records are
+    /// requested.
     fn part(&self) -> Result<(Option<u64>, Option<u64>), FileError> {
         let first: u64 = self.number("insertstart", 0)?;
         let count: Option<u64> = self.optional("insertcount")?;
@@ -398,7 +399,7 @@ impl Properties {
         }
     }
 
-    /// A fault of a definition in the words of the properties that it was made of.
+    /// Returns a fault of a definition in the words of the properties that it was made of.
     fn fault(&self, path: &Path, fault: Fault) -> FileError {
         let property =
             KNOWN.iter().find(|(_, key)| *key == fault.key).map(|(property, _)| *property);

@@ -1,5 +1,4 @@
-//! An engine in memory that can be set to be slow, to fail, and to set the stop flag; it records
-//! what is asked of it.
+//! An engine in memory that can be slow, fail, and set the stop flag; it records its requests.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -132,7 +131,7 @@ struct FakeStore {
     working_read: Option<Duration>,
     waking: Duration,
     lead_in: Duration,
-    /// When the first read came after a load or a slice.
+    /// The time of the first read after a load or a slice.
     used_since: Mutex<Option<Instant>>,
     lock: Mutex<()>,
     shared: Arc<Shared>,

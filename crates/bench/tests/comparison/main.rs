@@ -1,4 +1,4 @@
-//! Whole comparisons on a store in memory: what is run in which order, what ends a run, and what is
+//! Whole comparisons on a store in memory: the order of the work, the end of a run, and the data
 //! kept of it.
 
 mod engine;
@@ -21,7 +21,7 @@ use sealstone_bench::study::plan::Plan;
 use sealstone_bench::study::point::{StudyError, StudyPoint};
 use serde_json::Value;
 
-/// A plan that takes about a second.
+/// Returns a plan that takes about a second.
 fn plan(dir: &Path, ciphers: &[&str], workloads: &[&str]) -> Plan {
     let list = |names: &[&str]| names.iter().map(|name| String::from(*name)).collect();
     Plan {
@@ -47,8 +47,8 @@ fn point(plan: &Plan) -> StudyPoint {
     StudyPoint::new(&engine::KIND, plan.clone(), &[], Surroundings::default()).unwrap()
 }
 
-/// Runs `test`, and again if it fails, three times at most: what it expects of times is so on a
-/// machine that is left alone for some seconds. What is wrong in the program is wrong every time.
+/// Runs `test`, and again if it fails, three times at most: its expectations of times are met on a
+/// machine that is idle for some seconds. A fault of the program shows every time.
 fn on_a_quiet_machine(test: impl Fn() + std::panic::RefUnwindSafe) {
     for _ in 0..2 {
         if std::panic::catch_unwind(&test).is_ok() {
@@ -89,8 +89,8 @@ fn every_cell_has_whole_pairs_and_the_stores_are_removed() {
         assert!(cells[0].overhead.is_none());
         for cell in &cells[1..] {
             assert_eq!(cell.overhead.as_ref().unwrap().pairs, cell.samples.len());
-            // the same work was done on every variant; what a scan finds depends on who inserted
-            // first
+            // the same work was done on every variant; a scan's result depends on the order of
+            // inserts
             let done = |cell: &Cell| {
                 let bytes = |sample: &Sample| if cell.workload == "a" { sample.bytes } else { 0 };
                 cell.samples
@@ -111,8 +111,8 @@ fn every_cell_has_whole_pairs_and_the_stores_are_removed() {
     assert_eq!(left_in(&plan.out), Vec::<PathBuf>::new());
 }
 
-/// Every load is a draw of its own of how files and memory are laid out, so every variant is loaded
-/// anew, the baseline included, and intervals are over loads.
+/// Every load is an independent draw of the layout of files and memory, so every variant is loaded
+/// again, the baseline included, and intervals are over loads.
 #[test]
 fn every_round_is_measured_on_stores_that_were_loaded_anew() {
     let dir = tempfile::tempdir().unwrap();
@@ -139,7 +139,7 @@ fn every_round_is_measured_on_stores_that_were_loaded_anew() {
     let screen = summary::screen(&results, 80, false);
     assert!(screen.contains("intervals are over 4 loads of each store"), "{screen}");
 
-    // loaded once, the report says what that is worth
+    // loaded once, the report states the limitation
     let engine = FakeEngine::default();
     let once = run(&Plan { load_every: 4, ..plan }, &engine).unwrap();
     assert_eq!(
@@ -177,7 +177,7 @@ fn rounds_are_added_to_earlier_ones() {
         };
         assert_eq!(seen(|sample| sample.round).into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
         assert_eq!(seen(|sample| sample.load).len(), 5);
-        // every request is counted once, those of the earlier rounds, too
+        // every request is counted once, including earlier rounds
         let counted: u64 = cell.latency.values().map(|latency| latency.count).sum();
         assert_eq!(counted, cell.samples.iter().map(|sample| sample.operations).sum::<u64>());
     }
@@ -221,7 +221,7 @@ fn variants_take_turns_and_each_takes_every_place() {
             _ => None,
         })
         .collect();
-    // the last ones are the measured slices: load and warm-up come before
+    // the last are the measured slices: load and warm-up come before
     let slices = 2 * results.cells[0].samples.len();
     let measured = &quiet[quiet.len() - slices..];
     let mut first = 0;
@@ -256,7 +256,7 @@ fn a_slow_store() {
     assert_eq!(overhead.verdict, Verdict::Costs, "{}", overhead.words);
     assert!((0.1..0.6).contains(&overhead.ratio), "{}", overhead.ratio);
     assert!(overhead.words.contains("times as long"), "{}", overhead.words);
-    // sleeping stores keep no CPU busy, unless other programs do so meanwhile
+    // sleeping stores keep no CPU busy, unless other programs do so
     let asleep = results.cells[1].saturation.by == "engine";
     assert_eq!(overhead.words.ends_with("below saturation"), asleep, "{}", overhead.words);
     let warned = results.warnings.iter().any(|warning| {
@@ -473,7 +473,7 @@ fn progress_goes_from_nothing_to_all() {
     assert!(seen.iter().all(|progress| (0.0..=1.0).contains(&progress.share)));
     assert!(seen.last().unwrap().share > 0.9, "{:?}", seen.last());
     // the time left counts warming up, four short slices on each variant, and less of it once the
-    // first has ended; what the stores of later rounds need to settle in comes after that
+    // first has ended; settling in on the stores of later rounds comes after that
     let before = seen.iter().take_while(|progress| progress.phase != Phase::Measure);
     let warm_up: Vec<f64> =
         before.filter(|at| at.phase == Phase::WarmUp).map(|at| at.left_s).collect();
@@ -553,7 +553,8 @@ fn a_plan_that_cannot_be_is_refused_before_anything_is_touched() {
     assert!(engine.events().is_empty() && !dir.path().join("out").exists());
 }
 
-/// Equal but for the last digit of floating-point numbers, which reading JSON may round.
+/// Asserts equality except for the last digit of floating-point numbers, which reading JSON may
+/// round.
 fn assert_same(a: &Value, b: &Value) {
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => {

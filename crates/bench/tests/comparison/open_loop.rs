@@ -1,5 +1,5 @@
 //! Open loops on a store in memory: latency at a rate that is reached, a rate that is not, and the
-//! search for the highest one under a limit.
+//! search for the highest rate under a limit.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use sealstone_bench::words::target::{Limit, Target};
 use super::engine::{FakeEngine, Trouble};
 use super::{on_a_quiet_machine, plan, run};
 
-/// A plan with requests at `rate` a second that takes some seconds.
+/// Returns a plan with requests at `rate` a second that takes some seconds.
 fn at_rate(dir: &Path, rate: f64, ciphers: &[&str]) -> Plan {
     Plan { target: Some(Target::Rate(rate)), operations: 50_000, ..plan(dir, ciphers, &["c"]) }
 }
 
-/// An engine whose reads take `delay` with the variants `slow`.
+/// Returns an engine whose reads take `delay` with the variants `slow`.
 fn slow(slow: &[&'static str], delay: Duration) -> FakeEngine {
     FakeEngine {
         read_delay: slow.iter().map(|label| (*label, delay)).collect(),
@@ -27,7 +27,7 @@ fn slow(slow: &[&'static str], delay: Duration) -> FakeEngine {
     }
 }
 
-/// Returns what is concluded from the files of `results`.
+/// Returns the conclusions from the files of `results`.
 fn read_again(plan: &Plan, results: &Results) -> Results {
     let path = plan.out.join("results.json");
     let comparison = groups::comparison(plan, vec![results.clone()]);

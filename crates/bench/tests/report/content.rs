@@ -1,4 +1,4 @@
-//! Tests of the contents of a report, and of their order. Not here: how it is drawn (`drawing`).
+//! Tests of the contents of a report, and of their order. Not here: its drawings (`drawing`).
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use sealstone_bench::words::target::Target;
 
 use crate::{at, comparison, fixtures, html, select, text, whole_text};
 
-/// Texts of more than 60 characters that stand more often than twice in `page`.
+/// Returns texts of more than 60 characters that occur more than twice in `page`.
 fn repeated(page: &Html, selector: &str) -> Vec<String> {
     let mut times = BTreeMap::<String, usize>::new();
     for element in select(page, selector) {
@@ -283,7 +283,7 @@ fn a_store_that_does_not_encrypt_is_what_the_others_stand_against() {
     assert!(screen.contains("aes-256 to none"), "{screen}");
     let options = Options { against: comparison.against.clone(), ..Options::default() };
     assert!(report::html_with(&runs, &options).unwrap().contains("redis, none"));
-    // another store has other settings; the same store with others is what readers must know
+    // another store has other settings; readers must see that the same store has other settings
     assert_eq!(merge::differences(&runs), [] as [&str; 0]);
     let mut mixed = runs.clone();
     mixed[7].engine.version = "9.9.9".into();
@@ -313,7 +313,7 @@ fn places_people_and_costs_are_drawn_and_written() {
         label.contains("wire: disk-thief leaves open") && label.contains("cost not measured"),
         "{label}"
     );
-    // everything that is asked about is bold, in the wide drawing and in the narrow one
+    // every requested name is bold, in the wide and in the narrow drawing
     for svg in &select(&page, "section.charts")[0]
         .select(&Selector::parse("svg").unwrap())
         .collect::<Vec<_>>()

@@ -1,5 +1,5 @@
-//! Tests of what is drawn: a colour for a variant, all else grey, text on the sheet, words for
-//! readers who cannot see it.
+//! Tests of drawings: a colour for a variant, all else grey, text on the sheet, words for readers
+//! who cannot see it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::{at, drawings, fixtures, html, select, shapes, text, whole_text};
 
-/// The variant that each class of colour means on `page`, by its key.
+/// Returns the variant that each class of colour means on `page`, by its key.
 fn key(page: &Html) -> BTreeMap<String, String> {
     let entries = select(page, ".key > span:has(svg)");
     let entry = |entry: &ElementRef| {
@@ -21,7 +21,7 @@ fn key(page: &Html) -> BTreeMap<String, String> {
     entries.iter().map(entry).collect()
 }
 
-/// The colour of a shape, if it is one of a variant.
+/// Returns the colour of a shape, if it is one of a variant.
 fn ink<'a>(node: &roxmltree::Node<'a, '_>) -> Option<&'a str> {
     let classes = node.attribute("class")?;
     classes.split(' ').find(|class| class.starts_with("series-") || *class == "baseline")
@@ -64,7 +64,7 @@ fn a_colour_means_one_variant_in_every_chart_and_table() {
             .map(|variant| variant.label.as_str())
             .collect();
         assert_eq!(key.keys().map(String::as_str).collect::<BTreeSet<_>>(), labels);
-        // what is drawn at the height of a variant's name, and what leads to it, has its colour
+        // marks at the height of a variant's name, and the lines to them, have its colour
         let mut checked = 0;
         for svg in drawings(&html) {
             let drawing = roxmltree::Document::parse(svg).unwrap();

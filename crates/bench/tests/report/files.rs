@@ -1,4 +1,4 @@
-//! Files of results, and those that a report refuses.
+//! Files of results, and files that a report refuses.
 
 use std::path::PathBuf;
 

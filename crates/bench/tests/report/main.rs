@@ -14,7 +14,7 @@ use sealstone_bench::compare::groups;
 use sealstone_bench::report;
 use sealstone_bench::results::{Comparison, Results};
 
-/// Every shape of results, by name.
+/// Returns every shape of results, by name.
 pub(crate) fn shapes() -> Vec<(&'static str, Vec<Results>)> {
     vec![
         ("ordinary", vec![fixtures::ordinary()]),
@@ -34,7 +34,7 @@ pub(crate) fn shapes() -> Vec<(&'static str, Vec<Results>)> {
     ]
 }
 
-/// Ended before the first slice.
+/// Returns results that ended before the first slice.
 pub(crate) fn nothing_measured() -> Results {
     let mut results = fixtures::interrupted();
     results.cells.clear();
@@ -58,14 +58,14 @@ pub(crate) fn whole_text(page: &Html) -> String {
     text(&select(page, "body")[0])
 }
 
-/// The drawings of a page, unchanged.
+/// Returns the drawings of a page, unchanged.
 pub(crate) fn drawings(html: &str) -> Vec<&str> {
     html.match_indices("<svg class=\"chart\"")
         .map(|(from, _)| &html[from..from + html[from..].find("</svg>").unwrap() + 6])
         .collect()
 }
 
-/// `results` at another point of the axes.
+/// Returns `results` at another point of the axes.
 pub(crate) fn at(mut results: Results, store: &str, clients: usize) -> Results {
     (results.plan.store, results.plan.threads) = (vec![store.into()], vec![clients]);
     results.engine.name = store.into();
@@ -78,7 +78,7 @@ pub(crate) fn at(mut results: Results, store: &str, clients: usize) -> Results {
     results
 }
 
-/// A comparison of one group.
+/// Returns a comparison of one group.
 pub(crate) fn comparison(results: Results) -> Comparison {
     groups::comparison(&results.plan.clone(), vec![results])
 }

@@ -1,5 +1,4 @@
-//! Pages are well-formed, self-contained and safe against hostile names. Not here: what stands in
-//! them.
+//! Pages are well-formed, self-contained and safe against hostile names.
 
 use std::collections::BTreeSet;
 
@@ -24,8 +23,7 @@ fn pages_are_well_formed() {
     }
 }
 
-/// Returns whether the one script of `page` is the one that sorts, which contains nothing of what
-/// was measured.
+/// Returns whether the only script of `page` is the sorting script, which contains no measurements.
 fn runs_only_our_script(page: &Html) -> bool {
     let ours = include_str!("../../templates/report.js");
     let scripts: Vec<String> =

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::{fixtures, html, shapes, whole_text};
 
-/// `text` without colour.
+/// Returns `text` without colour.
 fn uncoloured(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
@@ -35,7 +35,7 @@ fn the_summary_fits_the_terminal() {
             assert_eq!(uncoloured(&summary::screen(&results[0], width, true)), screen, "{name}");
         }
         let lines = summary::screen(&results[0], 80, false).lines().count();
-        // two of them say that the stores were loaded once
+        // two of them report that the stores were loaded once
         assert!(lines <= 42, "{name}: {lines} lines");
     }
 }
@@ -85,8 +85,8 @@ all workloads                 −1.2 % ± 1.0    −5.8 % ± 1.0
     assert!(summary::screen(&fixtures::undecided(), 80, false).contains("? ± 31.0"));
 }
 
-/// A word and the figure beside it say the same: pairs that are too few show no interval, and one
-/// that looks clear and is not claimed says why.
+/// A word and the figure beside it agree: too few pairs show no interval, and a result that looks
+/// clear but is not claimed explains why.
 #[test]
 fn what_is_unclear_shows_why() {
     let mut results = fixtures::undecided();

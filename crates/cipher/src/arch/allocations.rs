@@ -1,7 +1,5 @@
 //! An allocator that counts, for tests of calls that must not allocate: the system's, and a count
 //! for each thread.
-//!
-//! Not here: what must not allocate.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -10,19 +8,19 @@ thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The system's allocator, which counts what each thread asks of it. A test makes it its
+/// The system's allocator, which counts the requests of each thread. A test makes it its
 /// `#[global_allocator]`.
 #[derive(Debug)]
 pub struct CountingAllocator;
 
-/// Returns the number of times this thread has asked for memory so far.
+/// Returns the number of times this thread has requested memory so far.
 #[must_use]
 pub fn allocations() -> u64 {
     COUNT.get()
 }
 
 fn count() {
-    // A thread that ends asks once more after its count is gone.
+    // An ending thread makes one more request after its count is gone.
     let _ = COUNT.try_with(|count| count.set(count.get() + 1));
 }
 

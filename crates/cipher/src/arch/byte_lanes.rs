@@ -3,9 +3,7 @@
 //!
 //! A cipher lays its blocks out in one of two ways. *Sliced*: vector i holds byte i of many blocks,
 //! so that moving bytes within a block costs nothing. *In rows*: a vector holds whole blocks of 16
-//! bytes, as in memory, for messages too short to fill the other.
-//!
-//! Not here: the ciphers.
+//! bytes, as in memory, for messages too short for the sliced layout.
 
 use super::Lanes;
 
@@ -16,7 +14,7 @@ use super::Lanes;
 /// own inverse. An affine map is a `MATRIX` over GF(2), whose row for bit i of the result is byte
 /// 7 - i, and a `CONSTANT` (0 to 255) that is added.
 pub(crate) trait ByteLanes: Lanes {
-    /// `block` in every group.
+    /// Returns `block` in every group.
     fn splat_block(self, block: &[u8; 16]) -> Self::Vector;
 
     /// Lane i of each group from `a` where bit i of `A` is set, else from `b`.
@@ -24,9 +22,9 @@ pub(crate) trait ByteLanes: Lanes {
     /// Lane i of each group takes lane `from[i]`, less than 16.
     fn shuffle(self, v: Self::Vector, from: &[u8; 16]) -> Self::Vector;
 
-    /// The affine map.
+    /// Applies the affine map.
     fn affine<const MATRIX: u64, const CONSTANT: i32>(self, v: Self::Vector) -> Self::Vector;
-    /// The affine map after inversion.
+    /// Applies the affine map after inversion.
     fn invert_affine<const MATRIX: u64, const CONSTANT: i32>(self, v: Self::Vector)
     -> Self::Vector;
     /// Inversion after the affine map.
@@ -90,7 +88,7 @@ pub(super) const IDENTITY: u64 = 0x0102_0408_1020_4080;
 /// results are added.
 ///
 /// It takes the place of an instruction for affine maps where there is one for the S-box of AES
-/// alone, which is an affine map too (FIPS 197, 5.1.1) and has to be undone.
+/// alone, which is an affine map too (FIPS 197, 5.1.1) and must be undone.
 #[cfg(target_arch = "x86_64")]
 pub(super) struct Nibbles {
     /// For the low bits, with the constant.
@@ -107,7 +105,7 @@ impl Nibbles {
     const AES: (u64, u8) = (0xf1e3_c78f_1f3e_7cf8, 0x63);
     const AES_UNDONE: (u64, u8) = (0xa449_9225_4a94_2952, 0x05);
 
-    /// The map alone.
+    /// Applies the map alone.
     pub(super) const fn affine(matrix: u64, constant: i32) -> Self {
         Self::composed((matrix, constant as u8), (IDENTITY, 0))
     }

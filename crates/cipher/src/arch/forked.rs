@@ -1,16 +1,15 @@
-//! Forked children, for tests of what must not outlive a fork. Linux only. Not here: what is tested
-//! with them.
+//! Forked children, for tests of state that must not outlive a fork. Linux only.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 
-/// A way in which a child comes to be; as `fork` it returns 0 in the child.
+/// A way to make a child; like `fork` it returns 0 in the child.
 #[derive(Clone, Copy, Debug)]
 pub struct Way(fn() -> i32);
 
-/// By libc, and by the system call that libc does not know of.
+/// By libc, and by the system call that bypasses libc.
 pub const WAYS: [Way; 2] = [
-    // SAFETY: the child only does what `in_child` says, which never returns there.
+    // SAFETY: the child only does what `in_child` does, which never returns there.
     Way(|| unsafe { libc::fork() }),
     // SAFETY: as above. Without a stack and without flags but the signal for the parent this is a
     // fork.
@@ -46,8 +45,8 @@ pub fn in_own_process(module: &str, name: &str, body: impl FnOnce()) {
     );
 }
 
-/// Runs `body` in a child that is forked in `way` and ends there. To be called in a process of its
-/// own, see [`in_own_process`]: a child has none of the other threads, and waits for ever for locks
+/// Runs `body` in a child that is forked in `way` and ends there. Call it in a process of its own,
+/// see [`in_own_process`]: a child has none of the other threads, and would wait for ever for locks
 /// that they held.
 ///
 /// # Panics

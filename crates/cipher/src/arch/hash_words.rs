@@ -1,5 +1,5 @@
-//! Words of 32 bits, one or a vector of them, with what hash functions are made of: each word of a
-//! vector is that of a message of its own.
+//! Words of 32 bits, single or as a vector, with the operations of hash functions: each word of a
+//! vector belongs to a message of its own.
 //!
 //! Not here: the hash functions, and the CPU's own instructions for them (`sha_lanes`).
 
@@ -21,9 +21,9 @@ pub(crate) trait HashWords: Copy + Send + Sync + 'static {
     /// Runs `kernel`, compiled for these instructions.
     fn enter<K: Kernel<Self>>(self, kernel: K) -> K::Output;
 
-    /// `word` for every message.
+    /// Returns `word` for every message.
     fn splat(self, word: u32) -> Self::Word;
-    /// The first `LANES` of `words`, one for each message.
+    /// Returns the first `LANES` of `words`, one for each message.
     fn gather_words(self, words: &[u32; HASH_LANES_MAX]) -> Self::Word;
     /// Returns the words in the form that [`Self::gather_words`] takes; zeros follow.
     fn to_words(self, v: Self::Word) -> [u32; HASH_LANES_MAX];
@@ -35,19 +35,20 @@ pub(crate) trait HashWords: Copy + Send + Sync + 'static {
 
     /// Sums, modulo 2^32.
     fn add(self, a: Self::Word, b: Self::Word) -> Self::Word;
-    /// Exclusive or.
+    /// Returns the exclusive or.
     fn xor(self, a: Self::Word, b: Self::Word) -> Self::Word;
-    /// Exclusive or of three.
+    /// Returns the exclusive or of three.
     fn xor3(self, a: Self::Word, b: Self::Word, c: Self::Word) -> Self::Word;
-    /// The bits of `a` that `mask` has, those of `b` elsewhere.
+    /// Returns the bits of `a` that `mask` has, and the bits of `b` elsewhere.
     fn choose(self, mask: Self::Word, a: Self::Word, b: Self::Word) -> Self::Word;
-    /// The bits that two of three have.
+    /// Returns the bits that two of three have.
     fn majority(self, a: Self::Word, b: Self::Word, c: Self::Word) -> Self::Word;
-    /// Exclusive or of `a` and the inclusive or of `b` and all bits that `c` does not have.
+    /// Returns the exclusive or of `a` and the inclusive or of `b` and all bits that `c` does not
+    /// have.
     fn xor_or_not(self, a: Self::Word, b: Self::Word, c: Self::Word) -> Self::Word;
-    /// Each word rotated left by `N` bits, 1 to 31.
+    /// Returns each word rotated left by `N` bits, 1 to 31.
     fn rotate<const N: i32>(self, v: Self::Word) -> Self::Word;
-    /// Each word shifted right by `N` bits, 1 to 31.
+    /// Returns each word shifted right by `N` bits, 1 to 31.
     fn shift_right<const N: i32>(self, v: Self::Word) -> Self::Word;
 }
 

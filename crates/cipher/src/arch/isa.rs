@@ -1,4 +1,4 @@
-//! The table of instruction sets: which ones this build knows, and which of them the CPU has.
+//! The table of instruction sets: the sets of this build, and their presence on the CPU.
 //!
 //! Not here: the instructions, and how a key is set with them (`set_up`).
 
@@ -28,7 +28,7 @@ pub(crate) enum Isa {
 }
 
 impl Isa {
-    /// The name of the backend.
+    /// Returns the name of the backend.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Portable(token) => token.name(),
@@ -67,7 +67,7 @@ impl Line {
     }
 }
 
-/// All instruction sets by name, slowest first; the CPU is asked once.
+/// Returns all instruction sets by name, slowest first; the CPU is queried once.
 pub(crate) fn lines() -> &'static [Line] {
     static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
         [
@@ -86,7 +86,7 @@ pub(crate) fn lines() -> &'static [Line] {
     &LINES
 }
 
-/// The features of this CPU that the instruction sets above are made of.
+/// Returns the features of this CPU that the instruction sets above are made of.
 pub(crate) fn cpu_features() -> Vec<&'static str> {
     #[cfg(target_arch = "x86_64")]
     return x86_64::cpu_features();

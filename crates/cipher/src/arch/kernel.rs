@@ -1,6 +1,4 @@
 //! Code that runs with the instructions of a token.
-//!
-//! Not here: the tokens, and the instructions.
 
 /// An algorithm to run with the instructions of `L`.
 ///

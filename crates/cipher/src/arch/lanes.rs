@@ -2,7 +2,7 @@
 //! without tables are made of.
 //!
 //! Every CPU has these at some width. Here are the trait and what every CPU can do;
-//! `x86_64/lanes.rs` has the vectors of that architecture. Not here: any cipher.
+//! `x86_64/lanes.rs` has the vectors of that architecture.
 
 use super::Kernel;
 
@@ -21,52 +21,53 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     /// Groups of 16 bytes in a vector.
     const GROUPS: usize = Self::BYTES / 16;
 
-    /// The name of the backend.
+    /// Returns the name of the backend.
     fn name(self) -> &'static str;
 
     /// Runs `kernel`, compiled for these instructions.
     fn enter<K: Kernel<Self>>(self, kernel: K) -> K::Output;
 
-    /// `byte` in every byte.
+    /// Returns `byte` in every byte.
     fn splat(self, byte: u8) -> Self::Vector;
-    /// `word` in every word; from memory it costs less than `splat`.
+    /// Returns `word` in every word; from memory it costs less than `splat`.
     fn splat32(self, word: u32) -> Self::Vector;
-    /// The first `BYTES` bytes of `bytes`, which must hold as many.
+    /// Returns the first `BYTES` bytes of `bytes`, which must hold as many.
     fn load(self, bytes: &[u8]) -> Self::Vector;
-    /// The first `GROUPS` of `groups`, one after the other.
+    /// Returns the first `GROUPS` of `groups`, one after the other.
     fn load_groups(self, groups: [&[u8; 16]; 4]) -> Self::Vector;
     /// Writes `v` to the first `BYTES` bytes of `bytes`, which must hold as many.
     fn store(self, v: Self::Vector, bytes: &mut [u8]);
     /// XORs `bytes`, at most `BYTES`, with the first bytes of `v`.
     fn xor_partial(self, v: Self::Vector, bytes: &mut [u8]);
 
-    /// Exclusive or.
+    /// Returns the exclusive or.
     fn xor(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// And.
+    /// Returns the bitwise and.
     fn and(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// Inclusive or.
+    /// Returns the inclusive or.
     fn or(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// Exclusive or of three.
+    /// Returns the exclusive or of three.
     #[inline(always)]
     fn xor3(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector {
         self.xor(self.xor(a, b), c)
     }
-    /// Exclusive or of `a` and the bits of `b` that `mask` has.
+    /// Returns the exclusive or of `a` and the bits of `b` that `mask` has.
     #[inline(always)]
     fn xor_masked(self, a: Self::Vector, b: Self::Vector, mask: Self::Vector) -> Self::Vector {
         self.xor(a, self.and(b, mask))
     }
-    /// The bits of `a` that `mask` has, those of `b` elsewhere.
+    /// Returns the bits of `a` that `mask` has, and the bits of `b` elsewhere.
     #[inline(always)]
     fn choose(self, mask: Self::Vector, a: Self::Vector, b: Self::Vector) -> Self::Vector {
         self.xor_masked(b, self.xor(a, b), mask)
     }
-    /// The bits that two of three have.
+    /// Returns the bits that two of three have.
     #[inline(always)]
     fn majority(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector {
         self.xor_masked(b, self.xor(b, c), self.xor(a, b))
     }
-    /// Exclusive or of `a` and the inclusive or of `b` and all bits that `c` does not have.
+    /// Returns the exclusive or of `a` and the inclusive or of `b` and all bits that `c` does not
+    /// have.
     #[inline(always)]
     fn xor_or_not(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector {
         self.xor(a, self.or(b, self.xor(c, self.splat(0xff))))
@@ -81,13 +82,13 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     /// Differences of words, modulo 2^32.
     fn sub32(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
 
-    /// Each byte rotated left by `N` bits, 1 to 7.
+    /// Returns each byte rotated left by `N` bits, 1 to 7.
     fn rotate8<const N: i32>(self, v: Self::Vector) -> Self::Vector;
-    /// Each word rotated left by `N` bits, 1 to 31.
+    /// Returns each word rotated left by `N` bits, 1 to 31.
     fn rotate32<const N: i32>(self, v: Self::Vector) -> Self::Vector;
-    /// Each word shifted right by `N` bits, 1 to 31.
+    /// Returns each word shifted right by `N` bits, 1 to 31.
     fn shift_right32<const N: i32>(self, v: Self::Vector) -> Self::Vector;
-    /// Exclusive or of each byte rotated left by all of `A`, `B` and `C` bits.
+    /// Returns the exclusive or of each byte rotated left by all of `A`, `B` and `C` bits.
     #[inline(always)]
     fn three_rotations8<const A: i32, const B: i32, const C: i32>(
         self,
@@ -95,14 +96,14 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     ) -> Self::Vector {
         self.xor3(self.rotate8::<A>(v), self.rotate8::<B>(v), self.rotate8::<C>(v))
     }
-    /// The bytes of each word in reverse order.
+    /// Returns the bytes of each word in reverse order.
     #[inline(always)]
     fn swap_bytes32(self, v: Self::Vector) -> Self::Vector {
         let outer = self.and(self.rotate32::<8>(v), self.splat32(0x00ff_00ff));
         self.or(outer, self.and(self.rotate32::<24>(v), self.splat32(0xff00_ff00)))
     }
 
-    /// `below` where `v` is less than `limit`, bytes being unsigned; `rest` elsewhere.
+    /// Returns `below` where `v` is less than `limit`, bytes being unsigned; `rest` elsewhere.
     fn choose_below(self, v: Self::Vector, limit: u8, below: u8, rest: u8) -> Self::Vector;
 
     /// Bytes 0 to 7 of each group of `a` and `b` in turn.
@@ -113,9 +114,9 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     fn interleave_low32(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// Words 2 and 3 of each group of `a` and `b` in turn.
     fn interleave_high32(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// The low half of each group of `a`, then that of `b`.
+    /// Returns the low half of each group of `a`, then that of `b`.
     fn interleave_low64(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// The high half of each group of `a`, then that of `b`.
+    /// Returns the high half of each group of `a`, then that of `b`.
     fn interleave_high64(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
 
     /// Rows and columns of the 4 x 4 words in each group exchanged.
@@ -283,7 +284,7 @@ mod tests {
     use crate::arch::{Arrays, with_every};
     use crate::backend::Backend;
 
-    /// Every operation of `lanes` on all its groups, from two vectors of bytes.
+    /// Returns every operation of `lanes` on all its groups, from two vectors of bytes.
     fn all<L: Lanes>(lanes: L, a: &[u8], b: &[u8]) -> Vec<Vec<u8>> {
         let (x, y) = (lanes.load(a), lanes.load(b));
         let results = [
@@ -348,7 +349,7 @@ mod tests {
         all
     }
 
-    /// The arrays are the plainest form; every other does the same on each of its groups.
+    /// The arrays are the plainest form; every other form does the same on each of its groups.
     #[test]
     fn every_backend_computes_as_the_arrays_do() {
         fn check<L: Lanes>(lanes: L, a: &[u8], b: &[u8]) {
@@ -356,7 +357,7 @@ mod tests {
             let operations = found.len() - (L::BYTES + 1);
             for group in 0..L::GROUPS {
                 let at = 16 * group;
-                // what is drawn from the first bytes is the same in every group
+                // values drawn from the first bytes are the same in every group
                 let wanted = all(Arrays, &a[at..at + 16], &b[at..at + 16]);
                 for (operation, (found, wanted)) in
                     found.iter().zip(&wanted).enumerate().take(operations)

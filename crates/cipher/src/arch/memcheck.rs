@@ -2,10 +2,9 @@
 //! its errors.
 //!
 //! Memcheck reports each branch and each address that depends on an undefined bit. With secrets
-//! marked as undefined that is a proof, for the instructions that ran, that they decide neither
+//! marked as undefined this proves, for the instructions that ran, that secrets decide neither
 //! (Langley, ctgrind, 2010). A request is a sequence of instructions that does nothing on a CPU
-//! (valgrind's manual, "The Client Request mechanism"), so all of this may be called anywhere. Not
-//! here: what is a secret.
+//! (valgrind's manual, "The Client Request mechanism"), so all of this may be called anywhere.
 
 /// Returns whether valgrind runs this program.
 pub fn is_running() -> bool {
@@ -17,12 +16,12 @@ pub fn errors() -> u64 {
     request(0x1201, &[])
 }
 
-/// From now on the content of `bytes` is secret.
+/// Marks the content of `bytes` as secret from now on.
 pub fn make_undefined(bytes: &mut [u8]) {
     request(MEMCHECK + 1, bytes);
 }
 
-/// From now on the content of `bytes` is public.
+/// Marks the content of `bytes` as public from now on.
 pub fn make_defined(bytes: &mut [u8]) {
     request(MEMCHECK + 2, bytes);
 }
@@ -36,8 +35,8 @@ fn request(code: u64, bytes: &[u8]) -> u64 {
     let arguments = [code, bytes.as_ptr().addr() as u64, bytes.len() as u64, 0, 0, 0];
     let mut answer = 0_u64;
     // SAFETY: the rotations add up to nothing, the exchange is one of a register with itself.
-    // Valgrind, where it runs, reads the six numbers at `rax`, changes what it knows about the
-    // memory that they name, and puts its answer into `rdx`.
+    // Valgrind, where it runs, reads the six numbers at `rax`, changes its records of the memory
+    // that they name, and puts its answer into `rdx`.
     unsafe {
         std::arch::asm!(
             "rol rdi, 3",
@@ -53,7 +52,7 @@ fn request(code: u64, bytes: &[u8]) -> u64 {
     answer
 }
 
-/// Nobody to ask.
+/// Returns nothing: valgrind does not exist here.
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", not(miri))))]
 fn request(_code: u64, _bytes: &[u8]) -> u64 {
     0

@@ -1,8 +1,8 @@
-//! Values in protected memory ([`Protected`]) and whether this process is still the one that made
-//! them ([`Generation`]). `crate::memory` says what both promise.
+//! Values in protected memory ([`Protected`]) and the check that this process still is the one that
+//! made them ([`Generation`]). `crate::memory` documents the guarantees of both.
 //!
-//! A keyed cipher is such a value too: its constructor builds schedules, hash keys and their powers
-//! in a slot ([`Protected::with`]), so keyed ciphers are `Protected<dyn …>` everywhere.
+//! A keyed cipher is also a protected value: its constructor builds schedules, hash keys and their
+//! powers in a slot ([`Protected::with`]), so keyed ciphers are `Protected<dyn …>` everywhere.
 //!
 //! A [`Protected`] panics when it is used in a forked child, since the zeros that the child has
 //! must not be taken for a key. Code that can return an error checks first: `Secret::check` of
@@ -45,13 +45,13 @@ pub struct Forked;
 /// Identity of the process that made something: taken when it is made, checked when it is used.
 ///
 /// A nonce must not be used twice, and a forked child has a copy of every counter its parent has.
-/// So whoever counts nonces takes a `Generation` where the count begins and checks it before each
+/// So code that counts nonces takes a `Generation` where the count begins and checks it before each
 /// use.
 ///
 /// It detects every copy of the address space within a running system: `fork`, `vfork` with a copy,
-/// `clone` without `CLONE_VM`, from whatever language, whether libc knows of it or not. It does not
-/// detect a memory image that is brought back as a whole: a virtual machine that is resumed from a
-/// snapshot twice, or a process restored by CRIU. There all memory is as it was, this mark too.
+/// `clone` without `CLONE_VM`, from any language, with or without libc. It does not detect a memory
+/// image that is restored as a whole: a virtual machine that is resumed from a snapshot twice, or a
+/// process restored by CRIU. There all memory is as before, this mark included.
 ///
 /// ```
 /// use sealstone_cipher::memory::Generation;
@@ -68,7 +68,7 @@ pub struct Generation {
 }
 
 impl Generation {
-    /// The one of this process.
+    /// Returns the generation of this process.
     #[must_use]
     pub fn current() -> Self {
         let process = if arena::notices_forks() { 0 } else { std::process::id() };
@@ -95,9 +95,9 @@ impl Generation {
 /// where it was made: so make it empty and fill it in place.
 ///
 /// In a forked child the value is gone. Using it there panics with the words of [`Forked`], since
-/// zeros must not be taken for a key; [`Protected::check`] asks first. It is not dropped there
-/// either. Whoever forks (`fork` is unsafe in Rust for such reasons) must not hold a reference into
-/// the value across the fork.
+/// zeros must not be taken for a key; [`Protected::check`] tests for that first. It is not dropped
+/// there either. Code that forks (`fork` is unsafe in Rust for such reasons) must not hold a
+/// reference into the value across the fork.
 ///
 /// ```
 /// use sealstone_cipher::memory::Protected;
@@ -141,7 +141,7 @@ impl<T> Protected<T> {
         Self { value: place, generation, owns: PhantomData }
     }
 
-    /// Room for a value, and the process that it is taken in.
+    /// Returns room for a value, and the process that it is taken in.
     #[inline]
     fn place() -> (NonNull<T>, u32) {
         const { assert!(size_of::<T>() <= arena::SLOT_BYTES_MAX && align_of::<T>() <= 4096) };
@@ -151,7 +151,8 @@ impl<T> Protected<T> {
 }
 
 impl<T: ?Sized> Protected<T> {
-    /// The same as a trait object: `key.unsize(|key| key)` where the result's type is known.
+    /// Returns the same as a trait object: `key.unsize(|key| key)` where the result's type is
+    /// known.
     ///
     /// # Panics
     /// If `coerce` returns another value than it is given.
@@ -165,8 +166,8 @@ impl<T: ?Sized> Protected<T> {
         assert!(value.cast::<u8>() == self.value.cast::<u8>(), "a coercion keeps the place");
         std::mem::forget(self);
         // The reference that `coerce` returned lives no longer than the one it was given, so at
-        // this address it is the value or a part of it, and valid for as long as the value is. With
-        // this layout the slot is released.
+        // this address it is the value or a part of it, and valid as long as the value. With this
+        // layout the slot is released.
         Protected { value, generation, owns: PhantomData }
     }
 

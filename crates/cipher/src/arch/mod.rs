@@ -2,17 +2,16 @@
 //! calls of the system and, with them, `unsafe`.
 //!
 //! An instruction set is a token type ([`Portable`] and, on x86-64, `Aesni`, `Avx2`, `Vaes`,
-//! `Avx512`). A token is made only after the CPU was asked, so whoever holds one may call its
-//! instructions; that is what every `unsafe` block below relies on. Algorithms are written
-//! elsewhere, once, over the traits of this module:
+//! `Avx512`). A token is made only after the CPU was queried, so code that holds a token may call
+//! its instructions; every `unsafe` block below relies on that. Algorithms are written elsewhere,
+//! once, over the traits of this module:
 //!
 //! - [`AesLanes`]: vectors of 128-bit blocks with AES rounds and carry-less products;
-//! - [`Products`]: those with products of 52 bits as well;
+//! - [`Products`]: lanes with products of 52 bits as well;
 //! - [`Lanes`]: vectors of bytes and 32-bit words with logic, additions and rotations;
-//! - [`ByteLanes`]: those with affine maps and inversion in GF(2^8) as well;
-//! - [`TableLanes`]: those with look-ups in tables of 256 bytes;
-//! - [`HashWords`]: words of 32 bits, one or a vector of them, for hash functions over many
-//!   messages;
+//! - [`ByteLanes`]: lanes with affine maps and inversion in GF(2^8) as well;
+//! - [`TableLanes`]: lanes with look-ups in tables of 256 bytes;
+//! - [`HashWords`]: words of 32 bits, single or as a vector, for hash functions over many messages;
 //! - [`ShaLanes`]: the CPU's own instructions for SHA-1 and SHA-256;
 //! - [`Words`]: the 128-bit words of plain logic that bitsliced ciphers are made of;
 //! - [`Planes`]: words as wide as the registers, each bit a lane of its own, for ciphers computed
@@ -23,10 +22,8 @@
 //! type the expression may be generic over.
 //!
 //! A new instruction set is one file that implements the traits, one line in [`lines`], one in the
-//! `Isa` table and one in `with_token`; no cipher file names an instruction set. `memory` is by
-//! itself.
-//!
-//! Not here: any cipher or mode.
+//! `Isa` table and one in `with_token`; no cipher file names an instruction set. `memory` is
+//! independent of all this.
 #![allow(unsafe_code)]
 
 mod aes_lanes;

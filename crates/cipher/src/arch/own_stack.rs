@@ -1,6 +1,6 @@
 //! A call on a stack of its own, to see what it leaves there. For tests.
 //!
-//! Not here: what is looked for there (`mode/left_on_stack.rs`).
+//! Not here: the search of it (`mode/left_on_stack.rs`).
 
 use std::ffi::c_void;
 
@@ -8,10 +8,10 @@ use std::ffi::c_void;
 const BYTES: usize = 1 << 20;
 
 /// Calls `job` on a fresh stack and returns all of that stack, lowest address first. `job` must not
-/// panic, and what it takes along must be references: its own values would lie on that stack.
+/// panic, and must capture only references: its own values would be on that stack.
 pub(crate) fn left_by(job: impl FnOnce()) -> Vec<u8> {
     extern "C" fn entry<F: FnOnce()>(job: *mut c_void) {
-        // SAFETY: the one pointer passed below, to a job that is there and that nobody else takes.
+        // SAFETY: the pointer passed below, to a live job that nothing else takes.
         let job = unsafe { &mut *job.cast::<Option<F>>() };
         job.take().expect("called once")();
     }
@@ -22,9 +22,9 @@ pub(crate) fn left_by(job: impl FnOnce()) -> Vec<u8> {
     let top = (stack.as_mut_ptr_range().end.addr() - 64) & !63;
     let mut job = Some(job);
     let entry = entry_of(&job);
-    // SAFETY: the stack is that of the call alone, large enough and aligned as the C ABI wants it
-    // before a call. `r12` belongs to the caller in that ABI, so it brings the old stack back; a
-    // panic would abort at the edge of `entry`.
+    // SAFETY: the stack is that of the call alone, large enough and aligned as the C ABI requires
+    // before a call. `r12` belongs to the caller in that ABI, so it restores the old stack; a panic
+    // would abort at the edge of `entry`.
     unsafe {
         std::arch::asm!(
             "mov r12, rsp",

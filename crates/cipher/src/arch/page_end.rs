@@ -1,7 +1,5 @@
-//! Memory that ends with a page, and what lies behind it: for tests that nothing beyond the end is
-//! touched, and for measuring what calls cost there.
-//!
-//! Not here: the tests.
+//! Memory that ends with a page, and the page behind it: for tests that nothing beyond the end is
+//! touched, and for measuring the cost of calls there.
 
 use std::io;
 use std::ptr::{NonNull, null_mut};
@@ -36,11 +34,11 @@ impl PageEnd {
     /// At least `bytes` bytes before the end of a page.
     ///
     /// # Errors
-    /// What the operating system says where it has no memory.
+    /// The operating system's error where it has no memory.
     pub fn new(bytes: usize, behind: Behind) -> io::Result<Self> {
         let room = bytes.next_multiple_of(PAGE_BYTES).max(PAGE_BYTES);
-        // Pages that are touched are the only ones before the end: a larger mapping could become
-        // one huge page as a whole.
+        // Only touched pages are before the end: a larger mapping could become one huge page as a
+        // whole.
         let (access, flags) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: a new mapping at no given address touches nothing that exists.

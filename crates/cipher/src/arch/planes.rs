@@ -2,7 +2,7 @@
 //! blocks at once.
 //!
 //! Here are the trait and what every CPU can do; `x86_64/planes.rs` has the vectors of that
-//! architecture. Not here: any circuit.
+//! architecture.
 
 use super::Kernel;
 
@@ -19,25 +19,26 @@ pub(crate) trait Planes: Copy + Send + Sync + 'static {
     /// True if any function of three planes is one instruction.
     const TERNARY: bool;
 
-    /// The name of the backend.
+    /// Returns the name of the backend.
     fn backend(self) -> &'static str;
     /// Runs `kernel`, compiled for these instructions.
     fn enter_planes<K: Kernel<Self>>(self, kernel: K) -> K::Output;
 
-    /// `word` in every word.
+    /// Returns `word` in every word.
     fn splat(self, word: u64) -> Self::Plane;
-    /// The first `BYTES` bytes of `bytes`, which must hold as many; each word is little-endian.
+    /// Returns the first `BYTES` bytes of `bytes`, which must hold as many; each word is
+    /// little-endian.
     fn load(self, bytes: &[u8]) -> Self::Plane;
     /// Writes `plane` to the first `BYTES` bytes of `bytes`, which must hold as many.
     fn store(self, plane: Self::Plane, bytes: &mut [u8]);
 
-    /// Exclusive or.
+    /// Returns the exclusive or.
     fn xor(self, a: Self::Plane, b: Self::Plane) -> Self::Plane;
-    /// And.
+    /// Returns the bitwise and.
     fn and(self, a: Self::Plane, b: Self::Plane) -> Self::Plane;
-    /// Inclusive or.
+    /// Returns the inclusive or.
     fn or(self, a: Self::Plane, b: Self::Plane) -> Self::Plane;
-    /// `a` where `b` is 0, else 0.
+    /// Returns `a` where `b` is 0, else 0.
     fn and_not(self, a: Self::Plane, b: Self::Plane) -> Self::Plane;
     /// Complement.
     #[inline(always)]
@@ -45,8 +46,8 @@ pub(crate) trait Planes: Copy + Send + Sync + 'static {
         self.xor(a, self.splat(u64::MAX))
     }
 
-    /// The function of three planes with truth table `F`: for bits a, b, c the result is bit 4a +
-    /// 2b + c of `F`.
+    /// Returns the function of three planes with truth table `F`: for bits a, b, c the result is
+    /// bit 4a + 2b + c of `F`.
     #[inline(always)]
     fn ternary<const F: i32>(self, a: Self::Plane, b: Self::Plane, c: Self::Plane) -> Self::Plane {
         // Where this is no instruction it is a sum of products of the inputs, its coefficients by
@@ -67,9 +68,9 @@ pub(crate) trait Planes: Copy + Send + Sync + 'static {
         sum
     }
 
-    /// Each word shifted left by `N` bits.
+    /// Returns each word shifted left by `N` bits.
     fn shift_left<const N: i32>(self, plane: Self::Plane) -> Self::Plane;
-    /// Each word shifted right by `N` bits.
+    /// Returns each word shifted right by `N` bits.
     fn shift_right<const N: i32>(self, plane: Self::Plane) -> Self::Plane;
 }
 

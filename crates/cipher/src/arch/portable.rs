@@ -12,7 +12,7 @@ use super::{Logic, Words};
 pub(crate) struct Portable;
 
 impl Portable {
-    /// The name of the backend.
+    /// Returns the name of the backend.
     pub(crate) fn name(self) -> &'static str {
         "portable"
     }
@@ -151,8 +151,8 @@ macro_rules! array_words {
             }
             #[inline(always)]
             fn shift_left<const N: i32>(self, w: [u32; 4]) -> [u32; 4] {
-                // Bits that would cross into the other row of a half are masked by the caller, as
-                // those that cross a byte.
+                // Bits that would cross into the other row of a half are masked by the caller, like
+                // bits that cross a byte.
                 w.map(|row| row << N)
             }
             #[inline(always)]
@@ -215,7 +215,7 @@ mod tests {
         bytes
     }
 
-    /// Everything that ciphers are made of, on two words of 16 bytes.
+    /// Returns the results of every operation of ciphers, on two words of 16 bytes.
     fn results<W: Words>(words: W, a: &[u8; 16], b: &[u8; 16]) -> Vec<[u8; 16]> {
         let (v, w) = (words.load(a), words.load(b));
         let mask = words.rows([0x0f0f_0f0f; 4]);

@@ -1,6 +1,4 @@
 //! Vectors of one 128-bit block with sums and products of numbers.
-//!
-//! Not here: AES and FF1, which take them together.
 
 use super::AesLanes;
 
@@ -8,18 +6,18 @@ use super::AesLanes;
 /// their lower 52 bits, as AVX512-IFMA has them. The value is the proof that the CPU has the
 /// instructions of [`AesLanes`].
 ///
-/// What is computed here in registers for numbers, for CPUs that have no such products, gives the
-/// same numbers and takes longer than numbers that were there to begin with.
+/// The fallback here, for CPUs without such products, computes the same numbers in registers, and
+/// takes longer than plain numbers would.
 pub(crate) trait Products: AesLanes {
-    /// True if the CPU has such products.
+    /// True if the CPU has these products.
     const QUICK: bool = false;
 
-    /// `number` in the first half, zero in the second.
+    /// Returns `number` in the first half, zero in the second.
     #[inline(always)]
     fn number(self, number: u64) -> Self::Vector {
         self.first(&u128::from(number).to_le_bytes())
     }
-    /// The first half.
+    /// Returns the first half.
     #[inline(always)]
     fn to_number(self, v: Self::Vector) -> u64 {
         u128::from_le_bytes(self.to_block(v)) as u64
@@ -48,13 +46,13 @@ pub(crate) trait OneBlock: AesLanes {
     /// The lanes that hold one block.
     type Lanes: Products;
 
-    /// The instructions for a single block.
+    /// Returns the instructions for a single block.
     fn one_block(self) -> Self::Lanes;
 }
 
 const LOWER_52: u64 = (1 << 52) - 1;
 
-/// The product of the lower 52 bits.
+/// Returns the product of the lower 52 bits.
 #[inline(always)]
 fn product(a: u64, b: u64) -> u128 {
     u128::from(a & LOWER_52) * u128::from(b & LOWER_52)

@@ -3,11 +3,10 @@
 //! key, and nowhere later.
 //!
 //! These are macros because an expression can be of another type for each token, as no closure can.
-//! Not here: the keys.
 
-/// Evaluates, by the instruction set of `$backend`, one of three expressions with its token: that
-/// for plain logic, that for vectors up to 32 bytes, that for vectors of 64 bytes. The one place
-/// where ciphers' code meets the list of instruction sets.
+/// Evaluates, by the instruction set of `$backend`, one of three expressions with its token: for
+/// plain logic, for vectors up to 32 bytes, or for vectors of 64 bytes. The one place where
+/// ciphers' code meets the list of instruction sets.
 macro_rules! with_token {
     ($backend:expr, |$plain:ident| $on_plain:expr, |$narrow:ident| $on_narrow:expr,
         |$wide:ident| $on_wide:expr) => {

@@ -1,6 +1,6 @@
 //! The CPU's own instructions for SHA-1 and SHA-256, on vectors of four 32-bit words. Every
-//! operation is of one message; those of two messages in turn keep the CPU busy, as each operation
-//! waits for the one before.
+//! operation is of one message; alternating between two messages keeps the CPU busy, as each
+//! operation waits for the one before it.
 //!
 //! Not here: the hash functions, and vectors of many messages' words (`hash_words`).
 
@@ -28,14 +28,15 @@ pub(crate) trait ShaLanes: Copy + Send + Sync + 'static {
     /// Four rounds of SHA-1 with the function and constant of rounds 20 `F` to 20 `F` + 19: A to D,
     /// A highest, by four words of the message, E being part of the highest.
     fn sha1_rounds<const F: i32>(self, abcd: Self::Vector, message: Self::Vector) -> Self::Vector;
-    /// The E that follows from `abcd` of four rounds ago, added to the highest word of `message`.
+    /// Returns the E that follows from `abcd` of four rounds ago, added to the highest word of
+    /// `message`.
     fn sha1_next_e(self, abcd: Self::Vector, message: Self::Vector) -> Self::Vector;
-    /// The four words of SHA-1's message schedule that follow these sixteen.
+    /// Returns the four words of SHA-1's message schedule that follow these sixteen.
     fn sha1_schedule(self, last: [Self::Vector; 4]) -> Self::Vector;
 
     /// Four rounds of SHA-256: (A B E F, C D G H), the first highest, by four words with their
     /// constants added.
     fn sha256_rounds(self, state: [Self::Vector; 2], message: Self::Vector) -> [Self::Vector; 2];
-    /// The four words of SHA-256's message schedule that follow these sixteen.
+    /// Returns the four words of SHA-256's message schedule that follow these sixteen.
     fn sha256_schedule(self, last: [Self::Vector; 4]) -> Self::Vector;
 }

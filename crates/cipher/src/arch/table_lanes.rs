@@ -1,8 +1,6 @@
 //! Vectors of bytes with look-ups in tables of 256 bytes, for ciphers whose tables depend on the
-//! key: all of a table is read for every look-up, so that time and memory traffic say nothing of
-//! what was looked for.
-//!
-//! Not here: the ciphers.
+//! key: every look-up reads the whole table, so that time and memory traffic reveal nothing of the
+//! entry.
 
 use super::Lanes;
 

@@ -1,9 +1,9 @@
 //! The time stamp counter of x86-64 CPUs, for speeds in cycles a byte. It ticks at a fixed rate,
 //! the CPU's reference clock, whatever the core runs at; other CPUs have none here.
 //!
-//! Not here: what is measured with it ([`crate::speed`]).
+//! Not here: measurements ([`crate::speed`]).
 
-/// The counter now.
+/// Returns the counter now.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) fn ticks() -> Option<u64> {
@@ -12,7 +12,7 @@ pub(crate) fn ticks() -> Option<u64> {
     Some(unsafe { core::arch::x86_64::_rdtsc() })
 }
 
-/// The counter now: none on this architecture.
+/// Returns the counter now: none on this architecture.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn ticks() -> Option<u64> {
     None

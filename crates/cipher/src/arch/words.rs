@@ -7,9 +7,9 @@ pub(crate) trait Logic: Copy {
     /// A word in registers.
     type Word: Copy;
 
-    /// Exclusive or.
+    /// Returns the exclusive or.
     fn xor(self, a: Self::Word, b: Self::Word) -> Self::Word;
-    /// And.
+    /// Returns the bitwise and.
     fn and(self, a: Self::Word, b: Self::Word) -> Self::Word;
 }
 
@@ -24,11 +24,11 @@ pub(crate) trait Words: Logic {
     /// Rows 0 of both multiplied into rows 0 and 1, rows 2 into rows 2 and 3: two products of 64
     /// bits.
     fn multiply(self, a: Self::Word, b: Self::Word) -> Self::Word;
-    /// Each byte shifted left by `N` bits within its 64-bit half; what crosses a byte is the
-    /// caller's to mask.
+    /// Returns each byte shifted left by `N` bits within its 64-bit half; the caller masks bits
+    /// that cross a byte.
     fn shift_left<const N: i32>(self, w: Self::Word) -> Self::Word;
-    /// Each byte shifted right by `N` bits within its 64-bit half; what crosses a byte is the
-    /// caller's to mask.
+    /// Returns each byte shifted right by `N` bits within its 64-bit half; the caller masks bits
+    /// that cross a byte.
     fn shift_right<const N: i32>(self, w: Self::Word) -> Self::Word;
     /// Row r takes row r + 1 modulo 4.
     fn rotate_rows_1(self, w: Self::Word) -> Self::Word;
@@ -36,11 +36,11 @@ pub(crate) trait Words: Logic {
     fn rotate_rows_2(self, w: Self::Word) -> Self::Word;
     /// Rows 0 and 3 exchanged.
     fn exchange_outer_rows(self, w: Self::Word) -> Self::Word;
-    /// Each row rotated right by 8 bits: byte c takes byte c + 1 modulo 4.
+    /// Returns each row rotated right by 8 bits: byte c takes byte c + 1 modulo 4.
     fn rotate_columns_1(self, w: Self::Word) -> Self::Word;
-    /// Each row rotated by 16 bits: byte c takes byte c + 2 modulo 4.
+    /// Returns each row rotated by 16 bits: byte c takes byte c + 2 modulo 4.
     fn rotate_columns_2(self, w: Self::Word) -> Self::Word;
-    /// Each row rotated right by 24 bits: byte c takes byte c + 3 modulo 4.
+    /// Returns each row rotated right by 24 bits: byte c takes byte c + 3 modulo 4.
     fn rotate_columns_3(self, w: Self::Word) -> Self::Word;
     /// Rows 1 and 3 rotated by 16 bits, rows 0 and 2 as they were.
     fn rotate_odd_rows_2(self, w: Self::Word) -> Self::Word;

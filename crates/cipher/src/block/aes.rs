@@ -1,11 +1,11 @@
 //! AES with 128, 192 and 256-bit keys (FIPS 197): many blocks at a time, for counter mode, GCM and
 //! whole blocks both ways.
 //!
-//! With AES instructions the rounds are theirs, over vectors of the width at hand (`lanes`, `gcm`);
-//! without them AES is bitsliced (`bitsliced`). Both take the same time whatever the key and the
-//! data.
+//! AES instructions, where the CPU has them, compute the rounds over vectors of its width (`lanes`,
+//! `gcm`); elsewhere AES is bitsliced (`bitsliced`). Both take the same time whatever the key and
+//! the data.
 //!
-//! Here are the rows of the table and what sets a key. Not here: the rounds.
+//! Here are the rows of the table and the functions that set a key.
 
 mod bitsliced;
 mod bitsliced_gcm;
@@ -73,7 +73,8 @@ pub(crate) const CIPHERS: &[Cipher] = &[
     AES_256,
 ];
 
-/// AES for counter modes under `key` of 16, 24 or 32 bytes. The key schedule is zeroed on drop.
+/// Sets up AES for counter modes under `key` of 16, 24 or 32 bytes. The key schedule is zeroed on
+/// drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
@@ -93,8 +94,8 @@ pub(crate) fn aes_counter(
     ))
 }
 
-/// AES for whole blocks, both ways, under `key` of 16, 24 or 32 bytes. The key schedules are zeroed
-/// on drop.
+/// Sets up AES for whole blocks, both ways, under `key` of 16, 24 or 32 bytes. The key schedules
+/// are zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
@@ -114,8 +115,8 @@ pub(crate) fn aes_block(
     ))
 }
 
-/// AES-GCM (SP 800-38D) with 12-byte nonces and 16-byte tags under `key` of 16, 24 or 32 bytes. All
-/// that is derived from the key is zeroed on drop.
+/// Sets up AES-GCM (SP 800-38D) with 12-byte nonces and 16-byte tags under `key` of 16, 24 or 32
+/// bytes. Everything derived from the key is zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
@@ -158,7 +159,7 @@ mod tests {
         (0..bytes).map(|i| (i * 167 + i / 256).to_le_bytes()[0] ^ seed.wrapping_mul(59)).collect()
     }
 
-    /// A counter block whose last 32 bits are `count`.
+    /// Returns a counter block whose last 32 bits are `count`.
     fn counter(count: u32) -> [u8; 16] {
         let mut counter = *pattern(3, 16).first_chunk().unwrap();
         *counter.last_chunk_mut().unwrap() = count.to_be_bytes();

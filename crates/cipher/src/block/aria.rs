@@ -6,7 +6,7 @@
 //! in tables: vectors of bytes have instructions for it (`lanes`), and without them ARIA is
 //! bitsliced (`bitsliced`). Both take the same time whatever the key and the data.
 //!
-//! Here are the rows of the table and what sets a key. Not here: the rounds.
+//! Here are the rows of the table and the functions that set a key.
 
 mod bitsliced;
 mod diffusion;
@@ -73,7 +73,8 @@ pub(crate) const CIPHERS: &[Cipher] = &[
     ARIA_256,
 ];
 
-/// ARIA for counter modes under a `key` of 16, 24 or 32 bytes. The key schedule is zeroed on drop.
+/// Sets up ARIA for counter modes under a `key` of 16, 24 or 32 bytes. The key schedule is zeroed
+/// on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
@@ -93,15 +94,15 @@ pub(crate) fn aria_counter(
     ))
 }
 
-/// ARIA-GCM (SP 800-38D) with 12-byte nonces and 16-byte tags under a `key` of 16, 24 or 32 bytes.
-/// All that is derived from the key is zeroed on drop.
+/// Sets up ARIA-GCM (SP 800-38D) with 12-byte nonces and 16-byte tags under a `key` of 16, 24 or 32
+/// bytes. Everything derived from the key is zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn aria_gcm(key: &[u8], backend: Backend) -> Result<Protected<dyn Aead>, Error> {
     let rounds = rounds(key)?;
-    // With narrow vectors the key stream takes so much longer than its hash that nothing is won
-    // side by side.
+    // With narrow vectors the key stream takes so much longer than its hash that computing both
+    // side by side gains nothing.
     Ok(with_bytes!(
         backend,
         wide |bytes| match rounds {
@@ -113,8 +114,8 @@ pub(crate) fn aria_gcm(key: &[u8], backend: Backend) -> Result<Protected<dyn Aea
     ))
 }
 
-/// ARIA for whole blocks, both ways, under a `key` of 16, 24 or 32 bytes. The key schedules are
-/// zeroed on drop.
+/// Sets up ARIA for whole blocks, both ways, under a `key` of 16, 24 or 32 bytes. The key schedules
+/// are zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
@@ -134,7 +135,7 @@ pub(crate) fn aria_block(
     ))
 }
 
-/// The number of rounds under `key` (RFC 5794, 2.2).
+/// Returns the number of rounds under `key` (RFC 5794, 2.2).
 fn rounds(key: &[u8]) -> Result<usize, Error> {
     match key.len() {
         16 => Ok(12),
@@ -151,8 +152,8 @@ mod tests {
     use super::*;
     use crate::testing::bytes;
 
-    /// The `aria` crate, which shares no code with this one: one block at a time, S-boxes in
-    /// tables.
+    /// Returns the `aria` crate, which shares no code with this one: one block at a time, S-boxes
+    /// in tables.
     fn reference(key: &[u8]) -> impl Fn([u8; 16]) -> [u8; 16] {
         let short = aria::Aria128::new_from_slice(key).ok();
         let middle = aria::Aria192::new_from_slice(key).ok();

@@ -1,8 +1,8 @@
 //! Eight words as bits: word i holds bit i of all their bytes. For ciphers whose S-boxes are
 //! circuits.
 //!
-//! Here are the way there and back, and linear maps of bytes. Not here: circuits (`aes/s_box.rs`),
-//! and the ciphers.
+//! Here are the conversions both ways, and linear maps of bytes. Not here: circuits
+//! (`aes/s_box.rs`), and the ciphers.
 
 use crate::arch::{Logic, Words};
 
@@ -24,7 +24,8 @@ pub(super) fn exchange_bits<W: Words>(words: W, state: &mut State<W>) {
     }
 }
 
-/// Exchanges the bits of word `b` under `mask` with those of word `a` that lie `N` higher.
+/// Exchanges the bits of word `b` under `mask` with the bits of word `a` that are `N` places
+/// higher.
 #[inline(always)]
 fn exchange<W: Words, const N: i32>(words: W, state: &mut State<W>, a: usize, b: usize, mask: u8) {
     let mask = words.rows([u32::from_ne_bytes([mask; 4]); 4]);
@@ -33,7 +34,7 @@ fn exchange<W: Words, const N: i32>(words: W, state: &mut State<W>, a: usize, b:
     state[a] = words.xor(state[a], words.shift_left::<N>(difference));
 }
 
-/// The linear map of each byte whose row i is byte i of `ROWS`.
+/// Returns the linear map of each byte whose row i is byte i of `ROWS`.
 #[inline(always)]
 pub(super) fn linear<W: Words, const ROWS: u64>(words: W, x: &State<W>) -> State<W> {
     macro_rules! each_row {

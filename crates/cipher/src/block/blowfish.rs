@@ -1,8 +1,8 @@
-//! Blowfish (Schneier, FSE 1993): key-dependent table look-ups, so not constant time but where
-//! vectors read whole tables (`sliced`). Setting a key costs 521 block encryptions, one after the
-//! other.
+//! Blowfish (Schneier, FSE 1993): key-dependent table look-ups, so constant time only where vectors
+//! read whole tables (`sliced`). Setting a key costs 521 block encryptions, one after the other.
 //!
-//! Here are the row of the table and what sets a key. Not here: the rounds (`plain`, `sliced`).
+//! Here are the row of the table and the functions that set a key. Not here: the rounds (`plain`,
+//! `sliced`).
 
 mod pi;
 mod plain;
@@ -95,7 +95,7 @@ pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockC
     ))
 }
 
-/// Both forms of one key, where `lanes` look up.
+/// Sets up both forms of one key, where `lanes` look up.
 fn by_length<L: TableLanes, T: ?Sized>(
     _lanes: L,
     long: Protected<T>,

@@ -1,7 +1,5 @@
-//! One cipher of eight bytes in two forms: one that is quick for few blocks, one that takes many at
-//! once and costs the same for all of a batch and for a part of it.
-//!
-//! Not here: the two forms.
+//! One cipher of eight bytes in two forms: the first is quick for few blocks; the second takes many
+//! at once and costs the same for a whole batch and for a part of it.
 
 use crate::memory::Protected;
 use crate::mode::BlockCipher;

@@ -24,7 +24,8 @@ pub(super) struct ByteSliced<L, C> {
     pub(super) cipher: C,
 }
 
-/// Block numbers as the bytes of a set lie, such that [`to_memory`] gives blocks in order.
+/// Returns the block numbers in the order of a set's bytes, such that [`to_memory`] gives blocks in
+/// order.
 const fn block_numbers(groups: usize) -> [u8; 64] {
     let mut numbers = [0; 64];
     let mut byte = 0;
@@ -129,8 +130,7 @@ fn counters<L: Lanes>(lanes: L, counter: u64) -> [L::Vector; 8] {
             last,
         ];
     }
-    // The last byte wraps once at most. From there on the bytes above it are those of the next
-    // number.
+    // The last byte wraps once at most. From there on the bytes above it belong to the next number.
     let next = (counter | 0xff).wrapping_add(1).to_be_bytes();
     let wraps_at = 0_u8.wrapping_sub(low);
     [
@@ -207,7 +207,7 @@ fn from_memory<L: Lanes>(lanes: L, v: [L::Vector; 8]) -> [L::Vector; 8] {
     interleave(lanes, to_memory(lanes, v))
 }
 
-/// Bytes of vectors 0 to 3 and 4 to 7 in turn.
+/// Returns the bytes of vectors 0 to 3 and 4 to 7 alternately.
 #[inline(always)]
 fn interleave<L: Lanes>(lanes: L, [a, b, c, d, e, f, g, h]: [L::Vector; 8]) -> [L::Vector; 8] {
     [

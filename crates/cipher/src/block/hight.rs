@@ -52,7 +52,7 @@ pub(crate) const CIPHERS: &[Cipher] = &[Cipher {
     ),
 }];
 
-/// HIGHT for counter mode under `key` of 16 bytes. The key schedule is zeroed on drop.
+/// Sets up HIGHT for counter mode under `key` of 16 bytes. The key schedule is zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
@@ -61,7 +61,8 @@ pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Coun
     Ok(with_every!(backend, |lanes| keyed(lanes, key).unsize(|hight| hight)))
 }
 
-/// HIGHT for whole blocks, both ways, under `key` of 16 bytes. The key schedule is zeroed on drop.
+/// Sets up HIGHT for whole blocks, both ways, under `key` of 16 bytes. The key schedule is zeroed
+/// on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
@@ -109,7 +110,7 @@ struct Hight {
     keys: [[u32; 4]; ROUNDS],
 }
 
-/// `byte` in each byte of a word.
+/// Returns `byte` in each byte of a word.
 fn four_times(byte: u8) -> u32 {
     u32::from_ne_bytes([byte; 4])
 }

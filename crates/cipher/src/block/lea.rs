@@ -50,7 +50,8 @@ pub(crate) const CIPHERS: &[Cipher] = &[
     LEA_256,
 ];
 
-/// LEA for counter modes under `key` of 16, 24 or 32 bytes. The key schedule is zeroed on drop.
+/// Sets up LEA for counter modes under `key` of 16, 24 or 32 bytes. The key schedule is zeroed on
+/// drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
@@ -59,8 +60,8 @@ pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Coun
     Ok(with_every!(backend, |lanes| keyed(lanes, key).unsize(|lea| lea)))
 }
 
-/// LEA for whole blocks, both ways, under `key` of 16, 24 or 32 bytes. The key schedule is zeroed
-/// on drop.
+/// Sets up LEA for whole blocks, both ways, under `key` of 16, 24 or 32 bytes. The key schedule is
+/// zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
@@ -86,7 +87,7 @@ fn keyed<L: Lanes>(lanes: L, key: &[u8]) -> Protected<WordSliced<L, Lea>> {
     lea
 }
 
-/// The most rounds: those of a 256-bit key.
+/// The most rounds: with a 256-bit key.
 const ROUNDS_MAX: usize = 32;
 
 /// The constants of the key schedule.
@@ -131,7 +132,7 @@ impl Lea {
     }
 }
 
-/// The round keys from a key of `WORDS` words.
+/// Writes the round keys from a key of `WORDS` words.
 fn schedule<const WORDS: usize>(state: &mut [u32; 8], keys: &mut [[u32; 6]]) {
     for (round, keys) in keys.iter_mut().enumerate() {
         let delta = DELTA[round % WORDS].rotate_left(round as u32);
@@ -160,7 +161,7 @@ impl<L: Lanes> WordCipher<L> for Lea {
 
     #[inline(always)]
     fn encrypt<const M: usize>(&self, lanes: L, blocks: &mut [[L::Vector; 4]; M]) {
-        // Four rounds bring each word back to its place, so that none has to be moved.
+        // Four rounds bring each word back to its place, so that no word must be moved.
         let (fours, _) = self.keys[..self.rounds].as_chunks::<4>();
         for [a, b, c, d] in fours {
             for x in &mut *blocks {

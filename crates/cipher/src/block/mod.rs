@@ -1,4 +1,4 @@
-//! Block ciphers: one file each, which holds the rows of the table too.
+//! Block ciphers: one file each, which also holds the rows of the table.
 //!
 //! Not here: the traits that they implement, and modes (`mode`), and the table of all ciphers
 //! ([`crate::registry`]).

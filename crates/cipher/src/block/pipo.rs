@@ -91,7 +91,7 @@ fn keyed<L: Lanes>(lanes: L, key: &[u8]) -> Protected<ByteSliced<L, Pipo>> {
     pipo
 }
 
-/// The most rounds: those of a 256-bit key.
+/// The most rounds: with a 256-bit key.
 const ROUNDS_MAX: usize = 17;
 
 /// PIPO under one key. The key is zeroed on drop.
@@ -104,7 +104,7 @@ struct Pipo {
 }
 
 impl Pipo {
-    /// Sets `key` of 16 or 32 bytes: round key i is one of its 64-bit words in turn, and i.
+    /// Sets `key` of 16 or 32 bytes: round key i is one of its 64-bit words, alternately, plus i.
     fn expand(&mut self, key: &[u8]) {
         self.rounds = if key.len() == 16 { 13 } else { 17 };
         let (words, _) = key.as_chunks::<8>();
@@ -167,7 +167,7 @@ fn add<L: Lanes>(lanes: L, x: [L::Vector; 8], key: &[u32; 8]) -> [L::Vector; 8] 
     ]
 }
 
-/// The R-layer.
+/// Applies the R-layer.
 #[inline(always)]
 fn rotate<L: Lanes>(lanes: L, [x0, x1, x2, x3, x4, x5, x6, x7]: [L::Vector; 8]) -> [L::Vector; 8] {
     [
@@ -199,8 +199,8 @@ fn rotate_back<L: Lanes>(
     ]
 }
 
-/// The S-layer (paper, figure 3): S-boxes of five and of three bits, joined, and one of five bits
-/// again.
+/// Applies the S-layer (paper, figure 3): S-boxes of five and of three bits, joined, and one of
+/// five bits again.
 #[inline(always)]
 fn substitute<L: Lanes>(lanes: L, x: [L::Vector; 8]) -> [L::Vector; 8] {
     let [mut x0, mut x1, mut x2, mut x3, mut x4, mut x5, mut x6, mut x7] = x;

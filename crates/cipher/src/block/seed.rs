@@ -5,7 +5,7 @@
 //! vectors of bytes have instructions for it (`lanes`), and without them SEED is bitsliced
 //! (`bitsliced`). Both take the same time whatever the key and the data.
 //!
-//! Here are the row of the table and what sets a key. Not here: the rounds.
+//! Here are the row of the table and the functions that set a key.
 
 mod bitsliced;
 mod g_function;
@@ -54,7 +54,7 @@ pub(crate) const CIPHERS: &[Cipher] = &[Cipher {
     ),
 }];
 
-/// SEED for counter modes under `key` of 16 bytes. The key schedule is zeroed on drop.
+/// Sets up SEED for counter modes under `key` of 16 bytes. The key schedule is zeroed on drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.
@@ -65,7 +65,8 @@ pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Coun
     }))
 }
 
-/// SEED for whole blocks, both ways, under `key` of 16 bytes. The key schedule is zeroed on drop.
+/// Sets up SEED for whole blocks, both ways, under `key` of 16 bytes. The key schedule is zeroed on
+/// drop.
 ///
 /// # Errors
 /// `Error::KeyLength`.

@@ -4,9 +4,9 @@
 //! Bitsliced (Biham, A fast new DES implementation in software, FSE 1997): plane i holds bit i of
 //! as many blocks as a register has bits, S-boxes are circuits, and a permutation only decides
 //! which plane is taken. No table and no branch depends on key or data, so it is constant time on
-//! every backend. A pass costs the same for one block as for all that fit: about what a
-//! table-driven Triple DES takes for five to twelve blocks, by backend and rival. Where vectors can
-//! look up whole tables, short messages take these instead (`bytes`).
+//! every backend. A pass costs the same for one block as for all that fit: about the cost of five
+//! to twelve blocks of a table-driven Triple DES, by backend and rival. Where vectors can look up
+//! whole tables, short messages use those instead (`bytes`).
 //!
 //! - The final permutation of one DES and the initial one of the next cancel out, so 48 rounds
 //!   follow each other.
@@ -15,7 +15,7 @@
 //!
 //! Bits are numbered from 0 here, in the standard's order; its tables count from 1.
 //!
-//! Here are the row of the table and what sets a key. Not here: what they set.
+//! Here are the row of the table and the functions that set a key.
 
 mod blocks;
 mod bytes;
@@ -115,7 +115,7 @@ const BATCH_BYTES: usize = 4096;
 /// From how many bytes on a pass of the circuits takes no longer than look-ups.
 const CIRCUIT_BYTES_MIN: usize = 2048;
 
-/// The circuits, and look-ups in vectors for short messages.
+/// Returns the circuits, and look-ups in vectors for short messages.
 fn by_length<T: ?Sized>(short: Protected<T>, long: Protected<T>) -> Protected<ByLength<T>> {
     Protected::with(|| ByLength {
         short,
@@ -174,7 +174,7 @@ mod tests {
         }
     }
 
-    /// Parity bits do not matter, every other bit of the key does.
+    /// Parity bits do not matter; every other bit of the key does.
     #[test]
     fn parity_is_ignored() {
         let key = bytes("3des parity", 24);

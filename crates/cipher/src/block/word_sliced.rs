@@ -2,8 +2,8 @@
 //! it has words.
 //!
 //! Here are counter mode and whole blocks for all of them; a cipher adds its rounds
-//! ([`WordCipher`]). Some sets of vectors go through the rounds together where there is enough to
-//! do, so that one works while the other waits.
+//! ([`WordCipher`]). Several sets of vectors go through the rounds together where there is enough
+//! work, so that one computes while another waits.
 //!
 //! Not here: ciphers of eight bytes (`byte_sliced`).
 
@@ -30,7 +30,8 @@ pub(super) struct WordSliced<L, C> {
     pub(super) cipher: C,
 }
 
-/// Block numbers as the words of a set lie: word j of group g is that of block j * groups + g.
+/// Returns the block numbers in the order of a set's words: word j of group g is that of block j *
+/// groups + g.
 const fn block_numbers(groups: usize) -> [u8; 64] {
     let mut numbers = [0; 64];
     let mut word = 0;
@@ -89,7 +90,7 @@ impl<L: Lanes, C: WordCipher<L>> Kernel<L> for XorKeystream<'_, C> {
 }
 
 impl<C> XorKeystream<'_, C> {
-    /// With `M` sets of blocks in flight.
+    /// Runs with `M` sets of blocks in flight.
     #[inline(always)]
     fn run_sets<L: Lanes, const M: usize>(self, lanes: L)
     where
@@ -131,7 +132,7 @@ impl<L: Lanes> Counter<L> {
         Self { prefix, next: u32::from_be_bytes(words[3]) }
     }
 
-    /// Key stream of the next `M` sets, in the order of memory.
+    /// Returns the key stream of the next `M` sets, in the order of memory.
     #[inline(always)]
     fn keystream<C: WordCipher<L>, const M: usize>(
         &mut self,
@@ -192,7 +193,7 @@ impl<L: Lanes, C: WordCipher<L>, const ENCRYPT: bool> Kernel<L> for CryptBlocks<
 }
 
 impl<C, const ENCRYPT: bool> CryptBlocks<'_, C, ENCRYPT> {
-    /// With `M` sets of blocks in flight.
+    /// Runs with `M` sets of blocks in flight.
     #[inline(always)]
     fn run_sets<L: Lanes, const M: usize>(self, lanes: L)
     where

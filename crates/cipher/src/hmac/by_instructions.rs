@@ -1,4 +1,4 @@
-//! HMAC by the CPU's instructions for SHA, of two messages in turn. Not here: the hash functions.
+//! HMAC by the CPU's instructions for SHA, alternating between two messages.
 
 use std::marker::PhantomData;
 
@@ -8,7 +8,7 @@ use super::hash::{STATE_WORDS_MAX, ShaHash, State};
 use super::queue::{Keyed, Queue, Tags};
 use crate::arch::{HASH_BLOCK_BYTES, Kernel, ShaLanes};
 
-/// Messages in turn: as many as the registers hold.
+/// Number of messages that alternate: as many as the registers hold.
 const STREAMS: usize = 2;
 
 /// Up to [`STREAMS`] messages, the longest first.
@@ -89,7 +89,7 @@ impl<S: ShaLanes, H: ShaHash> Kernel<S> for Streams<'_, H> {
     }
 }
 
-/// The block that the outer hash takes: a result of the inner one, and the end of a message.
+/// Writes the block that the outer hash takes: a result of the inner one, and the end of a message.
 #[inline(always)]
 fn write_outer<H: ShaHash>(result: &State<u32>, block: &mut [u8; HASH_BLOCK_BYTES]) {
     let (words, _) = block.as_chunks_mut::<4>();

@@ -1,7 +1,7 @@
 //! Common parts of MD5, SHA-1 and SHA-256, as HMAC uses them: blocks of 64 bytes are worked into a
 //! state of words.
 //!
-//! Not here: how messages become blocks (`message`), and which go together (`queue`).
+//! Not here: how messages become blocks (`message`) and are grouped (`queue`).
 
 use crate::arch::{HashWords, ShaLanes};
 
@@ -34,7 +34,7 @@ pub(super) trait ShaHash: Hash {
     /// longer.
     const WIDE_VECTORS_FROM: usize;
 
-    /// The state as these instructions have it.
+    /// Returns the state as these instructions have it.
     fn to_vectors<S: ShaLanes>(sha: S, state: &State<u32>) -> [S::Vector; 2];
     /// Reverses [`ShaHash::to_vectors`].
     fn to_words<S: ShaLanes>(sha: S, state: [S::Vector; 2]) -> State<u32>;

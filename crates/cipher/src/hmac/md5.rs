@@ -1,4 +1,4 @@
-//! MD5 on words. Not here: messages.
+//! MD5 on words.
 //!
 //! Source: RFC 1321.
 

@@ -1,9 +1,9 @@
-//! Messages, and the blocks that a hash function sees of them. Not here: what it does with them.
+//! Messages, and their blocks as a hash function sees them.
 
 use crate::arch::HASH_BLOCK_BYTES;
 
-/// A message to be authenticated, in two parts: what lies in a buffer, and what its tag covers
-/// besides.
+/// A message to be authenticated, in two parts: the bytes in a buffer, and the other bytes that its
+/// tag covers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Message<'a> {
     /// The first part, any length.
@@ -16,20 +16,20 @@ pub struct Message<'a> {
 const LENGTH_BYTES: usize = 8;
 
 impl<'a> Message<'a> {
-    /// In how many blocks it ends.
+    /// Returns the number of blocks that it ends in.
     #[inline(always)]
     pub(super) fn blocks(&self) -> usize {
         (self.data.len() + self.tail.len() + LENGTH_BYTES) / HASH_BLOCK_BYTES + 1
     }
 
-    /// The blocks that lie whole in the first part.
+    /// Returns the blocks that are whole in the first part.
     #[inline(always)]
     pub(super) fn whole(&self) -> &'a [[u8; HASH_BLOCK_BYTES]] {
         self.data.as_chunks().0
     }
 
-    /// Writes block `at`, which does not lie whole in the first part, of a message before which
-    /// `before` bytes of whole blocks went in; `big_endian` is the length.
+    /// Writes block `at`, which is not whole in the first part, of a message before which `before`
+    /// bytes of whole blocks went in; `big_endian` is the length.
     ///
     /// Source: RFC 1321, 3.1 and 3.2; FIPS 180-4, 5.1.1.
     pub(super) fn write_end(

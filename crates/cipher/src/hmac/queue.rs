@@ -1,4 +1,4 @@
-//! Messages that wait for their tags, and what is derived from the key for these.
+//! Messages that wait for their tags, and the values derived from the key for them.
 //!
 //! Not here: how tags are computed (`side_by_side`, `by_instructions`), and how a key is set
 //! (`tagger`).
@@ -21,7 +21,7 @@ pub(super) struct Keyed {
 }
 
 impl Keyed {
-    /// To be set.
+    /// Returns zeros, to be set later.
     pub(super) const fn zero() -> Self {
         Self { inner: [0; STATE_WORDS_MAX], outer: [0; STATE_WORDS_MAX] }
     }
@@ -44,7 +44,7 @@ pub(super) struct Queue<'a> {
 }
 
 impl<'a> Queue<'a> {
-    /// Those of `messages` at `places`, which has the longest first.
+    /// Takes the messages of `messages` at `places`, which has the longest first.
     pub(super) fn new(messages: &'a [Message<'a>], places: &'a [u16]) -> Self {
         Self { messages, places }
     }
@@ -54,7 +54,7 @@ impl<'a> Queue<'a> {
         self.places.len()
     }
 
-    /// The first `count`, or all, and the others.
+    /// Returns the first `count`, or all, and the others.
     #[inline(always)]
     pub(super) fn split_at(self, count: usize) -> (Self, Self) {
         let (first, rest) = self.places.split_at(count.min(self.places.len()));
@@ -84,7 +84,7 @@ impl<'a> Queue<'a> {
         self.messages[usize::from(self.places[self.places.len() - 1])].blocks()
     }
 
-    /// So many blocks of each lie whole in its first part.
+    /// Returns the number of blocks that each message has whole in its first part.
     #[inline(always)]
     pub(super) fn whole_min(&self) -> usize {
         self.messages().map(|message| message.whole().len()).min().unwrap_or(0)

@@ -1,4 +1,4 @@
-//! SHA-1 on words, and by the CPU's instructions for it. Not here: messages.
+//! SHA-1 on words, and by the CPU's instructions for it.
 //!
 //! Source: FIPS 180-4, 6.1.
 
@@ -38,7 +38,7 @@ macro_rules! rounds {
     (@majority $words:ident, $b:expr, $c:expr, $d:expr) => { $words.majority($b, $c, $d) };
 }
 
-/// The word of round `i`, of the last sixteen that `block` holds.
+/// Returns the word of round `i`, of the last sixteen that `block` holds.
 #[inline(always)]
 fn scheduled<W: HashWords>(words: W, block: &mut [W::Word; 16], i: usize) -> W::Word {
     if i >= 16 {

@@ -1,4 +1,4 @@
-//! SHA-256 on words, and by the CPU's instructions for it. Not here: messages.
+//! SHA-256 on words, and by the CPU's instructions for it.
 //!
 //! Source: FIPS 180-4, 6.2.
 
@@ -96,7 +96,7 @@ macro_rules! round {
     };
 }
 
-/// The word of round `i`, of the last sixteen that `block` holds.
+/// Returns the word of round `i`, of the last sixteen that `block` holds.
 #[inline(always)]
 fn scheduled<W: HashWords>(words: W, block: &mut [W::Word; 16], i: usize) -> W::Word {
     if i >= 16 {

@@ -1,5 +1,5 @@
-//! HMAC of many messages at once: each has a word of each vector. Messages of like length go
-//! together, and where one ends before another its state is kept.
+//! HMAC of many messages at once: each has a word of each vector. Messages of similar length go
+//! together, and the state of a message that ends early is kept.
 //!
 //! Not here: the hash functions, and the CPU's instructions for them (`by_instructions`).
 
@@ -88,7 +88,7 @@ impl<W: HashWords, H: Hash, const M: usize> Kernel<W> for Group<'_, H, M> {
     }
 }
 
-/// Writes block `at` of those messages where it does not lie whole in their first part.
+/// Writes block `at` of the messages where it is not whole in their first part.
 fn write_ends<W: HashWords, H: Hash, const M: usize>(
     queue: Queue<'_>,
     at: usize,
@@ -103,7 +103,7 @@ fn write_ends<W: HashWords, H: Hash, const M: usize>(
     }
 }
 
-/// Block `at` of the messages from number `first` on.
+/// Loads block `at` of the messages from number `first` on.
 #[inline(always)]
 fn load<W: HashWords, H: Hash>(
     words: W,
@@ -125,7 +125,7 @@ fn load<W: HashWords, H: Hash>(
     }
 }
 
-/// All bits for those of the messages from number `first` on that have a block `at`.
+/// Returns all bits for the messages from number `first` on that have a block `at`.
 #[inline(always)]
 fn going_on<W: HashWords>(words: W, queue: Queue<'_>, first: usize, at: usize) -> W::Word {
     let mut bits = [0; HASH_LANES_MAX];

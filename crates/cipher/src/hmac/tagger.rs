@@ -1,5 +1,5 @@
-//! Setting a key, and who takes how many of the messages that wait: vectors, a word alone, or the
-//! CPU's instructions.
+//! Setting a key, and the split of waiting messages between vectors, single words and the CPU's
+//! instructions.
 //!
 //! Not here: how these compute tags (`side_by_side`, `by_instructions`).
 //!
@@ -72,7 +72,7 @@ fn work_in<H: Hash>(state: &mut State<u32>, block: &[u8; HASH_BLOCK_BYTES]) {
 
 /// A keyed hash function.
 pub(super) trait Tagging: Send + Sync {
-    /// Name of the backend.
+    /// Returns the name of the backend.
     fn backend(&self) -> &'static str;
 
     /// Writes the first bytes of its output over each of `messages`.
@@ -81,7 +81,8 @@ pub(super) trait Tagging: Send + Sync {
 
 /// Computes the tags of few messages, for which vectors are too wide.
 trait Few<H: Hash>: Copy + Send + Sync + 'static {
-    /// From how many messages on vectors with words of `lanes` messages take no longer.
+    /// Returns the number of messages from which vectors with words of `lanes` messages take no
+    /// longer.
     fn vectors_from(self, lanes: usize) -> usize;
 
     /// Takes messages from the beginning of `queue`, and writes their tags. Returns the others.

@@ -24,13 +24,13 @@ pub struct Context<'a> {
 /// blocks the nonce is 12 bytes (SP 800-38D, 8.2.1). For 64-bit blocks it is 8 bytes, big-endian:
 /// the first counter block, so a message of n bytes uses up ceil(n / 8) consecutive nonces.
 pub trait Aead: Send + Sync {
-    /// Nonce length in bytes: 12 or 8.
+    /// Returns the nonce length in bytes: 12 or 8.
     fn nonce_bytes(&self) -> usize;
 
     /// Returns the limits on what this key may protect. The caller counts.
     fn limits(&self) -> Limits;
 
-    /// Name of the backend that the block cipher uses, such as `avx512`.
+    /// Returns the name of the backend that the block cipher uses, such as `avx512`.
     fn backend(&self) -> &'static str;
 
     /// Encrypts `data` in place and returns the 16-byte tag over `associated` and the ciphertext.
@@ -41,7 +41,7 @@ pub trait Aead: Send + Sync {
 
     /// Seals two messages under this key: one without data, bound to `head`, and `data`, bound to
     /// `body`. The same as [`Aead::seal`] for each, and quicker where one block takes as long as
-    /// several: a frame of a log is such a pair. Returns both tags, the head's first.
+    /// several. A frame of a log is such a pair. Returns both tags, the head's first.
     ///
     /// # Errors
     /// As [`Aead::seal`].
@@ -55,8 +55,8 @@ pub trait Aead: Send + Sync {
         Ok([head, self.seal(body.nonce, body.associated, data)?])
     }
 
-    /// Decrypts `data` in place if `tag`, compared in constant time, is the one over `associated`
-    /// and `data`.
+    /// Decrypts `data` in place if `tag`, compared in constant time, is right for `associated` and
+    /// `data`.
     ///
     /// During the call `data` may hold plaintext that is not authenticated yet, so nobody else may
     /// look at it: GCM over AES (every backend) and over ARIA (`avx512`) decrypts before the tag is

@@ -1,8 +1,8 @@
-//! Block ciphers as modes use them: one trait that takes many blocks at a time, and what sets a
-//! key.
+//! Block ciphers as modes use them: one trait that takes many blocks at a time, and the functions
+//! that set a key.
 //!
 //! A cipher has up to two forms: one for counter modes, which never decrypt a block and count by
-//! themselves, and one for whole blocks both ways. What one form needs the other does not pay for.
+//! themselves, and one for whole blocks both ways. Neither form pays for the needs of the other.
 //! Not here: the ciphers (`block`).
 
 use super::aead::Aead;
@@ -12,7 +12,7 @@ use crate::backend::Backend;
 use crate::error::Error;
 use crate::memory::Protected;
 
-/// Sets a key on a backend. It is as long as the table of ciphers says, or the result is
+/// Sets a key on a backend. Its length must be the one in the table of ciphers, or the result is
 /// `Error::KeyLength`.
 pub(crate) type SetOn<T> = fn(&[u8], Backend) -> Result<Protected<T>, Error>;
 
@@ -42,7 +42,7 @@ pub(crate) enum SetKey {
 
 /// A keyed block cipher, both ways, that zeroes its key schedule on drop.
 pub(crate) trait BlockCipher<const BLOCK_BYTES: usize>: Send + Sync {
-    /// Name of the backend in use.
+    /// Returns the name of the backend in use.
     fn backend(&self) -> &'static str;
 
     /// Encrypts each of `blocks` in place. Independent blocks are handed over together, so that

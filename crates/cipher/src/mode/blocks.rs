@@ -11,10 +11,10 @@ use crate::memory::Protected;
 /// Hand over as many independent blocks as there are: a call works on many of them at once, and one
 /// block alone takes nearly as long as a vector full of them.
 pub trait Blocks: Send + Sync {
-    /// Block length in bytes: 8 or 16.
+    /// Returns the block length in bytes: 8 or 16.
     fn block_bytes(&self) -> usize;
 
-    /// Name of the backend that the block cipher uses, such as `avx512`.
+    /// Returns the name of the backend that the block cipher uses, such as `avx512`.
     fn backend(&self) -> &'static str;
 
     /// Encrypts each block of `data` (whole blocks, any number) in place.
@@ -59,7 +59,7 @@ impl<const N: usize> Blocks for Whole<N> {
     }
 }
 
-/// `data` as blocks, where nothing is left over.
+/// Returns `data` as blocks, where nothing is left over.
 fn whole<const N: usize>(data: &mut [u8]) -> Result<&mut [[u8; N]], Error> {
     let found = data.len();
     match data.as_chunks_mut() {

@@ -1,5 +1,5 @@
-//! Cipher block chaining (SP 800-38A, 6.2), and its padding. Not here: what it protects from, and
-//! how a key is set ([`crate::cbc`]).
+//! Cipher block chaining (SP 800-38A, 6.2), and its padding. Not here: its guarantees, and how a
+//! key is set ([`crate::cbc`]).
 
 use std::fmt;
 
@@ -26,8 +26,8 @@ pub struct Message<'a> {
 
 /// CBC keyed with one cipher. One object serves many threads at once; its key is zeroed on drop.
 ///
-/// Each block waits for the one before it when encrypting, so that takes one block at a time
-/// whatever the backend, but for several messages at once ([`Cbc::encrypt_many`]); decryption takes
+/// Each block waits for the one before it when encrypting, so encryption takes one block at a time
+/// on every backend, except for several messages at once ([`Cbc::encrypt_many`]); decryption takes
 /// many. With `3des`, and on `portable` with every cipher whose S-boxes are circuits there (AES,
 /// ARIA, SEED), a pass costs the same for one block as for many, so encryption is slow.
 ///
@@ -40,12 +40,12 @@ impl Cbc {
         Self(blocks)
     }
 
-    /// Block length in bytes, and so the length of the iv: 8 or 16.
+    /// Returns the block length in bytes, and so the length of the iv: 8 or 16.
     pub fn block_bytes(&self) -> usize {
         self.0.block_bytes()
     }
 
-    /// Name of the backend that the block cipher uses, such as `avx512`.
+    /// Returns the name of the backend that the block cipher uses, such as `avx512`.
     pub fn backend(&self) -> &'static str {
         self.0.backend()
     }
@@ -71,7 +71,7 @@ impl Cbc {
     }
 
     /// Encrypts each of `messages` as [`Cbc::encrypt`] does, side by side: the first blocks of all,
-    /// then the second ones. Their lengths may differ; it is quickest where they are alike.
+    /// then the second blocks. Their lengths may differ; equal lengths are quickest.
     ///
     /// # Errors
     /// As [`Cbc::encrypt`], of the first message that is wrong; all messages are untouched.
@@ -165,13 +165,13 @@ impl fmt::Debug for Cbc {
     }
 }
 
-/// [`Cbc::encrypt_many`] with blocks of `N` bytes.
+/// Implements [`Cbc::encrypt_many`] with blocks of `N` bytes.
 fn encrypt_side_by_side<const N: usize>(
     blocks: &dyn Blocks,
     messages: &mut [Message<'_>],
 ) -> Result<(), Error> {
-    // what each message's next block is chained to, the longest message first: ciphertext, and so
-    // public
+    // the block that each message's next block is chained to, the longest message first:
+    // ciphertext, and so public
     let mut chained = [[0; N]; MESSAGES];
     for messages in messages.chunks_mut(MESSAGES) {
         messages.sort_unstable_by_key(|message| std::cmp::Reverse(message.data.len()));
@@ -224,8 +224,8 @@ fn xor(data: &mut [u8], other: &[u8]) {
     }
 }
 
-/// Appends 1 to `block_bytes` bytes (1 to 255), each of which says how many they are, so that
-/// `data` is whole blocks.
+/// Appends 1 to `block_bytes` bytes (1 to 255), each holding their count, so that `data` is whole
+/// blocks.
 ///
 /// Source: PKCS #7 (RFC 5652, 6.3).
 ///
@@ -255,8 +255,8 @@ pub fn unpad(data: &mut Vec<u8>, block_bytes: usize) -> Result<(), Error> {
         }
     };
     // 0 or 1 in plain arithmetic. The crate `subtle` has such comparisons too; in debug builds it
-    // asserts what they give, and that is a branch. The optimiser must not see that they are 0 or
-    // 1, or it makes branches of them, too.
+    // asserts their results, and that is a branch. The optimiser must not see that they are 0 or 1,
+    // or it makes branches of them, too.
     let is_less =
         |a: u8, b: u8| std::hint::black_box((u32::from(a).wrapping_sub(u32::from(b)) >> 31) as u8);
     let differ = |a: u8, b: u8| std::hint::black_box((u32::from(a ^ b).wrapping_neg() >> 31) as u8);
@@ -362,7 +362,7 @@ mod tests {
         }
     }
 
-    /// Every last byte on every block that is right in all but one place.
+    /// Every last byte, on every block that is right except in one place.
     #[test]
     fn wrong_padding_is_one_error() {
         let refused = |data: &[u8], block_bytes: usize| {

@@ -11,11 +11,11 @@ use crate::memory::Protected;
 
 /// CMAC keyed with one cipher. One object serves many threads at once; its key is zeroed on drop.
 ///
-/// Each block waits for the one before it, so a message takes one block at a time whatever the
-/// backend. With `3des`, and on `portable` with every cipher whose S-boxes are circuits there (AES,
-/// ARIA, SEED), a pass costs the same for one block as for many, so that is slow.
+/// Each block waits for the one before it, so a message takes one block at a time on every backend.
+/// With `3des`, and on `portable` with every cipher whose S-boxes are circuits there (AES, ARIA,
+/// SEED), a pass costs the same for one block as for many, so that is slow.
 ///
-/// Under one key at most 2^48 messages with blocks of 16 bytes, 2^21 with those of 8 (SP 800-38B,
+/// Under one key at most 2^48 messages with blocks of 16 bytes, 2^21 with blocks of 8 (SP 800-38B,
 /// appendix B).
 pub struct Cmac {
     blocks: Protected<dyn Blocks>,
@@ -48,18 +48,18 @@ impl Cmac {
         Ok(cmac)
     }
 
-    /// Length of a tag in bytes, that of a block: 8 or 16.
+    /// Returns the length of a tag in bytes, that of a block: 8 or 16.
     pub fn tag_bytes(&self) -> usize {
         self.blocks.block_bytes()
     }
 
-    /// Name of the backend that the block cipher uses, such as `avx512`.
+    /// Returns the name of the backend that the block cipher uses, such as `avx512`.
     pub fn backend(&self) -> &'static str {
         self.blocks.backend()
     }
 
-    /// The tag over `message` (any length): [`Cmac::tag_bytes`] bytes, of which a protocol may take
-    /// the first ones.
+    /// Returns the tag over `message` (any length): [`Cmac::tag_bytes`] bytes, of which a protocol
+    /// may take the first few.
     ///
     /// Source: SP 800-38B, 6.2.
     pub fn mac(&self, message: &[u8]) -> Vec<u8> {

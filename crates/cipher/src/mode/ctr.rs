@@ -1,6 +1,6 @@
-//! Counter mode (SP 800-38A, 6.5) over any block cipher that makes key streams: what it is, what it
-//! needs of the cipher, and how it is made of that. Cipher and backend were chosen when the key was
-//! set.
+//! Counter mode (SP 800-38A, 6.5) over any block cipher that makes key streams: its definition, its
+//! requirements on the cipher, and its construction. Cipher and backend were chosen when the key
+//! was set.
 //!
 //! Not here: the ciphers, and the choice of one ([`crate::ctr`]).
 
@@ -17,15 +17,15 @@ use crate::error::Error;
 /// blocks, 64 for 8-byte blocks. The caller owns uniqueness: under one key no counter block may
 /// encrypt two things.
 pub trait Ctr: Send + Sync {
-    /// Block length in bytes, and so the length of the initial counter block: 8 or 16.
+    /// Returns the block length in bytes, and so the length of the initial counter block: 8 or 16.
     fn block_bytes(&self) -> usize;
 
-    /// Name of the backend that the block cipher uses, such as `avx512`.
+    /// Returns the name of the backend that the block cipher uses, such as `avx512`.
     fn backend(&self) -> &'static str;
 
     /// XORs `data` (any length, in place) with the key stream, from byte `offset_bytes` of that
-    /// stream on. Encrypts and decrypts alike; pieces of a message, taken each at its own offset
-    /// and in any order, give what one call gives.
+    /// stream on. Encrypts and decrypts alike; pieces of a message, each at its own offset and in
+    /// any order, give the same result as one call.
     ///
     /// # Errors
     /// `Error::NonceLength` where `initial_counter_block` is not one block long; `data` is
@@ -91,7 +91,7 @@ macro_rules! counter_mode {
 }
 pub(crate) use counter_mode;
 
-/// [`Ctr::apply`](crate::ctr::Ctr::apply) over 16-byte blocks.
+/// Implements [`Ctr::apply`](crate::ctr::Ctr::apply) over 16-byte blocks.
 pub(crate) fn apply128(
     cipher: &impl Counter128,
     initial_counter_block: &[u8],
@@ -101,8 +101,8 @@ pub(crate) fn apply128(
     let found = initial_counter_block.len();
     let initial: [u8; 16] =
         initial_counter_block.try_into().map_err(|_| Error::NonceLength { found, want: 16 })?;
-    // Most calls need no arithmetic, and short ones would wait for the counter block to be written
-    // and read again.
+    // Most calls need no arithmetic, and short calls would wait for the counter block to be written
+    // and read back.
     if offset_bytes == 0 && data.len() as u64 <= bytes_until_carry(&initial) {
         cipher.xor_keystream32(&initial, data);
         return Ok(());
@@ -129,7 +129,7 @@ pub(crate) fn apply128(
     Ok(())
 }
 
-/// [`Ctr::apply`](crate::ctr::Ctr::apply) over 8-byte blocks.
+/// Implements [`Ctr::apply`](crate::ctr::Ctr::apply) over 8-byte blocks.
 pub(crate) fn apply64(
     cipher: &impl Counter64,
     initial_counter_block: &[u8],
@@ -152,7 +152,8 @@ pub(crate) fn apply64(
     Ok(())
 }
 
-/// Length of the key stream from `counter` on until its last 32 bits are all used, in bytes.
+/// Returns the length of the key stream from `counter` on until its last 32 bits are all used, in
+/// bytes.
 fn bytes_until_carry(counter: &[u8; 16]) -> u64 {
     let low: &[u8; 4] = counter.last_chunk().expect("four of sixteen bytes");
     ((1 << 32) - u64::from(u32::from_be_bytes(*low))) * 16
@@ -178,7 +179,7 @@ mod tests {
     use crate::testing::bytes;
 
     /// Around the wrap of GCM's 32-bit counter the upper 96 bits must stay. No message that the
-    /// AEAD takes gets there, so the key stream is looked at itself.
+    /// AEAD takes gets there, so the key stream itself is checked.
     #[test]
     fn keystream_wraps_in_32_bits() {
         for cipher in ciphers() {

@@ -40,7 +40,7 @@ impl CtrMac {
     /// `keyed`.
     ///
     /// # Errors
-    /// What `keyed` returns.
+    /// The error of `keyed`.
     pub(crate) fn protected(
         name: &str,
         limits: Limits,

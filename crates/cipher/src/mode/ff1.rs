@@ -2,8 +2,8 @@
 //! in the radix, with CBC-MAC over a block cipher as the round function. Cipher, backend and radix
 //! were chosen when the key was set.
 //!
-//! Nothing depends on a numeral but what is computed from it: no branch, no address, no division.
-//! Lengths, radix, tweaks' lengths, and whether a numeral is below the radix are not secret.
+//! Nothing but computed values depends on a numeral: no branch, no address, no division. Lengths,
+//! radix, tweaks' lengths, and whether a numeral is below the radix are not secret.
 //!
 //! Each of the ten rounds waits for the one before it, so a single value is bound by the latency of
 //! the block cipher. A batch goes through the rounds in chunks of 256 values, which stay in the
@@ -12,17 +12,17 @@
 //! of `arch` are.
 //!
 //! A single value over AES with instructions never leaves the registers: its halves are fractions
-//! of the modulus, which wrap by themselves. Where the CPU has products of 52 bits and a round
+//! of the modulus, which wrap automatically. Where the CPU has products of 52 bits and a round
 //! takes 8 bytes, the fractions stay in the vector registers of the blocks.
 //!
 //! Halves are words of 64 or 128 bits where the moduli have at most 60 or 96 bits, and limbs
 //! beyond. With limbs the time grows with the square of the length, so lengths end at 4,096
 //! numerals.
 //!
-//! Not here: the choice of a cipher ([`crate::ff1`]), errors (`ff1/error.rs`), which domains are
-//! allowed (`ff1/domain.rs`), what follows from radix and length (`ff1_value/shape.rs`, for code
+//! Not here: the choice of a cipher ([`crate::ff1`]), errors (`ff1/error.rs`), allowed domains
+//! (`ff1/domain.rs`), values derived from radix and length (`ff1_value/shape.rs`, for code
 //! elsewhere `ff1/outline.rs`), the round function (`ff1/round.rs`), the rounds on numbers that are
-//! words (`ff1_value/one_value.rs`, `ff1/narrow.rs`) and on longer ones (`ff1/wide.rs`).
+//! words (`ff1_value/one_value.rs`, `ff1/narrow.rs`) and on longer numbers (`ff1/wide.rs`).
 
 mod columns;
 mod domain;
@@ -87,12 +87,12 @@ struct Over<const N: usize> {
     cipher: Protected<dyn BlockCipher<N>>,
     /// Implementation that computes on many numbers at once.
     steps: Box<dyn Steps<u64, N>>,
-    /// For one value at a time: what is the same for all of its shape.
+    /// For one value at a time: the state common to all values of its shape.
     heads: Protected<Heads<N>>,
 }
 
 impl Ff1 {
-    /// The standard's mode, over a cipher of `standing`; `radix` is allowed.
+    /// Returns the standard's mode, over a cipher of `standing`; `radix` is allowed.
     pub(crate) fn over_128_bits(
         cipher: Protected<dyn BlockCipher<16>>,
         backend: Backend,
@@ -105,7 +105,7 @@ impl Ff1 {
         Self::new(Keyed::Block128(Over { cipher, steps, heads }), standing, radix, domain)
     }
 
-    /// The experimental construction; `radix` is allowed.
+    /// Returns the experimental construction; `radix` is allowed.
     pub(crate) fn over_64_bits(
         cipher: Protected<dyn BlockCipher<8>>,
         backend: Backend,
@@ -139,18 +139,18 @@ impl Ff1 {
         self.radix.value
     }
 
-    /// The lengths that values may have, in numerals.
+    /// Returns the lengths that values may have, in numerals.
     pub fn lengths(&self) -> RangeInclusive<usize> {
         self.length_min..=LENGTH_MAX
     }
 
-    /// Who stands behind cipher and mode together: that of the cipher; experimental where its
+    /// Returns the standing of cipher and mode together: the cipher's; experimental where its
     /// blocks have 64 bits.
     pub fn standing(&self) -> Standing {
         self.standing
     }
 
-    /// Name of the backend that the block cipher uses, such as `avx512`.
+    /// Returns the name of the backend that the block cipher uses, such as `avx512`.
     pub fn backend(&self) -> &'static str {
         match &self.cipher {
             Keyed::Block128(over) => over.cipher.backend(),
@@ -170,8 +170,7 @@ impl Ff1 {
         self.crypt_one::<true>(tweak, value)
     }
 
-    /// Decrypts one value in place. Nothing tells whether key and tweak were the right ones. It
-    /// allocates nothing.
+    /// Decrypts one value in place. It cannot detect a wrong key or tweak. It allocates nothing.
     ///
     /// # Errors
     /// As [`Ff1::seal`].
@@ -264,7 +263,7 @@ impl Ff1 {
     }
 }
 
-/// Fewer values than this go one after the other: side by side the room for many has to be cleared.
+/// Fewer values than this go one after the other: side by side the room for many must be cleared.
 const FEW: usize = 4;
 /// Bytes of stack that the work on one value may leave something in, and that on many.
 const STACK_OF_ONE: usize = 2048;

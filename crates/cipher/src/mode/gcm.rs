@@ -1,7 +1,7 @@
 //! Galois/Counter Mode (SP 800-38D) with 12-byte nonces and 16-byte tags, over any 128-bit block
 //! cipher.
 //!
-//! AES and ARIA have fused versions of their own beside their block ciphers; this is the one for
+//! AES and ARIA have fused versions of their own beside their block ciphers; this version is for
 //! all others. Nonces of other lengths and shorter tags, which the standard allows, are not
 //! offered.
 //!
@@ -27,12 +27,12 @@ pub(crate) struct Gcm {
     limits: Limits,
 }
 
-/// Key stream made at once with the mask of the tag, in bytes: what the widest backend makes in one
-/// go.
+/// Key stream made at once with the mask of the tag, in bytes: as much as the widest backend makes
+/// at once.
 const STREAM_BYTES: usize = 1024;
 
-/// The beginning of a key stream: the mask of the tag, then what the data is encrypted with. Blocks
-/// of its own for the mask would cost as much as many blocks of data. Zeroed on drop.
+/// The beginning of a key stream: the mask of the tag, then the key stream for the data. Separate
+/// blocks for the mask would cost as much as many blocks of data. Zeroed on drop.
 struct Stream([u8; STREAM_BYTES]);
 
 impl Stream {
@@ -71,7 +71,8 @@ impl Drop for Stream {
     }
 }
 
-/// The first counter block: it masks the tag, data starts with the next one (SP 800-38D, 7.1).
+/// Returns the first counter block: it masks the tag, data starts with the next one (SP 800-38D,
+/// 7.1).
 ///
 /// # Errors
 /// `Error::NonceLength`, `Error::MessageTooLong`.
@@ -130,7 +131,7 @@ impl Gcm {
         Self { cipher, ghash, limits }
     }
 
-    /// The same as an AEAD.
+    /// Returns the same as an AEAD.
     pub(crate) fn protected(
         limits: Limits,
         cipher: Protected<dyn Counter128>,

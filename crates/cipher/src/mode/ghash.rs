@@ -6,8 +6,6 @@
 //! needs no shift, and it is reduced by two multiplications with one constant. Several blocks are
 //! multiplied by descending powers of H, and their sum is reduced once (Gueron, Kounavis: Intel
 //! carry-less multiplication and its use for GCM, 2010).
-//!
-//! Not here: counter mode and tags, which make GCM of it.
 
 mod field;
 mod portable;
@@ -43,7 +41,7 @@ impl GhashKey {
     }
 
     /// GHASH of `associated` and `ciphertext` (any length, each padded with zeros to whole blocks)
-    /// and a last block with both lengths: what the encryption of the first counter block masks to
+    /// and a last block with both lengths: the encryption of the first counter block masks it to
     /// make the tag (SP 800-38D, 7.1, step 5).
     pub(crate) fn tag_input(&self, associated: &[u8], ciphertext: &[u8]) -> [u8; 16] {
         self.0.tag_input(associated, ciphertext)
@@ -80,12 +78,12 @@ pub(crate) struct Powers<const SLOTS: usize> {
     sums: [[u8; 16]; SLOTS],
 }
 
-/// Powers for messages of any length, such that H^n lies at a multiple of 64 bytes.
+/// Powers for messages of any length, such that H^n is at a multiple of 64 bytes.
 #[repr(C, align(64))]
 pub(crate) struct LongPowers(pub(crate) Powers<LONG>);
 
 impl<const SLOTS: usize> Powers<SLOTS> {
-    /// To be set by [`Powers::set_all`].
+    /// Returns zeros, to be set by [`Powers::set_all`].
     pub(crate) fn zero() -> Self {
         Self { powers: [[0; 16]; SLOTS], sums: [[0; 16]; SLOTS] }
     }
@@ -100,7 +98,7 @@ impl<const SLOTS: usize> Powers<SLOTS> {
     #[inline(always)]
     pub(crate) fn set_all<L: AesLanes>(&mut self, lanes: L, unit: L::Vector) {
         const { assert!(matches!(L::BLOCKS, 1 | 2 | 4) && matches!(SLOTS, SHORT | LONG)) };
-        // Each power in every lane; the one of a vector's first lane comes last.
+        // Each power in every lane; the power of a vector's first lane comes last.
         let (mut vector, mut top) = (unit, unit);
         if L::BLOCKS >= 2 {
             top = multiply(lanes, unit, unit);
@@ -157,8 +155,8 @@ impl<const SLOTS: usize> Powers<SLOTS> {
     }
 }
 
-/// [`field_key`](field::field_key) in the registers of `lanes`, which leaves nothing in memory: `h`
-/// and the result are in every lane.
+/// Computes [`field_key`](field::field_key) in the registers of `lanes`, which leaves nothing in
+/// memory: `h` and the result are in every lane.
 #[inline(always)]
 pub(crate) fn field_key_in_lanes<L: AesLanes>(lanes: L, h: L::Vector) -> L::Vector {
     let h = lanes.reverse_bytes(h);
@@ -219,7 +217,7 @@ pub(crate) struct Products<L: AesLanes> {
 }
 
 impl<L: AesLanes> Products<L> {
-    /// The empty sum.
+    /// Returns the empty sum.
     #[inline(always)]
     pub(crate) fn zero(lanes: L) -> Self {
         Self { low: lanes.zero(), both: lanes.zero(), high: lanes.zero() }
@@ -259,7 +257,7 @@ impl<L: AesLanes> Products<L> {
         lanes.xor(high, twice)
     }
 
-    /// The hash: all lanes reduced and added, in the first lane.
+    /// Returns the hash: all lanes reduced and added, in the first lane.
     #[inline(always)]
     pub(crate) fn hash(self, lanes: L) -> L::Vector {
         lanes.fold(self.reduce(lanes))
@@ -274,7 +272,7 @@ fn multiply<L: AesLanes>(lanes: L, a: L::Vector, b: L::Vector) -> L::Vector {
 }
 
 impl<const SLOTS: usize> Powers<SLOTS> {
-    /// Takes whole batches into the hash, where there are powers for one; what remains comes back.
+    /// Takes whole batches into the hash, where there are powers for a batch; returns the rest.
     #[inline(always)]
     fn absorb_batches<'a, L: AesLanes>(
         &self,
@@ -460,7 +458,7 @@ where
 pub(crate) mod reference {
     //! GHASH as SP 800-38D writes it, bit by bit.
 
-    /// Algorithm 1: the product of two blocks.
+    /// Applies algorithm 1: the product of two blocks.
     fn multiply(x: u128, y: u128) -> u128 {
         let (mut z, mut v) = (0, y);
         for i in 0..128 {
@@ -472,7 +470,7 @@ pub(crate) mod reference {
         z
     }
 
-    /// Algorithm 2 over what section 7.1 feeds it.
+    /// Applies algorithm 2 to the input of section 7.1.
     pub(crate) fn tag_input(h: &[u8; 16], associated: &[u8], ciphertext: &[u8]) -> [u8; 16] {
         let h = u128::from_be_bytes(*h);
         let mut y = 0;
@@ -492,7 +490,7 @@ pub(crate) mod reference {
 mod tests {
     use super::*;
 
-    /// A splitmix64 stream: repeatable, and good enough to fill buffers.
+    /// Returns a splitmix64 stream: repeatable, and good enough to fill buffers.
     fn bytes(seed: u64, n: usize) -> Vec<u8> {
         let mut state = seed;
         let mut out = Vec::with_capacity(n + 8);

@@ -1,7 +1,7 @@
 //! Tests of where key schedules are once keys are set and used: in the memory for keys
 //! (`crate::memory`) and nowhere else in the process. Each key is set and used on a stack of its
 //! own, which is wiped (`left_on_stack` searches for remains on stacks), and then all memory of the
-//! process is searched. Not here: anything but tests.
+//! process is searched.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -69,7 +69,7 @@ fn digest(piece: &[u8]) -> u64 {
 /// Part of the memory of the process.
 #[derive(Clone, Copy, PartialEq)]
 enum Memory {
-    /// That for keys: the one that is left out of core dumps and wiped by a fork.
+    /// Memory for keys, which is left out of core dumps and wiped by a fork.
     ForKeys,
     /// All other that can be written.
     Ordinary,
@@ -104,7 +104,7 @@ fn each_piece(memory: Memory, bytes: usize, step: usize, mut look: impl FnMut(&[
     for range in mappings(memory) {
         for start in range.clone().step_by(1 << 20) {
             let wanted = buffer.len().min((range.end - start) as usize);
-            // what was unmapped since is no longer memory
+            // memory unmapped since then cannot be read
             if process.read_exact_at(&mut buffer[..wanted], start).is_ok() {
                 buffer[..wanted].windows(bytes).step_by(step).for_each(&mut look);
             }
@@ -113,8 +113,8 @@ fn each_piece(memory: Memory, bytes: usize, step: usize, mut look: impl FnMut(&[
     buffer.zeroize();
 }
 
-/// The pieces of the memory for keys that are nothing else by accident: those of many different
-/// bytes.
+/// Returns the pieces of the memory for keys that cannot occur elsewhere by accident: pieces of
+/// many different bytes.
 fn key_pieces() -> Vec<u64> {
     let mut pieces = Vec::new();
     each_piece(Memory::ForKeys, PIECE, 16, |piece| {
@@ -139,8 +139,8 @@ fn found(
     (pieces, names)
 }
 
-/// Digest and name of the secrets of every cipher with GCM, made in a child: their making leaves
-/// them in memory.
+/// Returns the digest and name of the secrets of every cipher with GCM, made in a child: their
+/// making leaves them in memory.
 fn known_secrets() -> HashMap<u64, String> {
     let path = std::env::temp_dir().join(format!("sealstone-secrets-{}", std::process::id()));
     in_child(WAYS[0], || {
@@ -196,7 +196,7 @@ fn key_schedules_lie_in_the_memory_for_keys_alone() {
             "key schedules in ordinary memory"
         );
 
-        // what is there is found
+        // a copy that is there is found
         let mut copy = held[0].as_ref().map(|keyed| keyed_bytes(&keyed.0)).expect("a keyed object");
         assert_ne!(found(Memory::Ordinary, &pieces, &secrets).0, 0, "a copy was not found");
         copy.zeroize();
@@ -211,7 +211,7 @@ fn key_schedules_lie_in_the_memory_for_keys_alone() {
     });
 }
 
-/// A copy of what is kept of a key.
+/// Returns a copy of the bytes kept of a key.
 fn keyed_bytes(keyed: &Protected<dyn Aead>) -> Vec<u8> {
     let (start, bytes) = ((&raw const **keyed).addr(), size_of_val(&**keyed));
     let mut copy = vec![0; bytes];

@@ -1,7 +1,6 @@
 //! Tests of what GCM leaves on the stack when a key is set or a message is sealed or opened:
-//! neither the key nor that of the hash, nor any power of it; with AES no round key and no mask of
-//! a tag either. Each call runs on a stack of its own, all of which is searched. Not here: anything
-//! but tests.
+//! neither the key nor the hash key, nor any power of it; with AES no round key and no mask of a
+//! tag either. Each call runs on a stack of its own, all of which is searched.
 
 use crate::aead::{Aead, Context, aead};
 use crate::arch::own_stack::left_by;
@@ -31,8 +30,8 @@ fn dot(a: u128, b: u128) -> u128 {
     })
 }
 
-/// The key itself, the key of the hash in every form it is used in, and its powers; of AES round
-/// keys and what masks the tags.
+/// Returns the key itself, the key of the hash in every form it is used in, and its powers; of AES
+/// round keys and what masks the tags.
 pub(super) fn secrets(cipher: &'static Cipher, key: &[u8]) -> Vec<Secret> {
     let portable = blocks(cipher, key, Backend::by_name("portable").unwrap()).unwrap();
     let encrypted = |mut block: [u8; 16]| {
@@ -74,7 +73,7 @@ pub(super) fn secrets(cipher: &'static Cipher, key: &[u8]) -> Vec<Secret> {
     secrets
 }
 
-/// Those of `secrets` that lie anywhere in `stack`.
+/// Returns the members of `secrets` that are anywhere in `stack`.
 fn found<'a>(stack: &[u8], secrets: &'a [Secret]) -> Vec<&'a str> {
     let of_secret = |first: u8| secrets.iter().filter(move |(_, block)| block[0] == first);
     let mut found: Vec<&str> = Vec::new();
@@ -92,7 +91,7 @@ fn found<'a>(stack: &[u8], secrets: &'a [Secret]) -> Vec<&'a str> {
     found
 }
 
-/// Every call of a keyed object, on messages of `length` bytes.
+/// Checks every call of a keyed object, on messages of `length` bytes.
 fn calls(keyed: &dyn Aead, length: usize, check: &mut dyn FnMut(&str, Vec<u8>)) {
     let associated = &bytes("associated", 20 + length / 3)[..];
     let mut data = bytes("data", length);

@@ -1,4 +1,4 @@
-//! Modes of operation, over whatever block cipher and backend was chosen when the key was set.
+//! Modes of operation, over the block cipher and backend chosen when the key was set.
 //!
 //! Not here: the table of them (`modes`), and the constructors by the name of a cipher
 //! ([`crate::aead`], [`crate::ctr`], [`crate::cbc`]).

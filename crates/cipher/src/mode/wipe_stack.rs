@@ -1,14 +1,13 @@
 //! Overwrites the stack that calls leave behind.
 //!
-//! Not here: memory that keys are kept in ([`crate::memory`]), and the tests of what is left
-//! (`left_on_stack`).
+//! Not here: memory that keys are kept in ([`crate::memory`]), and its tests (`left_on_stack`).
 
 use zeroize::optimization_barrier;
 
 use crate::arch::Kernel;
 
-/// Overwrites `BYTES` bytes of stack below the caller's frame, where what was called before kept
-/// what it found no register for.
+/// Overwrites `BYTES` bytes of stack below the caller's frame, where earlier calls spilled their
+/// registers.
 #[inline(never)]
 pub(crate) fn wipe_stack<const BYTES: usize>() {
     overwrite::<BYTES>();

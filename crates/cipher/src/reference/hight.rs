@@ -39,7 +39,7 @@ fn whitened(i: usize, x: u8, key: u8) -> u8 {
     if i.is_multiple_of(4) { x.wrapping_add(key) } else { x ^ key }
 }
 
-/// The 128 subkeys, four a round.
+/// Returns the 128 subkeys, four a round.
 fn subkeys(key: &[u8; 16]) -> Vec<u8> {
     // the sequence of bits s, of which each constant is seven in a row, the first of them its
     // lowest

@@ -29,7 +29,7 @@ fn words(bytes: &[u8]) -> Vec<u32> {
         .collect()
 }
 
-/// The six words of key of each round: 24, 28 or 32 rounds for keys of 4, 6 or 8 words.
+/// Returns the six words of key of each round: 24, 28 or 32 rounds for keys of 4, 6 or 8 words.
 fn schedule(key: &[u32]) -> Vec<[u32; 6]> {
     const DELTA: [u32; 8] = [
         0xc3ef_e9db,

@@ -27,7 +27,7 @@ pub(crate) fn keyed(key: &[u8]) -> EncryptBlock {
     })
 }
 
-/// The S-box on each column: bit i of its input and output lies in byte i.
+/// Applies the S-box on each column: bit i of its input and output is in byte i.
 fn substituted(state: u64) -> u64 {
     let bit = |word: u64, row: usize, column: usize| word >> (8 * row + column) & 1;
     let mut output = 0;
@@ -39,7 +39,7 @@ fn substituted(state: u64) -> u64 {
     output
 }
 
-/// Each byte turned by its own number of bits.
+/// Returns each byte turned by its own number of bits.
 fn permuted(state: u64) -> u64 {
     const TURNS: [u32; 8] = [0, 7, 4, 3, 6, 5, 1, 2];
     let mut bytes = state.to_le_bytes();

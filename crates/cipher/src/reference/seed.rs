@@ -20,7 +20,7 @@ pub(crate) fn keyed(key: &[u8]) -> EncryptBlock {
     })
 }
 
-/// The subkeys of the sixteen rounds (RFC 4269, 2.4).
+/// Returns the subkeys of the sixteen rounds (RFC 4269, 2.4).
 fn schedule(key: [u8; 16]) -> [[u32; 2]; 16] {
     let [mut a, mut b, mut c, mut d] = words(key);
     let mut constant = 0x9e37_79b9_u32;
@@ -52,7 +52,7 @@ fn words(bytes: [u8; 16]) -> [u32; 4] {
     std::array::from_fn(|i| u32::from_be_bytes(std::array::from_fn(|j| bytes[4 * i + j])))
 }
 
-/// The function F of a round (RFC 4269, 2.2).
+/// Applies the function F of a round (RFC 4269, 2.2).
 fn feistel([c, d]: [u32; 2], [k0, k1]: [u32; 2]) -> [u32; 2] {
     let (c, d) = (c ^ k0, d ^ k1);
     let first = g(c ^ d);
@@ -61,8 +61,8 @@ fn feistel([c, d]: [u32; 2], [k0, k1]: [u32; 2]) -> [u32; 2] {
     [second.wrapping_add(third), third]
 }
 
-/// The function G: a layer of S-boxes, then each byte of the result takes six bits of each of them
-/// (RFC 4269, 2.3).
+/// Applies the function G: a layer of S-boxes, then each byte of the result takes six bits of each
+/// of them (RFC 4269, 2.3).
 fn g(x: u32) -> u32 {
     const MASKS: [u8; 4] = [0xfc, 0xf3, 0xcf, 0x3f];
     let [x0, x1, x2, x3] = x.to_le_bytes();

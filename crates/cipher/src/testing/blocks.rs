@@ -1,5 +1,4 @@
-//! The suite for whole blocks and for the modes over them, CBC and CMAC. Not here: AEADs and
-//! counter mode.
+//! The suite for whole blocks and for the modes over them, CBC and CMAC.
 
 use super::debug_output::assert_prints_no_key;
 use super::misaligned::Misaligned;
@@ -23,8 +22,8 @@ pub type MakeCbc<'a> = &'a dyn Fn(&[u8]) -> Result<Cbc, Error>;
 /// Sets a key for a CMAC under test.
 pub type MakeCmac<'a> = &'a dyn Fn(&[u8]) -> Result<Cmac, Error>;
 
-/// Numbers of blocks around every boundary that an implementation may have: all small ones, and
-/// those around the widest batches.
+/// Numbers of blocks around every boundary that an implementation may have: all small numbers, and
+/// the numbers around the widest batches.
 fn block_counts() -> impl Iterator<Item = usize> {
     let wide = [127, 128, 129, 191, 193, 255, 256, 257, 511, 512, 513, 1023, 1024, 1025, 1200];
     (0..=70).chain(wide)

@@ -1,6 +1,4 @@
 //! Output of `Debug` for a keyed object: nothing of its key.
-//!
-//! Not here: the keyed objects.
 
 use std::fmt::Write;
 

@@ -1,8 +1,6 @@
 //! The suite for FF1: known answers, every length on either side of each way to compute, radices of
 //! every kind, tweaks of every length around a block, batches against single values, and refused
 //! arguments, against a plain reference.
-//!
-//! Not here: the other modes.
 
 use super::debug_output::assert_prints_no_key;
 use super::pseudorandom::bytes;
@@ -110,7 +108,7 @@ struct Values<'a> {
 }
 
 impl Values<'_> {
-    /// `count` numerals, all kinds of them.
+    /// Returns `count` numerals, all kinds of them.
     fn numerals(&self, label: &str, count: usize) -> Vec<u16> {
         let random = bytes(label, 4 * count);
         let random = random
@@ -121,7 +119,7 @@ impl Values<'_> {
         random.collect()
     }
 
-    /// One value at a time: random ones, the lowest and the highest.
+    /// Checks one value at a time: random values, the lowest and the highest.
     fn single(
         &self,
         tweak: &[u8],
@@ -251,7 +249,7 @@ impl Values<'_> {
         }
     }
 
-    /// Radix 10 by the standard's rule: at least six numerals, and the longest value.
+    /// Checks radix 10 by the standard's rule: at least six numerals, and the longest value.
     fn lengths(&self) {
         assert_eq!(self.keyed.lengths(), 6..=LENGTH_MAX, "{}", self.what);
         for found in [0, 1, 2, 5, LENGTH_MAX + 1, 100_000] {

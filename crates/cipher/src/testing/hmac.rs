@@ -1,4 +1,4 @@
-//! The suite for HMAC: one message, and many at once. Not here: the hash functions.
+//! The suite for HMAC: one message, and many at once.
 
 use super::debug_output::assert_prints_no_key;
 use super::misaligned::Misaligned;
@@ -78,7 +78,7 @@ fn lengths_and_counts(mac: &'static Mac, make: MakeHmac, summary: &mut Summary) 
         drawn.as_chunks::<2>().0.iter().map(|two| usize::from(u16::from_le_bytes(*two)));
     let mut draw = |below: usize| drawn.next().expect("two for each message") % below;
     for (case, count) in COUNTS.into_iter().enumerate() {
-        // packets, all lengths, mostly short ones
+        // packets, all lengths, mostly short
         let longest = [1401, 300, 3000, 20][case % 4];
         let lengths: Vec<(usize, usize)> = (0..count)
             .map(|_| {
@@ -133,7 +133,7 @@ fn forgeries(mac: &'static Mac, make: MakeHmac, summary: &mut Summary) {
             mac.name
         );
     }
-    // one right among wrong ones, and one wrong among right ones
+    // one right among wrong tags, and one wrong among right tags
     let mut genuine = vec![true; wrong.len()];
     let mut tags: Vec<&[u8]> = wrong.iter().map(Vec::as_slice).collect();
     tags[3] = tag;

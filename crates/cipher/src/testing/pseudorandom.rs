@@ -1,6 +1,4 @@
 //! Bytes for keys and messages of tests.
-//!
-//! Not here: anything secret.
 
 /// Pseudorandom bytes that are the same in every run.
 pub fn bytes(label: &str, count: usize) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! The modes once more, as plainly as their standards state them: one block at a time, GHASH bit by
+//! Reference versions of the modes, as plain as their standards: one block at a time, GHASH bit by
 //! bit, no backend.
 //!
 //! Slow, not constant time in every part, and for tests only. It shares no code with what it
@@ -12,7 +12,7 @@ use crate::facts::Cipher;
 use crate::modes::Mode;
 pub use crate::reference::EncryptBlock;
 
-/// The block cipher under `key`, as the cipher's row has it.
+/// Returns the block cipher under `key`, as the cipher's row has it.
 ///
 /// # Panics
 /// If `key` has the wrong length.
@@ -53,9 +53,9 @@ pub fn cbc(encrypt: &EncryptBlock, iv: &[u8], data: &mut [u8]) {
     }
 }
 
-/// The CMAC over `message` (SP 800-38B, 6.2), with blocks of 8 or 16 bytes.
+/// Returns the CMAC over `message` (SP 800-38B, 6.2), with blocks of 8 or 16 bytes.
 pub fn cmac(encrypt: &EncryptBlock, block_bytes: usize, message: &[u8]) -> Vec<u8> {
-    // Blocks as numbers; those of 8 bytes are the low half.
+    // Blocks as numbers; blocks of 8 bytes are the low half.
     let bits = 8 * block_bytes as u32;
     let number = |bytes: &[u8]| bytes.iter().fold(0_u128, |sum, byte| sum << 8 | u128::from(*byte));
     let bytes = |number: u128| number.to_be_bytes()[16 - block_bytes..].to_vec();
@@ -146,8 +146,8 @@ fn ghash(hash_key: [u8; 16], associated: &[u8], text: &[u8]) -> [u8; 16] {
     multiply(sum ^ bits, hash_key).to_be_bytes()
 }
 
-/// The product in GCM's field, whose first bit is the coefficient of 1 (SP 800-38D, 6.3, algorithm
-/// 1).
+/// Returns the product in GCM's field, whose first bit is the coefficient of 1 (SP 800-38D, 6.3,
+/// algorithm 1).
 fn multiply(x: u128, y: u128) -> u128 {
     let (mut product, mut power) = (0, y);
     for i in (0..128).rev() {

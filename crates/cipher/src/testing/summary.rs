@@ -1,7 +1,5 @@
-//! Record of what a run of the suite checked, and what the table of ciphers prevented it from
-//! checking.
-//!
-//! Not here: the checks.
+//! Record of the checks that a run of the suite made, and of the checks that the table of ciphers
+//! prevented.
 
 use super::vectors::Vector;
 use crate::facts::Cipher;
@@ -20,7 +18,7 @@ pub struct Summary {
     pub not_offered: Vec<String>,
 }
 
-/// The key of `vector` at the length the row offers.
+/// Returns the key of `vector` at the length the row offers.
 pub(super) fn offered_key(
     cipher: &Cipher,
     vector: &Vector,

@@ -2,8 +2,6 @@
 //! mode, CBC, CMAC, HMAC, FF1 and AEADs.
 //!
 //! A malformed file stops the program: a vector that is skipped by accident proves nothing.
-//!
-//! Not here: the checks.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -69,7 +67,7 @@ pub enum Case {
     },
     /// The cipher's authenticated mode.
     Aead {
-        /// Nonce, of any length: implementations refuse those they do not offer.
+        /// Nonce, of any length: implementations refuse lengths they do not offer.
         nonce: Vec<u8>,
         /// Associated data.
         associated: Vec<u8>,
@@ -89,15 +87,15 @@ pub struct Vector {
     pub cipher: &'static str,
     /// File and line where its fields begin, such as `aes.txt:12`.
     pub place: String,
-    /// Who published it.
+    /// The publisher.
     pub source: &'static str,
-    /// The key, of any length: implementations use those they offer.
+    /// The key, of any length: implementations use the lengths they offer.
     pub key: Vec<u8>,
     /// The rest.
     pub case: Case,
 }
 
-/// The vectors for `cipher` in the files that its row names, in their order.
+/// Returns the vectors for `cipher` in the files that its row names, in their order.
 ///
 /// # Panics
 /// If a file is malformed.
@@ -111,7 +109,7 @@ pub fn vectors_of(cipher: &Cipher) -> impl Iterator<Item = &'static Vector> {
         .filter(move |vector| vector.cipher == name)
 }
 
-/// The vectors for `mac` in the file that its row names, in their order.
+/// Returns the vectors for `mac` in the file that its row names, in their order.
 ///
 /// # Panics
 /// If the file is malformed.
@@ -120,10 +118,10 @@ pub fn vectors_of_mac(mac: &Mac) -> impl Iterator<Item = &'static Vector> {
     read(file, text).iter().filter(move |vector| vector.cipher == name)
 }
 
-/// The vectors of a file, parsed once.
+/// Returns the vectors of a file, parsed once.
 fn read(file: &'static str, text: &'static str) -> &'static [Vector] {
     static READ: Mutex<BTreeMap<&str, &[Vector]>> = Mutex::new(BTreeMap::new());
-    // A malformed file panics here, and the test that asked first fails; others may go on.
+    // A malformed file panics here, and the first test to read it fails; others may go on.
     let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
     read.entry(file).or_insert_with(|| parse(file, text).leak())
 }
@@ -246,7 +244,7 @@ impl Fields {
         numbers.unwrap_or_else(|| panic!("{place}: {name} is not decimal numbers"))
     }
 
-    /// Removes the field `result` and returns whether it says `invalid`.
+    /// Removes the field `result` and returns whether it is `invalid`.
     fn invalid(&mut self, place: &str) -> bool {
         let Some(at) = self.values.iter().position(|(name, _)| *name == "result") else {
             return false;
@@ -280,8 +278,8 @@ mod tests {
     use crate::hmac::macs;
     use crate::registry::ciphers;
 
-    /// Every kind of vector that proves a row: its blocks, the modes built on them, and what it
-    /// seals.
+    /// Every kind of vector that proves a row: its blocks, the modes built on them, and its
+    /// sealing.
     #[test]
     fn every_row_has_vectors_of_every_kind() {
         for cipher in ciphers() {

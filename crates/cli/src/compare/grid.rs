@@ -1,6 +1,6 @@
-//! The points of a comparison one after the other: which of them can be had, what was measured of
-//! each, and what is missing. After each point the results so far are written. Not here: how one
-//! point is measured (`sealstone_bench::compare`).
+//! The points of a comparison in order: the available points, the measurements of each, and the
+//! missing parts. After each point the results so far are written. Not here: the measurement of a
+//! point (`sealstone_bench::compare`).
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -54,11 +54,11 @@ pub(crate) struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    /// The `points` of a study whose settings are `plan`. One that a store cannot have is left out,
-    /// with a word, as long as there are others.
+    /// Returns the `points` of a study whose settings are `plan`. One that a store cannot have is
+    /// left out, with a word, as long as there are others.
     ///
     /// # Errors
-    /// Why the first point cannot be had, if none can.
+    /// The reason why the first point is unavailable, if none is available.
     pub(crate) fn planned(
         plan: &'a Plan,
         points: Vec<StudyPoint>,
@@ -93,8 +93,8 @@ impl<'a> Grid<'a> {
     /// Makes this the measurement of `client`, one of several.
     ///
     /// # Errors
-    /// What several clients cannot measure together; a store that other machines cannot reach; a
-    /// start that has passed.
+    /// A measurement that several clients cannot make together; a store that other machines cannot
+    /// reach; a start that has passed.
     pub(crate) fn beside(&mut self, client: &'a Client) -> anyhow::Result<()> {
         self.places.iter().try_for_each(|place| suitability::check_shared(&place.point, &Built))?;
         client_group::check(self.whole)?;
@@ -131,8 +131,8 @@ impl<'a> Grid<'a> {
         ));
     }
 
-    /// Adds rounds to every point of which `earlier` has some; one that an error ended is measured
-    /// anew.
+    /// Adds rounds to every point of which `earlier` has some; a point that an error ended is
+    /// measured again.
     pub(crate) fn add_to(&mut self, earlier: &Comparison) {
         for results in earlier.runs().into_iter().filter(|run| run.failure.is_none()) {
             let is_same = |place: &&mut Place| {
@@ -145,8 +145,8 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// Measures one point after the other, up to the one that was interrupted, or that failed, with
-    /// its error: what was measured before is an answer, too.
+    /// Measures one point after the other, up to a point that was interrupted, or that failed, with
+    /// its error: earlier measurements are an answer, too.
     ///
     /// # Errors
     /// A key that is not available, or what went wrong before anything was measured.
@@ -197,7 +197,7 @@ impl<'a> Grid<'a> {
             match error.downcast::<CompareError>() {
                 Ok(CompareError::Stopped) => break,
                 Ok(CompareError::Unfinished { measured, source }) => {
-                    // what was whole before stays so
+                    // a point that was whole before stays so
                     if self.places[at].earlier.is_none() {
                         self.places[at].outcome = Outcome::Measured(measured);
                     }
@@ -227,7 +227,7 @@ impl<'a> Grid<'a> {
         self.refusal.get_or_insert(error);
     }
 
-    /// Returns what was measured, with what is missing; `open` is the reason why points that are
+    /// Returns the measurements, with the missing parts; `open` is the reason why points that are
     /// available are missing.
     pub(crate) fn comparison(&self, open: &str) -> Option<Comparison> {
         let (mut runs, mut missing) = (Vec::new(), Vec::new());
@@ -240,7 +240,7 @@ impl<'a> Grid<'a> {
             };
             match (outcome, earlier) {
                 (Outcome::Measured(results), _) => runs.push(Results::clone(results)),
-                // the rounds that were to be added are missing, and those before them are not
+                // the rounds to be added are missing, but the earlier rounds are not
                 (Outcome::Open, Some(earlier)) => runs.push(Results::clone(earlier)),
                 (Outcome::Open, None) => missing.push(lacks(open, false)),
                 (Outcome::LeftOut(reason), _) => missing.push(lacks(reason, true)),
@@ -256,8 +256,7 @@ impl<'a> Grid<'a> {
         Some(comparison)
     }
 
-    /// Writes what was measured until now, if more is to come: a kill costs the point that it hits,
-    /// and no other.
+    /// Writes the measurements so far, if more will come: a kill loses only the point that it hits.
     fn write_so_far(&self) {
         if !self.places.iter().any(|place| matches!(place.outcome, Outcome::Open)) {
             return;
@@ -287,7 +286,7 @@ fn cannot_be_had(error: &anyhow::Error) -> bool {
 /// Writes data and report into `out`; returns the report's path. Each file is replaced whole.
 ///
 /// # Errors
-/// What cannot be written.
+/// A file that cannot be written.
 pub(crate) fn write(comparison: &Comparison, out: &Path) -> anyhow::Result<PathBuf> {
     comparison.write_json(&out.join("results.json"))?;
     comparison.write_csv(&out.join("results.csv"))?;

@@ -1,7 +1,7 @@
 //! Choice of the directory that a comparison writes its results into, so that the results of an
 //! earlier run, or of a run still in progress, are kept: the next free directory if none is named,
 //! and only a directory without results if one is named. Not here: the directories of stores
-//! (`sealstone_bench::compare::work_dir`), what is written (`grid`).
+//! (`sealstone_bench::compare::work_dir`), writing results (`grid`).
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ const RESULTS: [&str; 3] = ["results.json", "results.csv", "report.html"];
 pub(crate) struct ResultsDir {
     path: PathBuf,
     is_new: bool,
-    /// Closed, and so free again, with the value. None where the file system knows no locks.
+    /// Closed, and so free again, with the value. None where the file system has no locks.
     _lock: Option<File>,
 }
 
@@ -75,7 +75,7 @@ impl ResultsDir {
         Ok(Self { path: path.to_owned(), is_new, _lock: lock })
     }
 
-    /// The directory, if this run made it.
+    /// Returns the directory, if this run made it.
     pub(crate) fn made(&self) -> Option<&Path> {
         self.is_new.then_some(&self.path)
     }
@@ -90,7 +90,7 @@ impl Drop for ResultsDir {
     }
 }
 
-/// The first of the files of an earlier run that `dir` has.
+/// Returns the first of the files of an earlier run that `dir` has.
 fn kept(dir: &Path) -> Option<&'static str> {
     RESULTS.into_iter().find(|name| dir.join(name).symlink_metadata().is_ok())
 }

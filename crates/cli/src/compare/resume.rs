@@ -1,5 +1,5 @@
-//! Continuing a comparison that was interrupted, or adding rounds to it: the results that it left,
-//! and whether what is asked for now is the same.
+//! Continuing a comparison that was interrupted, or adding rounds to it: its results, and the check
+//! that the current request is the same.
 
 use std::path::Path;
 
@@ -13,8 +13,8 @@ use sealstone_bench::study::plan_difference;
 use crate::flags::CompareFlags;
 use crate::settings;
 
-/// Returns whether rounds are to be added to all of `earlier`, and not only what is missing from
-/// it. Repeating the number of rounds of a run that ended early adds none.
+/// Returns whether rounds must be added to all of `earlier`, not only its missing parts. Repeating
+/// the number of rounds of a run that ended early adds none.
 pub(crate) fn adds(flags: &CompareFlags, earlier: &Comparison) -> bool {
     let flags = &flags.plan;
     let is_said_again = |rounds: usize| earlier.interrupted && rounds == earlier.plan.rounds;
@@ -23,7 +23,7 @@ pub(crate) fn adds(flags: &CompareFlags, earlier: &Comparison) -> bool {
         || flags.rounds.is_some_and(|rounds| !is_said_again(rounds))
 }
 
-/// The plan of the run whose results are in `dir`, and these results.
+/// Returns the plan of the run whose results are in `dir`, and these results.
 ///
 /// # Errors
 /// No results there; a flag that differs from what the run had, another machine or version; a

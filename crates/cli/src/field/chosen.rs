@@ -1,5 +1,5 @@
-//! Choice of the columns that are sealed and how, from flags or a policy, and of how the file is
-//! written. Not here: keys and sealing.
+//! Choice of the sealed columns and their methods, from flags or a policy, and of the form of the
+//! file.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -22,7 +22,7 @@ use crate::flags::{ColumnFlags, FieldColumns, FieldLayout};
 /// Number of bytes of a file that are examined to see how it is written.
 const LOOK_BYTES: u64 = 64 << 10;
 
-/// The table of `file` that the flags describe; `keys` may know the cipher.
+/// Returns the table of `file` that the flags describe; `keys` may determine the cipher.
 pub(crate) fn of_file(
     flags: &FieldColumns,
     file: &Path,
@@ -37,7 +37,7 @@ pub(crate) fn of_file(
     }
 }
 
-/// The table `name` that the flags describe; without a name the only one of the policy.
+/// Returns the table `name` that the flags describe; without a name the only one of the policy.
 pub(crate) fn table(
     flags: &ColumnFlags,
     name: Option<&str>,
@@ -69,7 +69,7 @@ fn described(
     Ok(Table::new(name.unwrap_or_default(), cipher(flags.cipher.as_deref(), keys)?, columns)?)
 }
 
-/// The cipher that is named, or the key's, or the usual one.
+/// Returns the cipher that is named, or the key's, or the usual one.
 fn cipher(named: Option<&str>, keys: Option<&dyn KeySource>) -> anyhow::Result<&'static Cipher> {
     let known = match keys {
         Some(keys) => source::cipher(named, keys)?,
@@ -78,7 +78,7 @@ fn cipher(named: Option<&str>, keys: Option<&dyn KeySource>) -> anyhow::Result<&
     Ok(known.map_or_else(|| sealstone_cipher::cipher(DEFAULT_CIPHER), Ok)?)
 }
 
-/// The columns of `--column`, with what the other flags say of each.
+/// Returns the columns of `--column`, with the settings of the other flags for each.
 fn columns(flags: &ColumnFlags) -> anyhow::Result<Vec<Column>> {
     let names: Vec<&str> =
         flags.columns.iter().map(|spec| spec.split('=').next().unwrap_or_default()).collect();
@@ -162,7 +162,7 @@ fn delimiter(file: &Path, beginning: &[u8], encoding: Encoding) -> anyhow::Resul
             )
         });
     }
-    // a last line that is cut says nothing, unless it is the only one
+    // a cut last line is not used, unless it is the only line
     let whole =
         beginning.iter().rposition(|byte| *byte == b'\n').map_or(beginning.len(), |end| end + 1);
     let text = encoding.decode(&beginning[..whole]).unwrap_or_default();

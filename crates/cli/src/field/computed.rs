@@ -1,5 +1,5 @@
-//! Report of what ran where, in the answer of a command with `--device`. Not here: what computes
-//! (`computing`).
+//! Report of the work of CPU and device, in the answer of a command with `--device`. Not here: the
+//! choice between them (`computing`).
 
 #![cfg_attr(not(feature = "gpu"), allow(dead_code, reason = "nothing but the CPU computes then"))]
 
@@ -16,8 +16,8 @@ pub(super) struct Computed {
     pub(super) waited_s: f64,
     /// Share of copying in the work of its lanes.
     pub(super) copying_share: f64,
-    /// Seconds of threads that the CPU would have taken for these values, as far as a sample tells;
-    /// none without one.
+    /// Seconds of threads that the CPU would have taken for these values, estimated from a sample;
+    /// none without a sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cpu_s: Option<f64>,
 }
@@ -32,7 +32,7 @@ pub(super) struct ComputedColumn {
 }
 
 impl Computed {
-    /// The lines for the user, about a file of `rows` rows.
+    /// Returns the lines for the user, about a file of `rows` rows.
     pub(super) fn text(&self, rows: u64) -> String {
         let (mut text, device) = (String::new(), &self.name);
         for ComputedColumn { name, device_values, cpu_values } in &self.columns {

@@ -1,5 +1,5 @@
-//! Choice of what computes FF1 for a command: this machine's CPU, or the device that was requested.
-//! Not here: how a device computes (`sealstone_gpu`), and what ran where (`computed`).
+//! Choice of the processor that computes FF1 for a command: this machine's CPU, or the requested
+//! device. Not here: computing on a device (`sealstone_gpu`), and the report (`computed`).
 
 #[cfg(feature = "gpu")]
 mod on_device;
@@ -25,7 +25,7 @@ impl Computing {
     /// Returns the choice made by the flags.
     ///
     /// # Errors
-    /// There is no such device.
+    /// The device does not exist.
     pub(super) fn chosen(flags: &FieldDevice) -> anyhow::Result<Self> {
         #[cfg(feature = "gpu")]
         if let Some(name) = &flags.device {
@@ -35,7 +35,7 @@ impl Computing {
         Ok(Self::Cpu)
     }
 
-    /// A cipher for each column of `table`.
+    /// Returns a cipher for each column of `table`.
     pub(super) fn ciphers(
         &self,
         table: &Table,

@@ -35,8 +35,8 @@ pub(super) fn is_table(file: &Path) -> bool {
         .is_some_and(|text| is_table_address(text) || (text.starts_with('@') && !file.exists()))
 }
 
-/// Says of a command on files that was given a database what to run instead: `migrate` with the
-/// flag `flag`.
+/// Returns the error of a command on files that got a database, with the command to run instead:
+/// `migrate` with the flag `flag`.
 pub(super) fn refuse(command: &str, flag: &str) -> anyhow::Result<Answer> {
     bail!(
         "field {command} writes a file, and a table of a database stays where it is\n\
@@ -57,11 +57,11 @@ pub(super) fn migrate(flags: &FieldMigrateFlags) -> anyhow::Result<Answer> {
     };
     let described =
         |keys: Option<&dyn KeySource>| chosen::table(&flags.columns, Some(bound_name(name)), keys);
-    // where it is sealed already, the server knows the columns
+    // where it is sealed already, the server records the columns
     let wanted = |keys: Option<&dyn KeySource>| {
         if did == Did::Sealed { described(keys).map(Some) } else { Ok(None) }
     };
-    // what is wrong with the columns is said before any passphrase is asked for
+    // errors in the columns are reported before any passphrase is requested
     let table = wanted(None)?;
     let policy_key = match &table {
         Some(table) => table.key.clone(),
@@ -128,7 +128,7 @@ fn run(
     })
 }
 
-/// Removes the record of a table that is no longer the one that was sealed.
+/// Removes the record of a table that is no longer the sealed table.
 fn forget(flags: &FieldMigrateFlags) -> anyhow::Result<Answer> {
     let name = &flags.table;
     let mut server = connect(&flags.address, name, &flags.tls)?;
@@ -144,12 +144,13 @@ fn forget(flags: &FieldMigrateFlags) -> anyhow::Result<Answer> {
     migrated::forgotten(name, &place, &forgotten, flags.json)
 }
 
-/// The name that values of the table `table` are bound to: its own, without that of its schema.
+/// Returns the name that values of the table `table` are bound to: its own, without that of its
+/// schema.
 fn bound_name(table: &str) -> &str {
     table.rsplit_once('.').map_or(table, |(_, name)| name)
 }
 
-/// Describes what is going to happen, for the confirmation prompt.
+/// Describes the next step, for the confirmation prompt.
 fn about(did: Did, server: &dyn TableServer, name: &str, table: Option<&Table>) -> String {
     let place = server.place();
     let columns: Vec<&str> =
@@ -169,7 +170,7 @@ fn about(did: Did, server: &dyn TableServer, name: &str, table: Option<&Table>) 
     }
 }
 
-/// `check` of a table.
+/// Runs `check` on a table.
 pub(super) fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
     let address = flags.file.to_str().unwrap_or_default();
     if flags.layout.delimiter.is_some() || flags.layout.encoding.is_some() {
@@ -194,7 +195,7 @@ pub(super) fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
     migrated::checked(name, &server.place(), &table, &checked, flags.json)
 }
 
-/// The name of the key that `spec` stands for, if that shows without asking anybody.
+/// Returns the name of the key that `spec` stands for, if that shows without asking anybody.
 fn key_id(spec: &str) -> anyhow::Result<Option<String>> {
     if source::is_kmip(spec) {
         return Ok(None);
@@ -202,7 +203,7 @@ fn key_id(spec: &str) -> anyhow::Result<Option<String>> {
     Ok(Some(KeyFile::inspect(spec)?.id))
 }
 
-/// A connection to the server at `address`, for the table `name`.
+/// Returns a connection to the server at `address`, for the table `name`.
 pub(super) fn connect(
     address: &str,
     name: &str,

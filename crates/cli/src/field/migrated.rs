@@ -1,4 +1,4 @@
-//! Answers of the commands on tables of databases. Not here: what they do.
+//! Answers of the commands on tables of databases.
 
 use sealstone_cipher::NOT_A_MODULE;
 use sealstone_fields::migration::{

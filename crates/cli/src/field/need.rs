@@ -1,6 +1,6 @@
 //! Check of whether files with sealed columns, and tables of databases, still need a version of a
-//! key that is to be retired. Not here: retiring it (`keys`), how a value says which key it is
-//! under (`sealstone_fields`).
+//! key before it is retired. Not here: retiring it (`keys`), the key in a value
+//! (`sealstone_fields`).
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -59,7 +59,7 @@ pub(crate) fn check_files_unneeding(
             continue;
         }
         for file in files {
-            // one that is not there needs nothing; what cannot be looked at might
+            // a missing file needs nothing; an unreadable file might
             let cannot = || format!("cannot look at {}", file.display());
             let is_there = walk::open(&file).with_context(cannot).with_context(unread)?.is_some();
             if is_there
@@ -90,7 +90,7 @@ fn read(path: &Path) -> anyhow::Result<Manifest> {
     Manifest::parse(&text, path).with_context(|| format!("manifest {}", path.display()))
 }
 
-/// The manifests below `dir`, and those of files that links there lead to.
+/// Returns the manifests below `dir`, and the manifests of files that links there lead to.
 fn below(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut found = BTreeSet::new();
     let cannot = || format!("cannot read directory {}", dir.display());
@@ -106,14 +106,14 @@ fn below(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found.into_iter().collect())
 }
 
-/// The manifest beside the file that the link `path` leads to, if there is one.
+/// Returns the manifest beside the file that the link `path` leads to, if there is one.
 fn of_linked(path: &Path) -> Option<PathBuf> {
     let manifest = beside(&path.canonicalize().ok()?, MANIFEST_ENDING);
     manifest.exists().then_some(manifest)
 }
 
-/// The files that the manifest `path` may be of: the one that it is beside, and if it is a link,
-/// the one that it leads to is beside.
+/// Returns the files that the manifest `path` may belong to: the file beside it, and if it is a
+/// link, the file beside its target.
 fn sealed_by_any(path: &Path) -> Vec<PathBuf> {
     let linked = path.canonicalize().ok().filter(|_| path.is_symlink());
     [Some(path.to_owned()), linked]
@@ -123,13 +123,13 @@ fn sealed_by_any(path: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The file that the manifest `path` is beside, if it is named like one.
+/// Returns the file that the manifest `path` is beside, if it is named like one.
 fn sealed_by(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?.as_bytes().strip_suffix(MANIFEST_ENDING.as_bytes())?;
     Some(path.with_file_name(OsStr::from_bytes(name)))
 }
 
-/// The manifest of the file `path`, or itself where it is one.
+/// Returns the manifest of the file `path`, or itself where it is one.
 fn manifest_of(path: &Path) -> anyhow::Result<PathBuf> {
     let beside = beside(path, MANIFEST_ENDING);
     if beside.exists() {
@@ -163,8 +163,8 @@ struct Under {
     column: String,
 }
 
-/// The first authenticated value of `file` that is under `key`. Each names its own: rows that were
-/// added since may be under another one than the manifest says.
+/// Returns the first authenticated value of `file` that is under `key`. Each value names its own
+/// key: rows that were added since may be under another key than the manifest's.
 fn first_under(key: &KeyRef, manifest: &Manifest, file: &Path) -> anyhow::Result<Option<Under>> {
     let Table { name, cipher, columns, .. } = &manifest.table;
     let alone = |column: &Column| Column { tweak: Tweak::Column, index: None, ..column.clone() };
@@ -215,7 +215,7 @@ pub(crate) fn check_tables_unneeding(
             .rsplit_once('#')
             .filter(|(address, table)| !address.is_empty() && !table.is_empty())
         else {
-            // what was written may have a password in it
+            // the text as written may have a password in it
             bail!(
                 "--table names no table: it is an address, #, and the name of the table\n\
                  write mysql://USER:PASSWORD@HOST:PORT/DATABASE#TABLE, or @FILE#TABLE with the \

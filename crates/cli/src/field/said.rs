@@ -1,4 +1,4 @@
-//! Answers of the commands on columns. Not here: what they do.
+//! Answers of the commands on columns.
 
 use std::path::{Path, PathBuf};
 
@@ -199,7 +199,7 @@ struct Checked {
     rows_that_fit: u64,
     rows_that_do_not: u64,
     columns: Vec<CheckedColumn>,
-    /// The first ones.
+    /// The first misfits.
     misfits: Vec<Misfitting>,
 }
 
@@ -216,7 +216,7 @@ pub(super) struct CheckedColumn {
 }
 
 impl CheckedColumn {
-    /// The columns of `table`, for each what was `found`.
+    /// Returns the columns of `table`, each with the counts `found`.
     pub(super) fn all(table: &Table, found: &[ColumnCount]) -> Vec<Self> {
         let column = |(column, found): (Column, &ColumnCount)| Self {
             column,
@@ -280,7 +280,7 @@ pub(super) fn columns_text(table: &Table, found: &[ColumnCount]) -> String {
     filled(columns, table, found, |row, _| row.to_vec())
 }
 
-/// The same of a table of which values are `sealed` already, so many of each column.
+/// Returns the same of a table of which values are `sealed` already, so many of each column.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(super) fn sealed_columns_text(
     table: &Table,
@@ -363,12 +363,12 @@ fn checked_text(
     text
 }
 
-/// Such as `1000000` and `1.0e16`: values that one hides among.
+/// Returns texts such as `1000000` and `1.0e16`: the number of values that a value hides among.
 fn choices_text(choices: f64) -> String {
     if choices < 1e9 { format!("{choices:.0}") } else { format!("{choices:.1e}") }
 }
 
-/// The command that opens `file`.
+/// Returns the command that opens `file`.
 fn opening(file: &Path) -> String {
     format!("sealstone field open {} --key KEY --out FILE", quoted(file))
 }

@@ -7,13 +7,13 @@ use sealstone_fields::policy::{Column, Table};
 
 use crate::flags::ApprovedName;
 
-/// The lists that `column` is on under `cipher`, its index values included.
+/// Returns the lists that `column` is on under `cipher`, its index values included.
 pub(super) fn approval(column: &Column, cipher: &Cipher) -> Approval {
     let modes = column.modes(cipher).into_iter().map(|mode| cipher.approval_in(mode));
     modes.reduce(Approval::and).unwrap_or(Approval::NONE)
 }
 
-/// The same in words: the lists, or why there is none.
+/// Returns the same in words: the lists, or why there is none.
 pub(super) fn words(column: &Column, cipher: &Cipher) -> String {
     let found = approval(column, cipher);
     let alone = Approval { fips: cipher.fips, kcmvp: cipher.kcmvp };
@@ -29,7 +29,7 @@ pub(super) fn words(column: &Column, cipher: &Cipher) -> String {
 /// Refuses a column of `table` whose cipher or mode is not on `list`.
 ///
 /// # Errors
-/// The first such column, and what would be on it.
+/// The first such column, and alternatives on the list.
 pub(super) fn check(table: &Table, list: ApprovedName) -> anyhow::Result<()> {
     let (name, is_on): (_, fn(Approval) -> bool) = match list {
         ApprovedName::Fips => ("approved under FIPS 140", |approval| approval.fips),

@@ -1,5 +1,4 @@
-//! The flags that say which columns are sealed and how, and how a server that holds them is
-//! reached.
+//! The flags for the sealed columns and their methods, and for reaching a server that holds them.
 
 use std::path::PathBuf;
 

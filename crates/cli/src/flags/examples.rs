@@ -1,6 +1,5 @@
 //! An example for every command, so that each page of help has one: a line or two under `-h`, where
-//! the page is to fit the screen, and all there are under `--help`. Not here: the longer ones,
-//! which stand with their commands.
+//! the page must fit the screen, and all examples under `--help`.
 
 use clap::{Arg, Command};
 use sealstone_stores::sealed_servers;
@@ -70,7 +69,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("man", "sealstone man --out ~/.local/share/man/man1"),
 ];
 
-/// Flags, by the names of their values, that few look for: they stand under `--help` alone.
+/// Rarely needed flags, by the names of their values: only `--help` shows them.
 const RARE: &[&str] = &[
     "tweaks",
     "indexes",
@@ -96,7 +95,8 @@ const RARE: &[&str] = &[
 /// Number of values up to which the short help of a flag lists them.
 const FEW_VALUES: usize = 6;
 
-/// `command`, called `path` without the program's name, and those below it, each with its example.
+/// Returns `command`, called `path` without the program's name, and its subcommands, each with its
+/// example.
 pub(super) fn with_examples(mut command: Command, path: &str) -> Command {
     let all = command.get_after_help().cloned();
     let listed =
@@ -109,7 +109,7 @@ pub(super) fn with_examples(mut command: Command, path: &str) -> Command {
         };
         let example = format!("Example:\n  {example}");
         command = command.after_help(format!("{example}{more}"));
-        // the same page, where there is nothing more to say
+        // the same page, where there is nothing to add
         command = command.after_long_help(all.map_or(example.into(), |all| all));
     }
     command = command.mut_args(|flag| {
@@ -137,8 +137,8 @@ fn of_sealed_server(path: &str) -> Option<String> {
     }
 }
 
-/// `flag` with its values under `--help` alone, if it has many of them and each is no more than a
-/// name.
+/// Returns `flag` with its values under `--help` alone, if it has many of them and each is no more
+/// than a name.
 fn with_many_values_in_long_help(flag: Arg) -> Arg {
     let values = flag.get_possible_values();
     let shown: Vec<&str> =

@@ -1,5 +1,4 @@
-//! The flags of `sealstone lab`: those of each server come from the table of servers. Not here:
-//! what they mean to a server.
+//! The flags of `sealstone lab`: the flags of each server come from the table of servers.
 
 use std::path::PathBuf;
 
@@ -126,7 +125,7 @@ impl Args for LabUp {
     }
 }
 
-/// The command that starts `server`.
+/// Returns the command that starts `server`.
 fn of_server(server: &Server) -> Command {
     let shown = server.options.iter().filter(|option| !option.help.is_empty());
     let command = Command::new(server.name).about(server.about).args(shown.map(flag));

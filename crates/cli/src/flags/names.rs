@@ -1,5 +1,4 @@
-//! Values that completions offer: the names in the tables. Not here: whether a value is one of
-//! them, which the library that owns the table decides.
+//! Values that completions offer: the names in the tables.
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use sealstone_bench::words::threat::Threat;

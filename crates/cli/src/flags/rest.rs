@@ -48,7 +48,7 @@ pub(crate) struct SealedStore {
 }
 
 impl SealedStore {
-    /// The same flags for another run, as a shell takes them.
+    /// Returns the same flags for another run, as a shell takes them.
     pub(crate) fn again(&self) -> String {
         let mut words = vec![quoted(&self.dir), "--key".into(), quoted(Path::new(&self.key))];
         if let Some(file) = &self.passphrase.passphrase_file {

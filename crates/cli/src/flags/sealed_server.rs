@@ -1,5 +1,5 @@
 //! The flags of the commands for servers whose files are sealed, such as `sealstone mongo`: one
-//! command for each server in the table of those.
+//! command for each server in the table.
 
 use std::path::PathBuf;
 
@@ -84,7 +84,7 @@ pub(super) fn with_library(command: Command, server: &dyn SealedServer) -> Comma
     command.mut_arg("extension", |flag| flag.help(help))
 }
 
-/// The command for `server`.
+/// Returns the command for `server`.
 fn of_server(server: &'static dyn SealedServer) -> Command {
     let about = format!("{} with its files sealed: options, and what is sealed", server.product());
     let command = Command::new(server.name())

@@ -1,7 +1,7 @@
-//! Settings of a plan that have no flag of their own, since hardly anybody needs them:
-//! `--set NAME=VALUE`.
+//! Settings of a plan without a flag of their own, since they are rarely needed: `--set
+//! NAME=VALUE`.
 
-/// Names of those settings.
+/// Names of the settings without a flag.
 pub(crate) const PLAN_ONLY: [&str; 7] =
     ["pairs", "slice-ms", "depth", "threads-of", "delimiter", "seed", "path"];
 

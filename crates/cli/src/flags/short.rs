@@ -1,6 +1,5 @@
-//! The flags of `compare` that its short help shows, in words that fit: those that a first user
-//! looks for. All others, and all of what there is to say, are under `--help`. Not here: the flags
-//! (`flags`).
+//! The flags of `compare` in its short help, in words that fit: the flags that a first user needs.
+//! All others, and the full texts, are under `--help`. Not here: the flags (`flags`).
 
 use clap::Command;
 
@@ -30,7 +29,7 @@ const SHOWN: &[(&str, &str)] = &[
     ("quiet", "No progress"),
 ];
 
-/// `compare` with these flags alone in its short help.
+/// Returns `compare` with only these flags in its short help.
 pub(super) fn with_few_flags(compare: Command) -> Command {
     let ids: Vec<String> = compare.get_arguments().map(|flag| flag.get_id().to_string()).collect();
     ids.into_iter().fold(compare, |compare, id| {

@@ -1,4 +1,4 @@
-//! A moment of the clock from the command line: when several machines begin together.
+//! A moment of the clock from the command line: the common start of several machines.
 
 use jiff::civil::Time;
 use jiff::tz::TimeZone;

@@ -24,8 +24,8 @@ impl Args for StoreFlags {
         let mut known: Vec<&str> = Vec::new();
         for kind in stores() {
             for setting in kind.settings {
-                // a setting that several stores have is one flag, which applies to the one that is
-                // measured
+                // a setting that several stores have is one flag, which applies to the measured
+                // store
                 if !known.contains(&setting.name) {
                     known.push(setting.name);
                     command = command

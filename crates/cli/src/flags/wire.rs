@@ -1,4 +1,4 @@
-//! The flags of `sealstone wire`. Not here: what they mean (`sealstone_wire::tunnel::Config`).
+//! The flags of `sealstone wire`. Not here: their meaning (`sealstone_wire::tunnel::Config`).
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `sealstone keys passwd` and `keys holder`: who opens a key file with which passphrase.
+//! `sealstone keys passwd` and `keys holder`: the holders of a key file and their passphrases.
 
 use std::path::Path;
 

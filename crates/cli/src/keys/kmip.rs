@@ -1,5 +1,4 @@
-//! `sealstone keys` for keys on a key server: the same commands, in the server's terms. Not here:
-//! the check, which is the same for every source, and key files.
+//! `sealstone keys` for keys on a key server: the same commands, in the server's terms.
 
 use anyhow::bail;
 use sealstone_cipher::DEFAULT_CIPHER;
@@ -26,7 +25,7 @@ pub(super) fn new(spec: &str, id: Option<&str>, cipher: Option<&str>) -> anyhow:
     Ok(keyring.show(&name).map_err(KeyError::from)?)
 }
 
-/// Every key on the server that sealing could use.
+/// Returns every key on the server that sealing could use.
 pub(super) fn list(spec: &str) -> anyhow::Result<Vec<Value>> {
     let keyring = Keyring::open(spec).map_err(KeyError::from)?;
     let found = keyring.list().map_err(KeyError::from)?;
@@ -42,7 +41,7 @@ pub(super) fn list(spec: &str) -> anyhow::Result<Vec<Value>> {
         .collect())
 }
 
-/// The versions of the key that the address names.
+/// Returns the versions of the key that the address names.
 pub(super) fn show(spec: &str) -> anyhow::Result<Family> {
     let (keyring, name) = open(spec)?;
     Ok(keyring.show(&name).map_err(KeyError::from)?)

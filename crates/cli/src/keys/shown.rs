@@ -1,5 +1,5 @@
-//! Output of the commands on key files about them: versions, who opens the file, and what a
-//! passphrase costs to try.
+//! Output of the commands on key files about them: versions, holders, and the cost of trying a
+//! passphrase.
 
 use sealstone_keys::{Cost, Holder, KeyFileSummary};
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ fn holder_facts(holder: &Holder) -> Value {
     })
 }
 
-/// Who opens the file, and what trying a passphrase costs.
+/// Describes the holders, and the cost of trying a passphrase.
 fn protection(holders: &[Holder]) -> String {
     match holders {
         [] => "no passphrase protects it".into(),

@@ -1,10 +1,10 @@
-//! Check of whether anything that the user names still needs a version of a key that is to be
-//! retired, and a description in words of what was looked at. Not here: looking
-//! (`retirement` for stores, `field` for columns), retiring it.
+//! Check that nothing that the user names still needs a version of a key before it is retired, and
+//! a description of the checked data. Not here: checking (`retirement` for stores, `field` for
+//! columns).
 //!
 //! Stores are judged by their headers, files with sealed columns by manifest and record, tables by
 //! their marks. A file that begins like a sealed one and cannot be read may need any version, so
-//! none is retired; the same holds for whatever cannot be looked at. Links are followed
+//! none is retired; the same applies to unreadable data. Links are followed
 //! (`sealstone_file::walk`), and a directory is searched for files of every engine, since it may
 //! hold several.
 
@@ -21,8 +21,8 @@ struct Looked {
     missing: &'static str,
 }
 
-/// Looks at everything of `sealed` and returns what was looked at, none of which needs `key`, and
-/// what was not.
+/// Checks everything in `sealed` and returns the checked data, none of which needs `key`, and the
+/// unchecked data.
 ///
 /// - `secret`: gives the secret of `key`
 /// - `source_name`: the key source as the user named it, for the command in an error

@@ -12,7 +12,7 @@ use crate::flags::LabUp;
 /// File in the directory of a lab with the settings of each kind of server, as they were given.
 const FILE: &str = "lab.asked.toml";
 
-/// Writes down what was asked of the servers that `flags` have started in `dir`.
+/// Records the settings of the servers that `flags` have started in `dir`.
 ///
 /// # Errors
 /// A file that cannot be read or written.
@@ -31,7 +31,7 @@ pub(super) fn is_as_before(dir: &Path, flags: &LabUp) -> bool {
     flags.server.is_some_and(|server| asked.get(server.name) == Some(&words(flags)))
 }
 
-/// The settings in one line, the same for the same ones in another order. No flag takes a password.
+/// Returns the settings in one line, independent of their order. No flag takes a password.
 fn words(flags: &LabUp) -> String {
     format!("{:?} {:?}", flags.settings, flags.sealing)
 }

@@ -1,7 +1,6 @@
-//! Account of what is sealed in the data directories of a lab's servers, by their files: settings
+//! Account of the sealed data in the data directories of a lab's servers, by their files: settings
 //! show what a server was started with, but a member may have been converted since, or a collection
-//! created in the clear. Not here: everything that is to be said of one directory
-//! (`sealed_server`).
+//! created in the clear. Not here: the full account of one directory (`sealed_server`).
 
 use std::path::Path;
 
@@ -41,7 +40,7 @@ impl Sealed {
         }
     }
 
-    /// As a table says it.
+    /// Returns it as shown in a table.
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::Yes => "yes",
@@ -51,7 +50,7 @@ impl Sealed {
         }
     }
 
-    /// As JSON says it.
+    /// Returns it as written in JSON.
     pub(super) fn flag(&self) -> Option<bool> {
         match self {
             Self::Yes => Some(true),
@@ -60,7 +59,7 @@ impl Sealed {
         }
     }
 
-    /// The files with something that is not sealed, where another part is.
+    /// Returns the files with something that is not sealed, where another part is.
     pub(super) fn open_files(&self) -> &[String] {
         match self {
             Self::Partly(files) => files,

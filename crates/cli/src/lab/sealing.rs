@@ -1,6 +1,6 @@
 //! Settings with which the members of a new lab seal their data: cipher, key, and the key server
-//! that the key may come from. Not here: what a server does with them
-//! (`sealstone_stores::at_rest`), keys on other servers (`keys`).
+//! that the key may come from. Not here: their use by a server (`sealstone_stores::at_rest`), keys
+//! on other servers (`keys`).
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ pub(super) fn check(sealing: &LabSealing) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the settings that make each member of `server` seal its files, if the lab in `dir` is to
+/// Returns the settings that make each member of `server` seal its files, if the lab in `dir` must
 /// be sealed. A key server that it needs is started and joins `lab`.
 pub(super) fn settings(
     lab: &mut Lab,

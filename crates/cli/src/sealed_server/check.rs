@@ -1,5 +1,5 @@
-//! `sealstone mongo check` and its like: what is sealed in a data directory, and the remedy for
-//! what is not.
+//! `sealstone mongo check` and its like: the sealed data in a data directory, and the remedy for
+//! the rest.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -137,7 +137,7 @@ fn with(account: &Account, standing: Standing) -> Vec<&FileAccount> {
     account.files.iter().filter(|file| file.standing == standing).collect()
 }
 
-/// Describes what is wrong with a file that is not sealed as a whole.
+/// Describes the problem of a file that is not sealed as a whole.
 fn open_line(file: &FileAccount) -> String {
     let FileAccount { other_blocks, clear_blocks, .. } = file;
     let name = printable(&file.name);

@@ -1,5 +1,5 @@
-//! Account of a data directory, in the text format of Prometheus, for the textfile collector
-//! of its node_exporter. Not here: the words for people (`check`).
+//! Account of a data directory, in the text format of Prometheus, for the textfile collector of its
+//! node_exporter. Not here: the account for people (`check`).
 
 use std::fmt::Write as _;
 
@@ -83,7 +83,7 @@ pub(super) fn text(server: &str, account: &Account) -> String {
     text
 }
 
-/// A label's value as the format has it.
+/// Returns a label's value as the format has it.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -1,5 +1,5 @@
-//! `sealstone wire down`: ends a tunnel, whatever state it is in, and leaves nothing of it but its
-//! guard, if it is to.
+//! `sealstone wire down`: ends a tunnel in any state, and leaves nothing of it except its guard, if
+//! requested.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::message::{Answer, print};
 /// Time that a tunnel may take to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Ends tunnel `name`, and its guard if that is to be removed.
+/// Ends tunnel `name`, and removes its guard if requested.
 pub(crate) fn run(
     name: &str,
     remove_guard: bool,
@@ -53,7 +53,7 @@ pub(crate) fn run(
     Ok(Answer::Done)
 }
 
-/// Ends the process of tunnel `name`. Returns what to say of it, if there was something to end.
+/// Ends the process of tunnel `name`. Returns a message, if there was something to end.
 fn end(runtime: &RuntimeDir, name: &str) -> anyhow::Result<Option<String>> {
     let Some(pid) = runtime.pid(name) else {
         let killed = runtime.remove_left_over(name)?;

@@ -1,12 +1,11 @@
-//! `sealstone wire guard`: what keeps packets of a tunnel from other ways, before the tunnel is
-//! there.
+//! `sealstone wire guard`: keeps packets of a tunnel off other routes before the tunnel exists.
 
 use sealstone_wire::tunnel::{Guards, RuntimeDir};
 
 use crate::flags::WireGuard;
 use crate::message::{Answer, print, say};
 
-/// Sets it up, unless the settings say that there is to be none.
+/// Sets it up, unless the settings exclude it.
 pub(crate) fn run(flags: &WireGuard) -> anyhow::Result<Answer> {
     let config = flags.config()?;
     let (name, guard) = config.guard()?;

@@ -1,4 +1,4 @@
-//! `sealstone wire status`: how the tunnels of this user are doing.
+//! `sealstone wire status`: the state of this user's tunnels.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,7 +30,7 @@ pub(crate) fn run(
     let mut all = Vec::new();
     for name in names {
         let answer = match runtime.ask(&name, "status") {
-            // it ended meanwhile
+            // it ended in the meantime
             Err(RuntimeError::NotRunning { .. }) if named.is_none() => continue,
             answer => answer?,
         };
@@ -58,7 +58,7 @@ pub(crate) fn run(
     Ok(if is_up { Answer::Done } else { Answer::Negative })
 }
 
-/// The guard of a tunnel that is not up.
+/// Returns the guard of a tunnel that is not up.
 fn guard_json(name: &str, guard: &Guard) -> serde_json::Value {
     json!({"name": name, "guard": GuardStatus::new(guard)})
 }
@@ -191,7 +191,7 @@ fn counted(counts: &BTreeMap<String, u64>) -> Option<String> {
     (!counted.is_empty()).then(|| counted.join("; "))
 }
 
-/// Seconds as a person says them.
+/// Formats seconds for people.
 fn human_seconds(seconds: u64) -> String {
     match seconds {
         0..120 => format!("{seconds} s"),

@@ -69,7 +69,8 @@ WantedBy=multi-user.target
     )
 }
 
-/// It is there before anything can be sent, and waits for nothing: not for keys either.
+/// Returns the unit of the guard: it runs before anything can be sent, and waits for nothing, not
+/// even keys.
 fn guard_unit(program: &Path, config: &Path) -> String {
     let (program, config) = (quoted(program), quoted(config));
     format!(

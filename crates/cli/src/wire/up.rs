@@ -1,4 +1,4 @@
-//! `sealstone wire up`: this end of a tunnel, in the foreground or as a process of its own.
+//! `sealstone wire up`: this end of a tunnel, in the foreground or as a separate process.
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader};
@@ -32,7 +32,7 @@ pub(crate) fn run(flags: &WireUp) -> anyhow::Result<Answer> {
     if flags.foreground { foreground(flags, &plan) } else { background(&plan) }
 }
 
-/// Starts this program again as a process of its own, and waits until its tunnel is set up.
+/// Starts this program again as a separate process, and waits until its tunnel is set up.
 fn background(plan: &Plan) -> anyhow::Result<Answer> {
     if let Keys::Agreed(agreed) = &plan.keys {
         warn(agreed.suite);
@@ -46,7 +46,7 @@ fn background(plan: &Plan) -> anyhow::Result<Answer> {
         .context("cannot start a process for the tunnel")?;
     let ready = child.stdout.take().map(BufReader::new).and_then(|out| out.lines().next());
     if !ready.is_some_and(|line| line.is_ok_and(|line| line == READY)) {
-        // it has said why
+        // it has reported why
         let status = child.wait().context("cannot wait for the tunnel")?;
         std::process::exit(status.code().unwrap_or(2));
     }
@@ -107,7 +107,7 @@ struct Ready {
 
 fn set_up(plan: &Plan, claim: Claim, detached: bool) -> anyhow::Result<Ready> {
     let tell = move |event: &Event| {
-        // a process of its own has nobody to tell: `status` shows it
+        // a separate process cannot report it: `status` shows it
         if !detached {
             say(&event.to_string());
         }
@@ -138,7 +138,7 @@ fn stop_on_a_signal() -> anyhow::Result<Arc<AtomicBool>> {
     interrupt::install_saying("ending the tunnel", "ended at once".into())
 }
 
-/// Says that the tunnel is set up, to whoever waits for it.
+/// Reports that the tunnel is set up, to the process that waits for it.
 fn tell_ready(plan: &Plan, detached: bool) -> anyhow::Result<()> {
     if detached {
         print(&format!("{READY}\n"))?;
@@ -149,7 +149,8 @@ fn tell_ready(plan: &Plan, detached: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// So that neither the end of the terminal ends the tunnel nor the tunnel keeps a pipe open.
+/// Detaches, so that neither the end of the terminal ends the tunnel nor the tunnel keeps a pipe
+/// open.
 fn leave_terminal() -> std::io::Result<()> {
     let nothing = OpenOptions::new().read(true).write(true).open("/dev/null")?;
     // fails for the leader of a process group, which then stays one

@@ -1,5 +1,4 @@
-//! A file in pieces of whole records, each with the number of its first line. Not here: what is
-//! done with them.
+//! A file in pieces of whole records, each with the number of its first line.
 
 use std::io::Read;
 
@@ -43,7 +42,7 @@ impl<R: Read> Chunks<R> {
         }
     }
 
-    /// The next chunk, in the memory of `used`; none at the end.
+    /// Returns the next chunk, in the memory of `used`; none at the end.
     pub(super) fn next(&mut self, mut used: Vec<u8>) -> Result<Option<Chunk>, CsvError> {
         used.clear();
         used.append(&mut self.rest);

@@ -1,5 +1,5 @@
 //! The work on one chunk: values are taken out of the records, sealed or opened together, and put
-//! back. All else is copied as it is. Not here: chunks and threads (`pass`).
+//! back. All else is copied unchanged. Not here: chunks and threads (`pass`).
 
 use sealstone_csv::{Encoding, Flaw, Span, record};
 
@@ -38,7 +38,7 @@ struct Record {
 #[derive(Debug, Default)]
 struct Read {
     records: Vec<Record>,
-    /// For each record, those of `Fields::fates`, in that order.
+    /// For each record, the spans of `Fields::fates`, in that order.
     spans: Vec<Span>,
     /// For each column of the table, its values.
     values: Vec<Texts>,
@@ -154,7 +154,7 @@ fn push(data: &[u8], span: Span, fields: &Fields, into: &mut Texts) -> Option<Mi
     None
 }
 
-/// That every result can be written in the file's encoding.
+/// Checks that every result can be written in the file's encoding.
 fn encodable(fields: &Fields, plan: &Plan, results: &[Texts], misfits: &mut Misfits) {
     if fields.layout.encoding == Encoding::Utf8 {
         return;
@@ -218,7 +218,7 @@ fn write(
                     put(results[*column].get(number), span.quoted, quotes, fields, out);
                     copied = span.end;
                 }
-                // with the delimiter before it, or, the first, with the one after it
+                // with the delimiter before it, or, for the first, the delimiter after it
                 Fate::Dropped if *field > 0 => {
                     out.extend_from_slice(&data[copied..span.start - 1]);
                     copied = span.end;
@@ -238,7 +238,7 @@ fn write(
     out.extend_from_slice(&data[copied..]);
 }
 
-/// When a field that had no quotes gets them.
+/// The rule by which a field without quotes gets them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quotes {
     /// Quotes where a strict reader needs them (RFC 4180).
@@ -248,7 +248,7 @@ enum Quotes {
     AsBefore,
 }
 
-/// Appends a value as a field, in quotes if it had them, else as `quotes` says.
+/// Appends a value as a field, in quotes if it had them, else according to `quotes`.
 fn put(text: &str, quoted: bool, quotes: Quotes, fields: &Fields, out: &mut Vec<u8>) {
     let bytes = fields.layout.encoding.encode(text).unwrap_or_default();
     let ends = |byte: &u8| matches!(byte, b'\n' | b'\r') || *byte == fields.layout.delimiter;

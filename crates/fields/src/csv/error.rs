@@ -86,7 +86,7 @@ pub enum CsvError {
     NoText {
         /// The line, from 1.
         line: u64,
-        /// Description of what is there.
+        /// Description of the finding.
         what: &'static str,
     },
     /// A record of more than a mebibyte.
@@ -111,7 +111,7 @@ pub enum CsvError {
     /// The column as a whole cannot be sealed or opened.
     #[error(transparent)]
     Fields(#[from] FieldsError),
-    /// The user asked for an end.
+    /// The user requested an end.
     #[error("stopped")]
     Stopped,
 }

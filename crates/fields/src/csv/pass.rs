@@ -1,6 +1,6 @@
-//! One pass over a file: one thread reads, as many as there are cores work, the caller's writes in
-//! the order of the file. What is in memory at once is bounded, however long the file. Not here:
-//! the work on a chunk (`edit`).
+//! One pass over a file: one thread reads, a thread for each core works, the caller's thread writes
+//! in the order of the file. Memory use is bounded, however long the file. Not here: the work on a
+//! chunk (`edit`).
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -28,7 +28,7 @@ pub struct Pass<'a> {
     pub layout: Layout,
     /// Action to take at a row that does not fit.
     pub on_misfit: OnMisfit,
-    /// Threads that work; one for each core where nothing is said.
+    /// Threads that work; one for each core by default.
     pub threads: Option<NonZeroUsize>,
     /// Number of bytes of the file that a thread works on at once:
     /// [`CHUNK_BYTES`](super::CHUNK_BYTES), or more if the device that computes needs many values
@@ -46,7 +46,7 @@ impl Pass<'_> {
     /// - `read_mac`, `write_mac`: get every byte that is read or written, for a manifest
     ///
     /// # Errors
-    /// Each [`CsvError`]; what was written until then is no whole file.
+    /// Each [`CsvError`]; the output is then no whole file.
     pub fn run(
         &self,
         input: impl Read + Send,
@@ -98,7 +98,7 @@ impl Pass<'_> {
                 listener,
                 &mut counts,
             );
-            // what waits for either of these ends, and what was read already goes nowhere
+            // waiting threads end, and chunks already read are dropped
             drop((give, done));
             while work.lock().unwrap_or_else(PoisonError::into_inner).recv().is_ok() {}
             outcome
@@ -106,7 +106,7 @@ impl Pass<'_> {
         Ok(counts)
     }
 
-    /// Takes what was done in the order of the file, and writes it.
+    /// Takes the finished chunks in the order of the file, and writes them.
     #[expect(clippy::too_many_arguments, reason = "the ends of one pipe")]
     fn collect(
         &self,
@@ -149,7 +149,8 @@ impl Pass<'_> {
         output.flush().map_err(CsvError::Write)
     }
 
-    /// The fields of the header in `first`, where the records begin, and the header of the output.
+    /// Returns the fields of the header in `first`, where the records begin, and the header of the
+    /// output.
     fn header(&self, first: &Chunk) -> Result<(Fields, usize, Vec<u8>), CsvError> {
         let data = &first.data[..];
         let mark = if data.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };

@@ -1,5 +1,4 @@
-//! Plan of what is to be done with which fields of a record, once the header is known. Not here:
-//! doing it (`edit`).
+//! Plan for the fields of a record, once the header is read. Not here: its execution (`edit`).
 
 use sealstone_csv::{Layout, Span};
 use sealstone_message::not_among_header_names;
@@ -26,7 +25,7 @@ impl Header {
         Ok(Self { names: names.ok_or(CsvError::HeaderEncoding(layout.encoding.name()))? })
     }
 
-    /// The names in order.
+    /// Returns the names in order.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names

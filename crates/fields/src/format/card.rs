@@ -1,5 +1,5 @@
-//! Payment card numbers: the issuer's digits and the last ones stay, and the check digit (Luhn,
-//! ISO/IEC 7812-1) stays right. Not here: which issuers there are.
+//! Payment card numbers: the issuer's digits and the last digits stay, and the check digit (Luhn,
+//! ISO/IEC 7812-1) stays right.
 
 use crate::misfit::{Misfit, character};
 use crate::shape::{Shape, Taken, Word};
@@ -12,7 +12,7 @@ const DIGITS: std::ops::RangeInclusive<usize> = 12..=19;
 pub(crate) struct Card {
     /// Digits at the beginning that stay: the issuer's.
     pub(crate) first: usize,
-    /// Digits at the end that stay; if none, the check digit is computed anew.
+    /// Digits at the end that stay; if none, the check digit is recomputed.
     pub(crate) last: usize,
 }
 
@@ -22,7 +22,7 @@ impl Card {
         self.first..count - self.last.max(1)
     }
 
-    /// The digits of `value` with `numerals` in their place.
+    /// Returns the digits of `value` with `numerals` in their place.
     fn replaced(&self, value: &str, numerals: &[u16]) -> Vec<u8> {
         let mut digits: Vec<u8> =
             value.bytes().filter(u8::is_ascii_digit).map(|digit| digit - b'0').collect();

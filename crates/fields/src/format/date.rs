@@ -1,5 +1,4 @@
-//! Dates within a range, each sealed as another date of it. Not here: which days there are
-//! (`calendar`).
+//! Dates within a range, each sealed as another date in it. Not here: the calendar (`calendar`).
 
 use crate::calendar::Day;
 use crate::misfit::{Misfit, character};
@@ -39,7 +38,7 @@ impl Date {
     }
 }
 
-/// The day that `value` is the date of.
+/// Returns the day that `value` is the date of.
 fn day(value: &str) -> Result<Day, Misfit> {
     let length = value.chars().count();
     if length != 8 && length != 10 {

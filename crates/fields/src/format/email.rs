@@ -1,5 +1,4 @@
-//! E-mail addresses: letters and digits before the @ are encrypted, all else stays. Not here:
-//! whether it is delivered.
+//! E-mail addresses: letters and digits before the @ are encrypted, all else stays.
 
 use crate::alphabet::Alphabet;
 use crate::misfit::{Misfit, character};

@@ -1,5 +1,5 @@
 //! Values of fixed parts, some in the clear: `######-#******`. The grammar is in
-//! docs/guide/fields.md. Not here: parts that depend on each other, such as check digits.
+//! docs/guide/fields.md.
 
 use sealstone_message::Unknown;
 

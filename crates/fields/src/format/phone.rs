@@ -1,5 +1,4 @@
-//! Telephone numbers: the first digits and everything that is no digit stay. Not here: whether a
-//! number was given out.
+//! Telephone numbers: the first digits and everything that is no digit stay.
 
 use crate::misfit::{Misfit, character};
 use crate::shape::{Shape, Taken, Word};

@@ -1,7 +1,7 @@
-//! Korean resident registration numbers, and those of foreigners: the birth date becomes another
-//! valid one or stays, and a right check digit stays right. Numbers given out since October 2020
-//! have a last digit that checks nothing; one that is not right therefore stays not right. Not
-//! here: dates in general (`date`).
+//! Korean resident registration numbers, including foreigners': the birth date becomes another
+//! valid date or stays, and a right check digit stays right. In numbers issued since October 2020
+//! the last digit checks nothing; a wrong digit therefore stays wrong. Not here: dates in general
+//! (`date`).
 
 use crate::calendar::Day;
 use crate::misfit::{Misfit, character};
@@ -18,7 +18,7 @@ const SERIALS: u128 = 100_000;
 const SEVENTHS: u128 = 4;
 /// The word of numbers whose check digit is right.
 const CHECKED: usize = 0;
-/// The word of those whose last digit is another one.
+/// The word of numbers with another last digit.
 const UNCHECKED: usize = 1;
 
 /// `870605-1234567`, and the same without the hyphen.
@@ -49,7 +49,7 @@ impl Resident {
         if word == CHECKED { self.checked } else { self.unchecked }
     }
 
-    /// The number that `numerals` stand for.
+    /// Returns the number that `numerals` stand for.
     fn number(&self, word: usize, numerals: &[u16]) -> [u8; DIGITS] {
         let mut rank = self.ranks(word).read(numerals);
         let mut next = |count: u128| {
@@ -78,7 +78,7 @@ impl Resident {
     }
 }
 
-/// The check digit of a number: that of a foreigner is two more.
+/// Returns the check digit of a number: that of a foreigner is two more.
 fn check_digit(digits: &[u8; DIGITS]) -> u8 {
     let sum: u32 =
         digits.iter().zip(WEIGHTS).map(|(&digit, weight)| u32::from(digit) * weight).sum();
@@ -86,7 +86,7 @@ fn check_digit(digits: &[u8; DIGITS]) -> u8 {
     ((11 - sum % 11 + foreign) % 10) as u8
 }
 
-/// The digits of `value`, and the day of birth.
+/// Returns the digits of `value`, and the day of birth.
 fn read(value: &str) -> Result<([u8; DIGITS], Day), Misfit> {
     let length = value.chars().count();
     let has_hyphen = length == DIGITS + 1;
@@ -120,7 +120,7 @@ fn read(value: &str) -> Result<([u8; DIGITS], Day), Misfit> {
     Ok((digits, day))
 }
 
-/// The word of a number.
+/// Returns the word of a number.
 fn word(digits: &[u8; DIGITS]) -> usize {
     if digits[12] == check_digit(digits) { CHECKED } else { UNCHECKED }
 }

@@ -1,5 +1,5 @@
-//! A look at a table: how many of its values fit, how many are sealed already, and what has no
-//! room. Not here: sealing (`run`).
+//! The check of a table: its fitting values, its sealed values, and columns without room. Not here:
+//! sealing (`run`).
 
 use sealstone_keys::KeyRef;
 
@@ -67,11 +67,11 @@ pub struct SealedAs {
 /// Looks how many values of a table fit the columns of `table`; changes nothing, and needs no key.
 ///
 /// - `name`: the table, for messages
-/// - `key_id`: the key that it is to be sealed under, on which the length of sealed values depends;
-///   where that is not known, they are as long as under any key
+/// - `key_id`: the key to seal it under, which determines the length of sealed values; if unknown,
+///   they are as long as under any key
 ///
 /// # Errors
-/// Each [`MigrationError`] about tables and columns; what the server says.
+/// Each [`MigrationError`] about tables and columns; the server's error.
 pub fn check(
     server: &mut dyn TableServer,
     name: &str,
@@ -198,7 +198,7 @@ impl Looking<'_> {
     }
 }
 
-/// Among how many values `value` hides, if that can be said.
+/// Returns the number of values that `value` hides among, if known.
 fn fits(column: &Column, value: &str, row: Option<&str>) -> Result<Option<f64>, Misfit> {
     if value.is_empty() && column.keeps_empty {
         return Ok(None);

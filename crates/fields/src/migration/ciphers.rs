@@ -1,5 +1,4 @@
-//! Rows sealed and opened, each value under the version that its mark names. Not here: where rows
-//! come from and go.
+//! Rows sealed and opened, each value under the version that its mark names.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -201,7 +200,7 @@ impl Ciphers {
         Ok(&self.known[&version][at])
     }
 
-    /// The version that `mark` stands for. A claim that no trigger turned is one, too.
+    /// Returns the version that `mark` stands for. A claim that no trigger turned is one, too.
     fn version(&self, row: &Row, at: usize, mark: i32) -> Result<u32, MigrationError> {
         if mark != 0 {
             return Ok(mark.unsigned_abs());
@@ -237,7 +236,7 @@ impl Worked {
     }
 }
 
-/// The key of `row` for messages, such as `id 5`.
+/// Returns the key of `row` for messages, such as `id 5`.
 pub(super) fn shown(layout: &Layout, row: &Row) -> String {
     let parts = layout.key.iter().zip(&row.key).map(|(column, value)| format!("{column} {value}"));
     parts.collect::<Vec<_>>().join(", ")

@@ -93,7 +93,7 @@ pub enum MigrationError {
         place: String,
         /// The table.
         table: String,
-        /// Who it is.
+        /// The process that holds it.
         holder: String,
     },
     /// It is sealed in another way.
@@ -140,7 +140,7 @@ pub enum MigrationError {
         /// A column that sealing added.
         column: String,
     },
-    /// Something of a sealed table is there, whose record is to be removed.
+    /// Parts remain of a sealed table whose record should be removed.
     #[error(
         "table {table} on {place} still has {left}, so its values may be sealed, and only its \
          record says how\n\
@@ -151,7 +151,7 @@ pub enum MigrationError {
         place: String,
         /// The table.
         table: String,
-        /// Description of what is still there.
+        /// Description of the remaining part.
         left: String,
     },
     /// It is being opened.
@@ -165,7 +165,7 @@ pub enum MigrationError {
         /// The table.
         table: String,
     },
-    /// Its state is none that this program knows.
+    /// Its state is unknown to this program.
     #[error(
         "table {table} on {place} is in the state {phase:?}, which this program does not know\n\
          use the sealstone that began with it, or a newer one"
@@ -206,7 +206,7 @@ pub enum MigrationError {
         /// The mark.
         mark: i32,
     },
-    /// The user wants it to end.
+    /// The user requested an end.
     #[error(
         "stopped after {rows} rows, which stay as they are now\nrun the same command again to go on"
     )]
@@ -214,7 +214,7 @@ pub enum MigrationError {
         /// Number of rows that were changed.
         rows: u64,
     },
-    /// The server did not do what it was asked.
+    /// The server did not carry out a request.
     #[error("{error}{}", how_on(*rows))]
     Server {
         /// Error that occurred.

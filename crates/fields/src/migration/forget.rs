@@ -1,5 +1,5 @@
-//! Handling of the record that the server keeps of a table that is no longer the one that was
-//! sealed: it was dropped, and perhaps created again. Not here: a table that still is (`run`).
+//! Handling of the server's record of a table that is no longer the sealed table: it was dropped,
+//! and perhaps created again. Not here: a table that still is sealed (`run`).
 
 use super::check::SealedAs;
 use super::error::MigrationError;
@@ -14,7 +14,7 @@ use super::server::TableServer;
 ///
 /// # Errors
 /// [`MigrationError::NotSealed`], [`MigrationError::Left`], [`MigrationError::Locked`],
-/// [`MigrationError::Phase`], [`MigrationError::Manifest`], what the server says.
+/// [`MigrationError::Phase`], [`MigrationError::Manifest`], the server's error.
 pub fn forget(server: &mut dyn TableServer, name: &str) -> Result<SealedAs, MigrationError> {
     server.shape()?;
     let (place, table) = (server.place(), name.to_owned());

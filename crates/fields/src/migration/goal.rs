@@ -5,11 +5,11 @@ use super::server::Wanted;
 /// Purpose of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Goal {
-    /// Seal what is in the clear, under this version of the key.
+    /// Seal values in the clear, under this version of the key.
     Seal(u32),
-    /// The same, and bring what is sealed under another version to this one.
+    /// The same, and reseal values of other versions under this version.
     Reseal(u32),
-    /// Open what is sealed.
+    /// Open the sealed values.
     Open,
     /// See whether everything is sealed and opens; this version is the newest.
     Check(u32),
@@ -25,7 +25,7 @@ impl Goal {
         }
     }
 
-    /// The rows that it is about.
+    /// Returns the rows that it is about.
     pub(super) fn wanted(self) -> Wanted {
         match self {
             Self::Seal(_) => Wanted::Clear,

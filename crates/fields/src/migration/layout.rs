@@ -1,5 +1,4 @@
-//! Requirements that a table must meet so that its columns can be sealed in place. Not here: asking
-//! a server what it is like.
+//! Requirements that a table must meet so that its columns can be sealed in place.
 
 use sealstone_message::Unknown;
 
@@ -12,7 +11,8 @@ pub const MARK_ENDING: &str = "_sealed";
 /// Suffix that turns the name of a column into that of the digest that its mark is for.
 const DIGEST_ENDING: &str = "_sealed_digest";
 
-/// The columns that a migration of `shape` works with, where those of `table` are sealed.
+/// Returns the columns that a migration of `shape` works with, where the columns of `table` are
+/// sealed.
 ///
 /// - `is_begun`: whether marks may be there already
 pub(super) fn layout(
@@ -89,7 +89,7 @@ fn column_layout(
     })
 }
 
-/// Room for text in each column of `layout`; none where nothing is known of it.
+/// Returns room for text in each column of `layout`; none where it is unknown.
 pub(super) fn rooms(shape: &Shape, layout: &Layout) -> Vec<Option<TextRoom>> {
     let room = |name: &str| {
         shape.columns.iter().find(|column| column.name == name).and_then(|column| column.room)
@@ -97,7 +97,7 @@ pub(super) fn rooms(shape: &Shape, layout: &Layout) -> Vec<Option<TextRoom>> {
     layout.columns.iter().map(|column| room(&column.name)).collect()
 }
 
-/// The names of what is beside a sealed column, and the length of its index values.
+/// The names of the columns beside a sealed column, and the length of its index values.
 struct Added {
     mark: String,
     digest: String,
@@ -112,7 +112,8 @@ fn added(column: &Column) -> Added {
     }
 }
 
-/// The columns that a migration of `table` worked with, whether or not they are still there.
+/// Returns the columns that a migration of `table` worked with, whether or not they are still
+/// there.
 pub(super) fn former(table: &Table) -> Layout {
     let column = |column: &Column| {
         let Added { mark, digest, index } = added(column);

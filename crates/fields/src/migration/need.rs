@@ -1,5 +1,4 @@
-//! Check whether a sealed table still needs a version of its key. Not here: bringing it to another
-//! one (`run`).
+//! Check whether a sealed table still needs a version of its key. Not here: resealing it (`run`).
 
 use sealstone_keys::KeyRef;
 
@@ -16,18 +15,18 @@ pub enum Need {
     Nothing,
     /// Values, such as in this row.
     Values(String),
-    /// No value; but its manifest is under it, and what is written from now on would be.
+    /// No value; but its manifest is under it, and so would be new values.
     Manifest,
 }
 
-/// Looks what of a sealed table needs `key`; changes nothing, and takes no lock. Needs no key, and
-/// so does not know that the table's manifest is genuine.
+/// Returns what part of a sealed table needs `key`; changes nothing, and takes no lock. Needs no
+/// key, so the table's manifest may not be genuine.
 ///
 /// - `name`: the table, for messages
 ///
 /// # Errors
 /// [`MigrationError::NoTable`], [`MigrationError::NotSealed`], [`MigrationError::Phase`],
-/// [`MigrationError::Manifest`], what is in the way of a table or column, what the server says.
+/// [`MigrationError::Manifest`], errors of a table or column, the server's error.
 pub fn need(
     server: &mut dyn TableServer,
     name: &str,

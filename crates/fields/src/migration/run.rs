@@ -1,6 +1,6 @@
-//! Order of the steps of a migration: a table is looked at, prepared, sealed in passes until one
-//! finds nothing, and checked; and the same way back. Not here: how a row is sealed (`ciphers`),
-//! what a server does (`server`).
+//! Order of the steps of a migration: a table is examined, prepared, sealed in passes until a pass
+//! finds nothing, and checked; and the same in reverse. Not here: sealing a row (`ciphers`), the
+//! server's operations (`server`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,7 +46,7 @@ const STAYS_SEALED: &str = "what was opened stays; restore the value from a back
 pub enum Step {
     /// Values are looked at; nothing is changed.
     Looking,
-    /// Rows are changed, for the first time or for as many times as it says.
+    /// Rows are changed, in the pass with this number.
     Changing(u32),
     /// Every row is read and opened.
     Checking,
@@ -82,9 +82,9 @@ pub struct Options<'a> {
 /// Values that do not fit, or do not open.
 #[derive(Clone, Debug, Default)]
 pub struct Misfits {
-    /// Number of such values.
+    /// Number of values that do not fit.
     pub values: u64,
-    /// The first ones.
+    /// The first misfits.
     pub listed: Vec<RowMisfit>,
 }
 
@@ -107,7 +107,7 @@ pub struct Outcome {
     pub changed_rows: u64,
     /// Rows of the table, all of which were read at the end; none where it was not.
     pub rows: Option<u64>,
-    /// Rows with a value in the clear, at the end; how many of them for a reason, `misfits` says.
+    /// Rows with a value in the clear, at the end; `misfits` counts those with a reason.
     pub clear_rows: u64,
     /// Rows with a value under another version of the key, at the end.
     pub older_rows: u64,
@@ -181,7 +181,7 @@ pub fn seal(
     run.finish(Goal::Seal(manifest.key.version), &manifest, &text)
 }
 
-/// Brings a sealed table to the newest version of its key, and seals what is in the clear.
+/// Brings a sealed table to the newest version of its key, and seals values in the clear.
 ///
 /// - `name`: the table, for messages
 ///
@@ -255,7 +255,7 @@ pub fn open(
     Ok(outcome)
 }
 
-/// Takes the table for itself, and asks what it is.
+/// Locks the table, and reads its state.
 fn begin(
     server: &mut dyn TableServer,
     name: &str,
@@ -297,7 +297,7 @@ fn known(
     Ok((manifest, phase))
 }
 
-/// That something of what sealing added is there, once all of it must be: otherwise it is another
+/// Checks that the additions of sealing are there, once they must be: otherwise it is another
 /// table.
 pub(super) fn there(
     server: &dyn TableServer,
@@ -363,8 +363,8 @@ impl Reading {
         Self { wanted, after: None, rows: 0, is_over: false }
     }
 
-    /// The next batch; none at the end. `changed`: rows that were changed so far, for the error of
-    /// an early end.
+    /// Returns the next batch; none at the end. `changed`: rows that were changed so far, for the
+    /// error of an early end.
     pub(super) fn next(
         &mut self,
         server: &mut dyn TableServer,
@@ -393,7 +393,7 @@ impl Reading {
 /// Result of a pass.
 #[derive(Default)]
 struct Pass {
-    /// Rows that were changed, or that somebody else changed meanwhile.
+    /// Rows that were changed, or that somebody else changed in the meantime.
     moved: u64,
     rows: u64,
     clear_rows: u64,
@@ -495,7 +495,7 @@ impl<'a, 'o> Run<'a, 'o> {
         self.refuse(&misfits, BEFORE)
     }
 
-    /// Ends it at values that do not fit, where that is wanted.
+    /// Ends it at values that do not fit, if configured.
     fn refuse(&self, misfits: &Misfits, step: &'static str) -> Result<(), MigrationError> {
         match misfits.listed.first() {
             Some(first) if self.options.on_misfit == OnMisfit::Fail => {
@@ -507,7 +507,7 @@ impl<'a, 'o> Run<'a, 'o> {
         }
     }
 
-    /// Does what `goal` says until a pass finds nothing more to do, then checks every row.
+    /// Works towards `goal` until a pass finds nothing to do, then checks every row.
     fn finish(
         mut self,
         goal: Goal,

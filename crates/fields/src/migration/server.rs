@@ -1,11 +1,11 @@
-//! Operations that a server offers on a table that is being sealed. Not here: any server, and the
-//! order of things (`run`).
+//! Operations that a server offers on a table that is being sealed. Not here: the order of the
+//! steps (`run`).
 
 use std::error::Error;
 
 use super::shape::{Layout, Shape};
 
-/// Consequence of a failure for what was attempted.
+/// Consequence of a failure for the attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
     /// Another transaction was in the way, and nothing was changed: the same again may succeed.
@@ -14,13 +14,12 @@ pub enum FailureKind {
     Lasting,
 }
 
-/// Error of a server that did not do what was requested.
+/// Error of a server that did not carry out a request.
 #[derive(Debug)]
 pub struct ServerFailure {
     /// Consequence of the failure.
     pub kind: FailureKind,
-    /// The words for it: what was attempted, on what, what was found, and on a second line what to
-    /// do next.
+    /// The message: the attempt, its object, the finding, and on a second line the next step.
     pub error: Box<dyn Error + Send + Sync>,
 }
 
@@ -109,7 +108,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The row that a server answered with.
+    /// Returns the row that a server answered with.
     ///
     /// - `values`: the key, a value for each of its `keys` columns; then, for each sealed column,
     ///   the value, the mark, `1` if the mark was set for this value, and what the row has in the
@@ -140,7 +139,7 @@ pub struct NewCell {
     pub index: Option<String>,
 }
 
-/// A row that is to be changed.
+/// A row to be changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowChange {
     /// The row as it was read.
@@ -154,38 +153,38 @@ pub trait TableServer {
     /// Returns the location of the table, for messages: `MariaDB at 127.0.0.1:3306`.
     fn place(&self) -> String;
 
-    /// Keeps every other process that asks for the same from the table, until the connection ends.
-    /// Returns who has it if another one does not give it back within seconds.
+    /// Locks the table against all other processes that use this lock, until the connection ends.
+    /// Returns the holder if another process does not release it within seconds.
     ///
     /// # Errors
-    /// What the server says.
+    /// The server's error.
     fn lock(&mut self) -> Result<Option<String>, ServerFailure>;
 
-    /// The tables of the database.
+    /// Returns the tables of the database.
     ///
     /// # Errors
-    /// What the server says.
+    /// The server's error.
     fn tables(&mut self) -> Result<Vec<String>, ServerFailure>;
 
     /// Returns the shape of the table; none if there is no such table.
     ///
     /// # Errors
-    /// What the server says.
+    /// The server's error.
     fn shape(&mut self) -> Result<Option<Shape>, ServerFailure>;
 
-    /// The statement that gives `column` room for `chars` characters.
+    /// Returns the statement that gives `column` room for `chars` characters.
     fn widening(&self, column: &str, chars: u64) -> String;
 
     /// Returns the state that was saved last; none if nothing was saved.
     ///
     /// # Errors
-    /// What the server says.
+    /// The server's error.
     fn state(&mut self) -> Result<Option<State>, ServerFailure>;
 
     /// Saves phase and manifest.
     ///
     /// # Errors
-    /// What the server says.
+    /// The server's error.
     fn save(&mut self, phase: Phase, manifest: &str) -> Result<(), ServerFailure>;
 
     /// Sees that nothing changes the sealed columns of a row after our triggers have looked at it,
@@ -193,7 +192,7 @@ pub trait TableServer {
     /// nothing would.
     ///
     /// # Errors
-    /// What does, by its name; what the server says.
+    /// The offending trigger's name; the server's error.
     fn check_order(&mut self, layout: &Layout) -> Result<(), ServerFailure>;
 
     /// Adds marks, index columns and triggers that are missing. The work of a moment, however long
@@ -202,42 +201,42 @@ pub trait TableServer {
     /// - `may_add`: whether something can be missing; otherwise it is an error that something is
     ///
     /// # Errors
-    /// What the server says.
+    /// The server's error.
     fn prepare(&mut self, layout: &Layout, may_add: bool) -> Result<(), ServerFailure>;
 
     /// Has the server refuse sealed values from now on; returns when no transaction can write one
     /// any more.
     ///
     /// # Errors
-    /// What the server says.
+    /// The server's error.
     fn refuse_sealed(&mut self, layout: &Layout) -> Result<(), ServerFailure>;
 
-    /// Removes marks, index columns, triggers, and what was saved, as far as they are there.
+    /// Removes marks, index columns, triggers, and the saved record, as far as they exist.
     ///
     /// # Errors
-    /// What the server says.
+    /// The server's error.
     fn remove(&mut self, layout: &Layout) -> Result<(), ServerFailure>;
 
-    /// The names of what sealing adds to the table of this name, as far as they are there; none of
-    /// a table that is not there.
+    /// Returns the names of the additions of sealing to the table of this name, as far as they
+    /// exist; none for a missing table.
     ///
     /// # Errors
-    /// What the server says.
+    /// The server's error.
     fn left(&mut self, layout: &Layout) -> Result<Vec<String>, ServerFailure>;
 
-    /// Removes what was saved of the table, and nothing else.
+    /// Removes the saved record of the table, and nothing else.
     ///
     /// # Errors
-    /// What the server says.
+    /// The server's error.
     fn forget(&mut self) -> Result<(), ServerFailure>;
 
-    /// The next rows in the order of their keys, at most `limit`; fewer only at the end of the
-    /// table.
+    /// Returns the next rows in the order of their keys, at most `limit`; fewer only at the end of
+    /// the table.
     ///
     /// - `after`: the key before
     ///
     /// # Errors
-    /// What the server says.
+    /// The server's error.
     fn read(
         &mut self,
         layout: &Layout,
@@ -251,6 +250,6 @@ pub trait TableServer {
     /// was given, and what [`TableServer::check_order`] sees.
     ///
     /// # Errors
-    /// What the server says; nothing is changed in that case, unless the connection is gone.
+    /// The server's error; nothing is changed in that case, unless the connection is gone.
     fn write(&mut self, layout: &Layout, changes: &[RowChange]) -> Result<u64, ServerFailure>;
 }

@@ -1,10 +1,10 @@
-//! Shape of a table, and the columns that a migration works with. Not here: asking a server, and
-//! what must be so (`layout`).
+//! Shape of a table, and the columns that a migration works with. Not here: the requirements
+//! (`layout`).
 
 /// Reason why something cannot be sealed, as the server sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hindrance {
-    /// Description of what was found, such as `it is part of the primary key`.
+    /// Description of the finding, such as `it is part of the primary key`.
     pub found: String,
     /// Advice on what to do about it.
     pub step: String,
@@ -17,16 +17,16 @@ pub struct TextRoom {
     pub chars: Option<u64>,
     /// The most bytes, if they are counted.
     pub bytes: Option<u64>,
-    /// The most bytes of UTF-8 that a value of it can have; none where that has no limit, or is not
-    /// known.
+    /// The most bytes of UTF-8 that a value of it can have; none where that has no limit, or is
+    /// unknown.
     pub longest: Option<u64>,
     /// True if it takes every character of Unicode.
     pub unicode: bool,
 }
 
 impl TextRoom {
-    /// For how many characters there is room, if that is too few for a text of so many `chars` and
-    /// `bytes`.
+    /// Returns the number of characters with room, if that is too few for a text of so many `chars`
+    /// and `bytes`.
     pub(crate) fn lacks(&self, (chars, bytes): (u64, u64)) -> Option<u64> {
         self.chars.filter(|room| chars > *room).or(self.bytes.filter(|room| bytes > *room))
     }
@@ -71,7 +71,7 @@ pub struct Shape {
     pub rows: u64,
 }
 
-/// A sealed column, and what is beside it.
+/// A sealed column, and the columns beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnLayout {
     /// Its name.
@@ -87,7 +87,7 @@ pub struct ColumnLayout {
 }
 
 impl ColumnLayout {
-    /// The names of the columns that are beside it.
+    /// Returns the names of the columns that are beside it.
     pub fn added(&self) -> impl Iterator<Item = &String> {
         let index = self.index.as_ref().map(|(index, _)| index);
         [Some(&self.mark), Some(&self.digest), index].into_iter().flatten()

@@ -1,5 +1,5 @@
-//! Room that sealed values take in a column: the values that are there now, and the longest value
-//! that the column takes. Not here: values, and widening a column.
+//! Room that sealed values take in a column: the current values, and the longest value that the
+//! column takes. Not here: values, and widening a column.
 
 use sealstone_cipher::Cipher;
 use sealstone_keys::KEY_ID_BYTES_MAX;
@@ -17,7 +17,7 @@ pub(super) struct Width {
 }
 
 impl Width {
-    /// Of values under `cipher` and the key `key_id`; where that is not known, under the longest id
+    /// Makes it for values under `cipher` and the key `key_id`; if unknown, under the longest id
     /// that a key can have.
     pub(super) fn new(cipher: &'static Cipher, key_id: Option<&str>) -> Self {
         Self { cipher, key_id_bytes: key_id.map_or(KEY_ID_BYTES_MAX, str::len) }

@@ -1,5 +1,4 @@
-//! Policies from TOML, and columns as TOML. What is not known comes with the nearest name. Not
-//! here: what a policy means.
+//! Policies from TOML, and columns as TOML. Unknown names are reported with the nearest name.
 
 use std::path::{Path, PathBuf};
 
@@ -152,7 +151,7 @@ impl ColumnReader<'_> {
         Ok(table)
     }
 
-    /// The columns below the key `columns` of `toml`.
+    /// Returns the columns below the key `columns` of `toml`.
     pub(crate) fn columns(&self, toml: &Toml, place: &str) -> Result<Vec<Column>, PolicyFileError> {
         let columns =
             self.table(toml, place, "columns")?.ok_or_else(|| self.missing(place, "columns"))?;
@@ -214,7 +213,7 @@ impl ColumnReader<'_> {
         Column::new(name, &method, &options).map_err(|source| self.policy(source))
     }
 
-    /// That `toml` has no other keys than `known`.
+    /// Checks that `toml` has no other keys than `known`.
     pub(crate) fn check_keys(
         &self,
         toml: &Toml,
@@ -231,7 +230,7 @@ impl ColumnReader<'_> {
         }
     }
 
-    /// The text of `key`, if it is there.
+    /// Returns the text of `key`, if it is there.
     pub(crate) fn text(
         &self,
         toml: &Toml,
@@ -278,7 +277,7 @@ impl ColumnReader<'_> {
     }
 }
 
-/// `columns` as [`ColumnReader::columns`] reads them.
+/// Returns `columns` as [`ColumnReader::columns`] reads them.
 pub(crate) fn columns_text(columns: &[Column]) -> Toml {
     let text = |text: &str| Value::String(text.to_owned());
     let one = |column: &Column| {

@@ -1,5 +1,5 @@
 //! Bulk loading with sealed columns: rows are sealed many at a time on their way into the inner
-//! store, by a thread of its own while the inner store stores those before. A store behind a
+//! store, by a separate thread while the inner store stores earlier rows. A store behind a
 //! connection waits for its server most of the time.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -50,7 +50,7 @@ struct Ahead {
     waiting: usize,
 }
 
-/// `rows` as they are stored.
+/// Returns `rows` as they are stored.
 fn sealed_rows<S: Store>(
     store: &Sealed<S>,
     table: &SealedTable,
@@ -76,7 +76,7 @@ struct SealedRows<'a, 'scope, 'env, S> {
 }
 
 impl<S: Store> SealedRows<'_, '_, '_, S> {
-    /// The next rows in the clear, none at the end.
+    /// Returns the next rows in the clear, none at the end.
     fn batch(&mut self) -> Vec<Row> {
         let mut batch = Vec::new();
         if !self.is_over {
@@ -102,7 +102,7 @@ impl<S: Store> SealedRows<'_, '_, '_, S> {
                 }
             }
         };
-        // without a thread, rows are sealed as they are wanted
+        // without a thread, rows are sealed on demand
         if thread::Builder::new().spawn_scoped(self.scope, work).is_ok() {
             self.ahead = Some(Ahead { rows, sealed, waiting: 0 });
         }
@@ -117,7 +117,7 @@ impl<S: Store> SealedRows<'_, '_, '_, S> {
         }
     }
 
-    /// The next rows as they are stored, none at the end.
+    /// Returns the next rows as they are stored, none at the end.
     fn sealed(&mut self) -> Result<Vec<Row>, StoreError> {
         // a load of one batch needs no thread
         if !self.is_begun {

@@ -1,5 +1,5 @@
-//! One table whose records have sealed columns: how it lies in the store below, and whole records
-//! or single values sealed and opened, many at a time. Not here: asking the store (`sealed`).
+//! One table whose records have sealed columns: its form in the store below, and whole records or
+//! single values sealed and opened, many at a time. Not here: the calls to the store (`sealed`).
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::texts::Texts;
 /// A table with its sealed columns.
 #[derive(Debug)]
 pub struct SealedTable {
-    /// As users of the store know it.
+    /// The table as users of the store see it.
     pub(super) clear: Arc<Table>,
     /// As the store below has it: sealed columns hold text, and columns of index values come after
     /// all others.
@@ -45,12 +45,12 @@ pub(super) type KeyedRecord<'a> = (&'a [u8], &'a Record);
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) fields: Vec<usize>,
-    /// The first so many were asked for.
+    /// The requested number of first values.
     wanted: usize,
 }
 
 impl SealedTable {
-    /// `table`, with the columns of `policy`, each of which it has.
+    /// Returns `table`, with the columns of `policy`, each of which it has.
     ///
     /// # Errors
     /// As [`ColumnCipher::new`].
@@ -88,7 +88,7 @@ impl SealedTable {
         Ok(Self { clear: Arc::clone(table), stored, columns, places })
     }
 
-    /// The table as the store below has it.
+    /// Returns the table as the store below has it.
     #[must_use]
     pub fn stored(&self) -> &Arc<Table> {
         &self.stored
@@ -111,7 +111,7 @@ impl SealedTable {
         Asked { fields: asked, wanted: fields.len() }
     }
 
-    /// Each of `rows` as it is stored.
+    /// Returns each of `rows` as it is stored.
     pub(super) fn seal(&self, rows: &[KeyedRecord<'_>]) -> Result<Vec<Record>, StoreError> {
         for (_, record) in rows {
             if record.len() != self.clear.fields.len() {
@@ -164,7 +164,7 @@ impl SealedTable {
         misfits.into_iter().next().map_or(Ok(sealed), |misfit| Err(failed(misfit)))
     }
 
-    /// Each of `rows`, which have the fields that were `asked` for, as it was before it was sealed.
+    /// Returns each of `rows`, which have the fields in `asked`, in its form before sealing.
     pub(super) fn open(
         &self,
         rows: &[KeyedRecord<'_>],
@@ -229,7 +229,7 @@ impl SealedTable {
             .any(|column| column.row.is_some_and(|row| changed(row) != changed(column.field)))
     }
 
-    /// `changes` of record `key` as they are stored; of several changes of a field the last one
+    /// Returns `changes` of record `key` as they are stored; of several changes of a field the last
     /// counts.
     pub(super) fn seal_changes(
         &self,
@@ -280,7 +280,7 @@ impl SealedTable {
 }
 
 impl SealedColumn {
-    /// The index values of `rows`, which are in the clear, and text.
+    /// Returns the index values of `rows`, which are in the clear, and text.
     fn indexes(&self, rows: &[KeyedRecord<'_>]) -> Texts {
         let mut indexes = Texts::new();
         for (_, record) in rows {
@@ -294,7 +294,7 @@ impl SealedColumn {
     }
 }
 
-/// `values` as text; or which is none.
+/// Returns `values` as text; or which is none.
 fn texts<'a>(values: impl Iterator<Item = &'a [u8]>) -> Result<Vec<&'a str>, (usize, Misfit)> {
     let text = |(at, value)| {
         std::str::from_utf8(value).map_err(|_| (at, Misfit::Encoding { encoding: "UTF-8" }))
@@ -302,7 +302,7 @@ fn texts<'a>(values: impl Iterator<Item = &'a [u8]>) -> Result<Vec<&'a str>, (us
     values.enumerate().map(text).collect()
 }
 
-/// `key` for messages.
+/// Returns `key` for messages.
 fn shown(key: &[u8]) -> String {
     String::from_utf8_lossy(key).chars().take(60).collect()
 }

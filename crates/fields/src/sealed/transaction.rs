@@ -1,5 +1,5 @@
-//! Transactions with sealed columns: what is read is opened, what is written is sealed, within the
-//! inner store's own.
+//! Transactions with sealed columns: reads are opened, writes are sealed, within the inner store's
+//! own transactions.
 
 use sealstone_store::{Record, Store, StoreError, Table, Transaction, Transactional};
 

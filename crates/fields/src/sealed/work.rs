@@ -1,5 +1,5 @@
-//! Counts of what was sealed and opened, and the CPU time that took. Single records are timed one
-//! time in sixteen, since reading the clock costs as much as sealing a short one.
+//! Counts of sealed and opened values, and their CPU time. Single records are timed one time in
+//! sixteen, since reading the clock costs as much as sealing a short record.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,5 +1,5 @@
-//! Key files among other files: which of a directory are key files, and a name for the key of a new
-//! one. Not here: one key file (`file`).
+//! Key files among other files: the key files of a directory, and a name for the key of a new file.
+//! Not here: one key file (`file`).
 
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
@@ -11,13 +11,13 @@ use crate::{KeyError, check_key_id};
 /// Longest name of a file that becomes part of a key's name, in bytes.
 const STEM_BYTES_MAX: usize = 40;
 
-/// The key files directly in `dir`, by name; other files are passed over. A key file needs no
-/// passphrase for this.
+/// Returns the key files directly in `dir`, by name; other files are passed over. A key file needs
+/// no passphrase for this.
 ///
 /// # Errors
-/// [`KeyError::Directory`]; [`KeyError::NoKeys`] for a directory without key files; what is wrong
-/// with a file that is called `*.key`, such as [`KeyError::Permissions`], since a key that others
-/// can read must not be passed over in silence.
+/// [`KeyError::Directory`]; [`KeyError::NoKeys`] for a directory without key files; the error of a
+/// file named `*.key`, such as [`KeyError::Permissions`], since a key that others can read must not
+/// be skipped silently.
 pub fn in_directory(dir: &Path) -> Result<Vec<Summary>, KeyError> {
     let cannot = |source| KeyError::Directory { dir: dir.to_owned(), source };
     let mut paths = Vec::new();
@@ -29,7 +29,7 @@ pub fn in_directory(dir: &Path) -> Result<Vec<Summary>, KeyError> {
     for path in paths {
         match KeyFile::inspect(&path) {
             Ok(key) => keys.push(key),
-            // something else, or one that went away meanwhile
+            // something else, or a file that disappeared in the meantime
             Err(
                 KeyError::Garbled { .. }
                 | KeyError::NotAFile { .. }
@@ -48,8 +48,8 @@ pub fn in_directory(dir: &Path) -> Result<Vec<Summary>, KeyError> {
     Ok(keys)
 }
 
-/// A name for the key of the new key file `path`: the file's own name, and four random bytes so
-/// that two keys do not share a name by accident.
+/// Returns a name for the key of the new key file `path`: the file's own name, and four random
+/// bytes so that two keys do not share a name by accident.
 #[must_use]
 pub fn new_id(path: &Path) -> String {
     let stem =

@@ -1,7 +1,7 @@
 //! The text of a key file, in its three formats: format 1 contains the secrets in the clear, format
 //! 2 sealed under a passphrase, format 3 under a file key that each of several holders can open
-//! with a passphrase of their own. Every byte is specified in `docs/formats.md`. Not here: files
-//! (`file`), stretching passphrases (`passphrase`), what belongs to a holder (`holders`).
+//! with their own passphrase. Every byte is specified in `docs/formats.md`. Not here: files
+//! (`file`), stretching passphrases (`passphrase`), the entry of a holder (`holders`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub(super) enum Guard {
     Passphrase(Arc<Stretched>),
     /// The passphrase of each holder.
     Holders {
-        /// The one that opened the file.
+        /// The passphrase that opened the file.
         mine: Arc<Stretched>,
         /// In the order of the file, never empty.
         list: Vec<Holder>,
@@ -62,7 +62,7 @@ pub(super) enum Guard {
 }
 
 impl Guard {
-    /// The passphrase that opened the file.
+    /// Returns the passphrase that opened the file.
     pub(super) fn stretched(&self) -> Option<&Arc<Stretched>> {
         match self {
             Self::Mode => None,
@@ -91,8 +91,8 @@ pub(super) enum Protection {
 pub(super) type Salted = (Cost, [u8; SALT_BYTES]);
 
 impl Protection {
-    /// Every passphrase that opens the file: its holder's name if it has one, and what it is
-    /// stretched with.
+    /// Returns every passphrase that opens the file: its holder's name if it has one, and what it
+    /// is stretched with.
     pub(super) fn passphrases(&self) -> Vec<(Option<&str>, Salted)> {
         match self {
             Self::Mode => Vec::new(),
@@ -161,7 +161,7 @@ impl Stored {
         Ok(Self { id, protection, entries })
     }
 
-    /// Every version, ascending, with the time it was made.
+    /// Returns every version, ascending, with the time it was made.
     pub(super) fn versions(&self) -> impl Iterator<Item = (u32, &str)> {
         self.entries.iter().map(|entry| (entry.version, entry.created.as_str()))
     }
@@ -233,8 +233,8 @@ impl Content {
         self.versions.iter().find(|found| found.version == version)
     }
 
-    /// The text of the key file at `path`, each time with fresh nonces and, if it has holders, a
-    /// fresh file key.
+    /// Returns the text of the key file at `path`, each time with fresh nonces and, if it has
+    /// holders, a fresh file key.
     ///
     /// # Errors
     /// [`KeyError::Random`]; [`KeyError::Full`] if it would be too long to be read again;

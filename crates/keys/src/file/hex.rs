@@ -1,4 +1,5 @@
-//! Bytes as hexadecimal digits in the text of a key file. Not here: what the bytes are (`format`).
+//! Bytes as hexadecimal digits in the text of a key file. Not here: the meaning of the bytes
+//! (`format`).
 
 use std::fmt;
 

@@ -1,12 +1,11 @@
-//! The holders of a key file, each with a passphrase of their own: who they are, and the file key
-//! that is wrapped to each of them anew whenever the file is written. Every byte is specified in
-//! `docs/formats.md`.
+//! The holders of a key file, each with their own passphrase, and the file key, which is wrapped to
+//! each of them again whenever the file is written. Every byte is specified in `docs/formats.md`.
 //!
-//! A file that changes must leave out whoever was removed, and the one who changes it does not know
-//! the passphrases of the others. So each holder has a pair of keys, the private one sealed under
-//! the passphrase, and the file key is wrapped to the public ones. Public keys alone would let
-//! anyone write such a file; a secret that all holders share (the membership) goes into each
-//! wrapping as well. Not here: what the file key seals (`format`).
+//! A changed file must exclude removed holders, and the holder who changes it does not know the
+//! passphrases of the others. So each holder has a key pair, with the private key sealed under the
+//! passphrase, and the file key is wrapped to the public keys. Public keys alone would let anyone
+//! write such a file, so a secret that all holders share (the membership) also goes into each
+//! wrapping. Not here: the data that the file key seals (`format`).
 //!
 //! The key pairs are X25519, and the wrapping is HPKE (RFC 9180) by the crate `hpke`, with the
 //! membership as its pre-shared key. A symmetric file key, wrapped under each passphrase, would not
@@ -72,7 +71,7 @@ pub(super) struct Identity {
 }
 
 impl Holder {
-    /// A holder named `name` of the key file of key `id`, with a fresh pair of keys.
+    /// Returns a holder named `name` of the key file of key `id`, with a fresh pair of keys.
     ///
     /// # Errors
     /// [`KeyError::BadHolder`], [`KeyError::Random`].
@@ -203,8 +202,8 @@ pub(super) fn binding<'a>(holders: impl Iterator<Item = (&'a Holder, &'a Wrapped
     out
 }
 
-/// Reports what is wrong with a list of holders, which may come from a file that somebody else
-/// wrote. Opening it costs no more than a file with one passphrase may cost.
+/// Reports an error in a list of holders, which may come from a file that somebody else wrote.
+/// Opening it costs no more than the limit for a file with one passphrase.
 pub(super) fn check<'a>(holders: impl Iterator<Item = &'a Holder> + Clone) -> Result<(), String> {
     let count = holders.clone().count();
     if count == 0 {
@@ -254,7 +253,7 @@ pub(super) fn check_name(name: &str) -> Result<(), KeyError> {
     }
 }
 
-/// Purpose and context of the key that seals an identity.
+/// Returns the purpose and context of the key that seals an identity.
 fn identity_purpose<'a>(id: &'a str, name: &'a str) -> IdentityPurpose<'a> {
     IdentityPurpose([id.as_bytes(), name.as_bytes()])
 }
@@ -297,8 +296,7 @@ mod tests {
         (holder, identity)
     }
 
-    /// Public keys are there for anyone to read; without the membership nothing can be wrapped to
-    /// them.
+    /// Anyone can read public keys; without the membership nothing can be wrapped to them.
     #[test]
     fn a_file_key_is_wrapped_by_holders_only_and_to_one_of_them() {
         let membership = Secret::random().unwrap();
@@ -315,7 +313,7 @@ mod tests {
         alice.unwrap("wages", &alices, &wrapped).unwrap_err();
         let forged = alice.wrap("orders", &file_key, &Secret::random().unwrap()).unwrap();
         alice.unwrap("orders", &alices, &forged).unwrap_err();
-        // a public key that everybody knows the secrets of
+        // a public key whose secrets are public
         Holder { public: [0; X25519_BYTES], ..alice }
             .wrap("orders", &file_key, &membership)
             .unwrap_err();

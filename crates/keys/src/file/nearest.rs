@@ -1,5 +1,4 @@
-//! The key file that was probably meant by a name that no file has. Not here: what a key file is
-//! (`file`).
+//! The key file that was probably meant by a name that no file has.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// probably meant: one with a slip in a third of its letters at most, without its ending, or with
 /// something behind it, as copies are called.
 ///
-/// - `is_key`: tells key files from others
+/// - `is_key`: returns true for key files
 pub(super) fn nearest(path: &Path, is_key: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let wanted = path.file_name()?.to_str()?.to_lowercase();
     let letters_max = wanted.split('.').next().unwrap_or_default().chars().count() / 3;

@@ -1,5 +1,5 @@
-//! Changes to who opens a key file, and with which passphrase. Not here: what a holder is in the
-//! file (`holders`), how a file is opened and written (`file`).
+//! Changes of the holders of a key file and of their passphrases. Not here: a holder's entry in the
+//! file (`holders`), opening and writing a file (`file`).
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::passphrase::Stretched;
 use crate::{Cost, KeyError, Passphrase, Secret};
 
 impl KeyFile {
-    /// Gives the key file another passphrase, a first one, or (`None`) takes it off. Of several
-    /// holders it is the one who opened the file whose passphrase becomes another. Processes that
-    /// have the file open under the old one refuse to seal anything new until they are started with
-    /// the new one.
+    /// Changes the passphrase of the key file, sets a first one, or (`None`) removes it. With
+    /// several holders it changes the passphrase of the holder who opened the file. Processes that
+    /// have the file open under the old passphrase refuse to seal anything new until they are
+    /// restarted with the new passphrase.
     ///
     /// A copy of the old file opens with the old passphrase, forever.
     ///
@@ -84,9 +84,8 @@ impl KeyFile {
         })
     }
 
-    /// Removes the holder `name`: their passphrase opens this file no more, nor any later one. What
-    /// they have opened, and copies of the file as it was, remain open to them: rotate the key
-    /// next.
+    /// Removes the holder `name`: their passphrase no longer opens this file or any later one. Data
+    /// they have opened, and copies of the old file, remain open to them: rotate the key next.
     ///
     /// # Errors
     /// [`KeyError::NoHolder`], [`KeyError::LastHolder`], and as [`KeyFile::rotate`].

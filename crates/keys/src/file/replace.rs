@@ -1,5 +1,5 @@
-//! Puts a key file in place on disk, and makes processes that change one take turns. Not here: what
-//! is in it (`format`), how a file is put in place whole or not at all (`sealstone_file`).
+//! Puts a key file in place on disk, and makes processes that change it take turns. Not here: its
+//! content (`format`), and atomic replacement (`sealstone_file`).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -26,7 +26,7 @@ pub(super) fn create(path: &Path, text: &[u8]) -> io::Result<File> {
 /// both are on disk, with the new file, open.
 ///
 /// # Errors
-/// What the system says; the old file is then still there, unless only the directory could not be
+/// The system's error; the old file is then still there, unless only the directory could not be
 /// synced.
 pub(super) fn replace(path: &Path, text: &[u8], old: &File) -> io::Result<File> {
     let old = old.metadata()?;
@@ -39,7 +39,7 @@ pub(super) fn replace(path: &Path, text: &[u8], old: &File) -> io::Result<File> 
 /// file is dropped.
 ///
 /// # Errors
-/// What the system says; `NotFound` if there is no file.
+/// The system's error; `NotFound` if there is no file.
 pub(super) fn lock(path: &Path) -> io::Result<File> {
     loop {
         let file = OpenOptions::new().read(true).write(true).open(path)?;

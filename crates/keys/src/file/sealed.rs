@@ -1,5 +1,5 @@
-//! A few bytes sealed with AES-256-GCM under a subkey, as a key file contains them. Not here: what
-//! is sealed under which key (`format`, `holders`).
+//! A few bytes sealed with AES-256-GCM under a subkey, as a key file contains them. Not here: the
+//! data and their keys (`format`, `holders`).
 
 use sealstone_cipher::{Aead, Backend, aead, cipher, memory};
 use zeroize::Zeroizing;
@@ -67,7 +67,7 @@ fn sealer(key: &Secret, (purpose, context): Purpose<'_>) -> memory::Protected<dy
     aead(aes, own.as_slice(), Backend::auto()).expect("a key of the cipher's length")
 }
 
-/// `list` as one text that no other list has: each preceded by its length.
+/// Returns `list` as one text that no other list has: each preceded by its length.
 pub(super) fn parts(list: &[&[u8]]) -> Vec<u8> {
     let mut out = Vec::new();
     for part in list {

@@ -42,7 +42,7 @@ pub struct NewKey {
     pub name: String,
     /// Number of the version, from 1.
     pub version: u32,
-    /// Who drew it, and how it got onto the server.
+    /// Its generator, and how it got onto the server.
     pub origin: Origin,
 }
 
@@ -68,20 +68,20 @@ impl Keyring {
         Ok(Self { client: Client::new(Address::parse(url)?)? })
     }
 
-    /// The client, for single operations.
+    /// Returns the client, for single operations.
     #[must_use]
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// The address it was opened from.
+    /// Returns the address it was opened from.
     #[must_use]
     pub fn address(&self) -> &Address {
         self.client.address()
     }
 
     /// Makes a key named `name` for our cipher `cipher`, such as `aria-256`, and makes it Active.
-    /// The server generates it; if it says that it cannot, the key is generated here and
+    /// The server generates it; if the server reports that it cannot, the key is generated here and
     /// registered.
     ///
     /// # Errors
@@ -123,7 +123,7 @@ impl Keyring {
         Ok(NewKey { id, name: name.to_owned(), version: 1, origin: Origin::Imported })
     }
 
-    /// Every symmetric key and secret data that the server shows to this client.
+    /// Returns every symmetric key and secret data that the server shows to this client.
     ///
     /// # Errors
     /// Everything that a server can do wrong.
@@ -148,7 +148,7 @@ impl Keyring {
         Ok(found)
     }
 
-    /// The key `key`, a unique identifier or a name, in all its versions.
+    /// Returns the key `key`, a unique identifier or a name, in all its versions.
     ///
     /// # Errors
     /// [`KmipError::NoKey`], [`KmipError::Ambiguous`], and everything that a server can do wrong.
@@ -244,8 +244,8 @@ impl Keyring {
         connection.call(&Revoke { id, reason, compromised_since: compromised.then(now) })
     }
 
-    /// The object of version `version` of the key `name`, if it may be deactivated: ask before
-    /// looking whether anything is still under it.
+    /// Returns the object of version `version` of the key `name`, if it may be deactivated: call
+    /// this before checking that nothing is still under it.
     ///
     /// # Errors
     /// [`KeyError::MissingVersion`], [`KeyError::Newest`], and as [`Keyring::show`].
@@ -277,7 +277,8 @@ impl Keyring {
         connection.call(&Destroy { id })
     }
 
-    /// The material of the one object `key`, whatever its state, and what the server says about it.
+    /// Returns the material of the one object `key`, whatever its state, and the server's
+    /// attributes of it.
     ///
     /// # Errors
     /// As [`Keyring::show`], and the server's refusal.
@@ -288,13 +289,14 @@ impl Keyring {
         Ok((found.attributes, material.bytes))
     }
 
-    /// Asks each server for its version, its maker and the key of the address, and gets that key.
+    /// Queries each server for its version, its maker and the key of the address, and gets that
+    /// key.
     #[must_use]
     pub fn check(&self) -> Check {
         check(&self.client)
     }
 
-    /// The kind of key for a new key `name` of `cipher`.
+    /// Returns the kind of key for a new key `name` of `cipher`.
     fn new_kind(&self, attempted: &str, name: &str, cipher: &str) -> Result<KeyKind, KmipError> {
         let not_possible = |found: String, next: String| {
             Err(KmipError::NotPossible { attempted: attempted.to_owned(), found, next })
@@ -318,7 +320,7 @@ impl Keyring {
         Ok(kind)
     }
 
-    /// The kind of a new version of secret data: as long as the old one is.
+    /// Returns the kind of a new version of secret data: as long as the old one is.
     fn kind_of_secret(
         &self,
         attempted: &str,
@@ -372,7 +374,7 @@ impl Keyring {
 /// Permitted uses of keys made here.
 const KEK: UsageMask = UsageMask::KEK;
 
-/// The attributes of a new key, for the server.
+/// Returns the attributes of a new key, for the server.
 fn described(name: &str, kind: KeyKind, usage_mask: UsageMask) -> Attributes {
     Attributes {
         names: vec![name.to_owned()],

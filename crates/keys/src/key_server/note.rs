@@ -2,16 +2,16 @@
 //! a separate object.
 //!
 //! The object is secret data of random bytes that nobody ever uses, Pre-Active, with a name that
-//! the user chooses; it is made when the first text is written. Nothing else that KMIP has can be
-//! changed after an object was made and holds a text. An object without our text, or with several,
+//! the user chooses; it is made when the first text is written. KMIP has nothing else that holds a
+//! text and can be changed after an object was made. An object without our text, or with several,
 //! is an error, never taken over.
 //!
 //! Concurrent writers: a text is read before it is replaced, over the same connection. In KMIP 2.x
-//! the request names the text that it replaces, so the second of two is refused. In KMIP 1.x one
-//! written between the read and the write is replaced unseen: the standard has nothing against
-//! that.
+//! the request names the text that it replaces, so the second of two is refused. In KMIP 1.x a text
+//! written between the read and the write is replaced unnoticed: the standard has no protection
+//! against that.
 //!
-//! Not here: what the text means, and keys (`keyring`, `source`).
+//! Not here: keys (`keyring`, `source`).
 
 use std::fmt;
 use std::mem;
@@ -29,7 +29,7 @@ use crate::kmip::enumeration::{State, UsageMask};
 use crate::kmip::family::{by_id, named};
 use crate::kmip::operation::{Destroy, GetAttributes, ModifyAttribute, Register};
 
-/// Whose text it is, for the server and for other applications.
+/// The owner of the text, for the server and for other applications.
 const NAMESPACE: &str = "sealstone";
 
 /// Longest piece of a text that an error quotes, in characters.
@@ -75,7 +75,7 @@ impl Note {
     ///
     /// - `url`: `kmip://host[:5696]/NAME?cert=…&key=…&ca=…`, or `kmip:FILE.toml`; NAME is a name or
     ///   a unique identifier
-    /// - `what`: what the text is, for errors: `anchor`
+    /// - `what`: the kind of text, for errors: `anchor`
     ///
     /// # Errors
     /// [`KmipError::Address`], [`KmipError::Read`], [`KmipError::File`].
@@ -92,13 +92,13 @@ impl Note {
         Ok(Self { client, what, name, opened_in: Generation::current(), kept: Mutex::default() })
     }
 
-    /// Name and server, for messages: `orders-anchor on kms1.example:5696`.
+    /// Returns the name and server, for messages: `orders-anchor on kms1.example:5696`.
     #[must_use]
     pub fn describe(&self) -> String {
         format!("{} on {}", self.name, self.client.address().place())
     }
 
-    /// The text; `None` if there is no such object, or it was destroyed.
+    /// Returns the text; `None` if there is no such object, or it was destroyed.
     ///
     /// # Errors
     /// [`KmipError::Ambiguous`] if several objects have the name; [`KmipError::NoNote`] for an
@@ -115,13 +115,13 @@ impl Note {
     /// none yet.
     ///
     /// - `change`: gets the text, `None` if there is no object, and returns the new one, not empty;
-    ///   `None` leaves it as it is
+    ///   `None` leaves it unchanged
     ///
     /// # Errors
-    /// As [`Note::read`], and what `change` returns; [`KmipError::Overtaken`] if the server says
+    /// As [`Note::read`], and errors of `change`; [`KmipError::Overtaken`] if the server reports
     /// that another text was written in between; [`KmipError::NotPossible`] if no object can have
     /// the name; [`KmipError::Uncertain`] if the answer was lost and the server does not show the
-    /// new text; and everything that a server can do wrong.
+    /// new text; and every fault of a server.
     pub fn update<E: From<KmipError>>(
         &self,
         change: impl FnOnce(Option<&str>) -> Result<Option<String>, E>,
@@ -161,7 +161,7 @@ impl Note {
         answer
     }
 
-    /// The text of the object that has the name as unique identifier or as name.
+    /// Returns the text of the object that has the name as unique identifier or as name.
     fn find(&self, connection: &mut Connection<'_>) -> Result<Option<Found>, KmipError> {
         if let Ok(found) = by_id(connection, &self.name)? {
             return self.text_of(connection, found.attributes).map(Some);
@@ -180,7 +180,7 @@ impl Note {
         found.pop().map(|one| self.text_of(connection, one)).transpose()
     }
 
-    /// The text of the object `id`, which had one before.
+    /// Returns the text of the object `id`, which had one before.
     fn at(&self, connection: &mut Connection<'_>, id: &str) -> Result<Found, KmipError> {
         match connection.call(&GetAttributes { id: id.to_owned() }) {
             Ok(attributes) => self.text_of(connection, attributes),
@@ -191,7 +191,7 @@ impl Note {
         }
     }
 
-    /// Our text among `attributes`.
+    /// Returns our text among `attributes`.
     fn text_of(
         &self,
         connection: &Connection<'_>,
@@ -215,7 +215,7 @@ impl Note {
         }
     }
 
-    /// Puts `text` in place of the one that was found. Returns the identifier of the object.
+    /// Replaces the text that was found by `text`. Returns the identifier of the object.
     fn modify(
         &self,
         connection: &mut Connection<'_>,
@@ -226,8 +226,7 @@ impl Note {
         let request =
             ModifyAttribute { id: id.clone(), current: information.clone(), data: text.clone() };
         let Err(cause) = connection.call(&request) else { return Ok(id) };
-        // refused, for which servers have many reasons, or never answered: what is there now
-        // decides
+        // refused, for which servers have many reasons, or never answered: the current text decides
         let Ok(now) = self.at(connection, &id) else { return Err(advised(cause)) };
         let now = now.information.data;
         if now == text && matches!(cause, KmipError::Uncertain { .. }) {
@@ -310,7 +309,7 @@ fn is_destroyed(attributes: &Attributes) -> bool {
     matches!(attributes.state, Some(State::DESTROYED | State::DESTROYED_COMPROMISED))
 }
 
-/// `cause` with what to do after it, which differs from what one would do about a key.
+/// Returns `cause` with what to do after it, which differs from what one would do about a key.
 fn advised(cause: KmipError) -> KmipError {
     match cause {
         KmipError::Uncertain { attempted, server, found, .. } => {
@@ -322,7 +321,7 @@ fn advised(cause: KmipError) -> KmipError {
     }
 }
 
-/// `text` in quotes, without what does not print, and not too long: for errors.
+/// Returns `text` in quotes, without what does not print, and not too long: for errors.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     let mut shown: String = text.chars().take(QUOTED_CHARS_MAX).collect();

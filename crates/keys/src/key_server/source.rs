@@ -1,9 +1,9 @@
 //! One key of a key server as a [`KeySource`]: found once, kept in memory, never fetched again.
 //!
-//! What is sealed names the key by the server's unique identifier, so it stays readable when names
-//! are moved on the server. The secret is never the key itself but derived from it,
-//! `subkey(material, "kmip kek", [unique identifier])`: so a key of any length will do, and other
-//! uses of the same key reveal nothing about ours.
+//! Sealed data names the key by the server's unique identifier, so it stays readable when names are
+//! moved on the server. The secret is never the key itself but derived from it, `subkey(material,
+//! "kmip kek", [unique identifier])`: so a key of any length will do, and other uses of the same
+//! key reveal nothing about ours.
 //!
 //! Not here: making and changing keys (`keyring`).
 
@@ -30,11 +30,11 @@ pub struct KmipSource {
     keyring: Keyring,
     family: Family,
     cipher: Option<String>,
-    /// Secrets by unique identifier. Held for a look, never while a server is asked.
+    /// Secrets by unique identifier. Held for a look-up, never while a server is queried.
     secrets: Mutex<HashMap<String, Secret>>,
     /// In which process the secrets were got.
     opened_in: Generation,
-    /// Held while a server is asked, so that a key wanted by many at once is asked for once.
+    /// Held while a server is queried, so that a key needed by many at once is requested once.
     asking: Mutex<()>,
 }
 
@@ -49,8 +49,8 @@ impl KmipSource {
     /// `kmip://host[:5696]/KEY?cert=…&key=…&ca=…`, or `kmip:FILE.toml`.
     ///
     /// KEY is a unique identifier or a name. Of a name's versions the newest Active one is current.
-    /// If none is Active, the source still opens, for old data, and [`KeySource::current`] says why
-    /// it has no key.
+    /// If none is Active, the source still opens, for old data, and [`KeySource::current`] reports
+    /// why it has no key.
     ///
     /// # Errors
     /// [`KeyError::Kmip`] with everything that can be wrong with the address, the servers, and the
@@ -72,7 +72,7 @@ impl KmipSource {
         Ok(Self { keyring, family, cipher, secrets, asking, opened_in })
     }
 
-    /// The secret of the object `id`, if it is kept.
+    /// Returns the secret of the object `id`, if it is kept.
     fn kept(&self, id: &str) -> Result<Option<Secret>, KeyError> {
         // a child does not have the secrets, nor, under TLS, its own connection
         self.opened_in.check()?;
@@ -80,7 +80,7 @@ impl KmipSource {
         secrets.get(id).map(Secret::duplicate).transpose()
     }
 
-    /// The key in all its versions, as they were when it was opened.
+    /// Returns the key in all its versions, as they were when it was opened.
     #[must_use]
     pub fn family(&self) -> &Family {
         &self.family
@@ -102,8 +102,8 @@ impl KeySource for KmipSource {
         Ok((key, secret))
     }
 
-    /// The secret of the object with the unique identifier `key.id`, got from the server the first
-    /// time. The version is for people: an identifier is never given twice.
+    /// Returns the secret of the object with the unique identifier `key.id`, got from the server
+    /// the first time. The version is for people: an identifier is never given twice.
     fn get(&self, key: &KeyRef) -> Result<Secret, KeyError> {
         if let Some(secret) = self.kept(&key.id)? {
             return Ok(secret);
@@ -145,7 +145,8 @@ impl KeySource for KmipSource {
         Ok(copy)
     }
 
-    /// Those versions that are Active or Deactivated, each got from the server the first time.
+    /// Returns the versions that are Active or Deactivated, each got from the server the first
+    /// time.
     fn all(&self) -> Result<Vec<(KeyRef, Secret)>, KeyError> {
         let mut all = Vec::new();
         for version in &self.family.versions {

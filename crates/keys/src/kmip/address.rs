@@ -29,10 +29,10 @@ pub(crate) const TIMEOUT_MS: u64 = 5_000;
 /// Number of times that all servers are tried again unless the address specifies another.
 pub(crate) const RETRIES: u32 = 2;
 
-/// Longest step that may be asked for, in milliseconds.
+/// The longest allowed step, in milliseconds.
 const TIMEOUT_MS_MAX: u64 = 600_000;
 
-/// Most retries that may be asked for.
+/// The most retries allowed.
 const RETRIES_MAX: u32 = 20;
 
 /// Most servers in one address.
@@ -60,7 +60,7 @@ impl fmt::Display for Server {
     }
 }
 
-/// Everything that is needed to ask for a key.
+/// Everything that is needed to request a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     /// Unique identifier or name of the key; `None` if the servers as such are meant.
@@ -79,7 +79,7 @@ pub struct Address {
     pub timeout: Duration,
     /// Number of times that all servers are tried again, for requests that may be repeated.
     pub retries: u32,
-    /// Version of the protocol to speak; `None` to ask the server.
+    /// Version of the protocol to speak; `None` to query the server.
     pub version: Option<Version>,
 }
 
@@ -87,8 +87,8 @@ impl Address {
     /// Reads an address: a URL `kmip://…`, or `kmip:` and the path of a TOML file.
     ///
     /// # Errors
-    /// [`KmipError::Address`] says what is wrong with it; [`KmipError::Read`] if the TOML file
-    /// cannot be read.
+    /// [`KmipError::Address`] with the mistake in it; [`KmipError::Read`] if the TOML file cannot
+    /// be read.
     pub fn parse(text: &str) -> Result<Self, KmipError> {
         if let Some(rest) = text.strip_prefix("kmip://") {
             return Self::from_url(rest);
@@ -99,7 +99,7 @@ impl Address {
         }
     }
 
-    /// The key that it names: a unique identifier or a name.
+    /// Returns the key that it names: a unique identifier or a name.
     ///
     /// # Errors
     /// [`KmipError::Address`] if it names none.
@@ -111,7 +111,7 @@ impl Address {
         })
     }
 
-    /// The servers in words: `127.0.0.1:5696` or `127.0.0.1:5696 (or 2 others)`.
+    /// Returns the servers in words: `127.0.0.1:5696` or `127.0.0.1:5696 (or 2 others)`.
     #[must_use]
     pub fn place(&self) -> String {
         let first = &self.servers[0];
@@ -179,7 +179,7 @@ impl Address {
                 path.display()
             )));
         }
-        // it says which server is asked for keys
+        // it names the server that is queried for keys
         let text = sealstone_file::trust::read_to_string(path).map_err(io_error)?;
         let read: Body = toml::from_str(&text).map_err(|error| {
             let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
@@ -255,8 +255,8 @@ fn wrong(found: String) -> KmipError {
     KmipError::Address { found }
 }
 
-/// `host`, `host:port`, `[IPv6]` or `[IPv6]:port`. One that is something else is not quoted, since
-/// it can hold a password.
+/// `host`, `host:port`, `[IPv6]` or `[IPv6]:port`. Any other text is not quoted, since it can hold
+/// a password.
 fn server(text: &str) -> Result<Server, KmipError> {
     let bad = || wrong("a server in it is not HOST or HOST:PORT".into());
     let (host, port) = match text.strip_prefix('[') {

@@ -25,13 +25,13 @@ pub struct Information {
     pub namespace: String,
     /// The text.
     pub data: String,
-    /// Its number among those of the object, from 0, if the server gave it: in KMIP 1.x, and not
-    /// for every first one.
+    /// Its number among the object's attributes of this name, from 0, if the server sent it: in
+    /// KMIP 1.x, and not for every first attribute.
     pub index: Option<i32>,
 }
 
 impl Information {
-    /// Under its own tag.
+    /// Returns the item under its own tag.
     pub(crate) fn item(&self) -> Item {
         let parts = vec![
             Item::text(Tag::APPLICATION_NAMESPACE, &self.namespace),
@@ -46,7 +46,7 @@ impl Information {
     }
 }
 
-/// Attributes of one object; what is not known is `None` or empty.
+/// Attributes of one object; unknown values are `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attributes {
     /// The server's own name for the object, never given twice.
@@ -63,11 +63,11 @@ pub struct Attributes {
     pub usage_mask: Option<UsageMask>,
     /// State in its life.
     pub state: Option<State>,
-    /// When the object was made, in seconds since 1970.
+    /// Time at which the object was made, in seconds since 1970.
     pub initial_date: Option<i64>,
-    /// When it became active, or will, in seconds since 1970.
+    /// Time at which it became or will become active, in seconds since 1970.
     pub activation_date: Option<i64>,
-    /// When it stopped being active, or will, in seconds since 1970.
+    /// Time at which it stopped or will stop being active, in seconds since 1970.
     pub deactivation_date: Option<i64>,
     /// The object that this one replaced, by Re-key.
     pub replaced: Option<String>,
@@ -78,9 +78,9 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// Name of our cipher that the object is for, such as `aria-256`: by its algorithm and length
-    /// if KMIP has a code for the algorithm, by a cipher's name within its own name if it is secret
-    /// data, such as `orders-lea-256`.
+    /// Returns the name of our cipher that the object is for, such as `aria-256`: by its algorithm
+    /// and length if KMIP has a code for the algorithm, by a cipher's name within its own name if
+    /// it is secret data, such as `orders-lea-256`.
     #[must_use]
     pub fn cipher(&self) -> Option<String> {
         match self.object_type {
@@ -118,7 +118,7 @@ impl Attributes {
         items
     }
 
-    /// One item for each attribute, spelled as KMIP 1.x has it.
+    /// Returns one item for each attribute, spelled as in KMIP 1.x.
     fn items_by_name(&self) -> Vec<Item> {
         let mut indices = self.information.iter().map(|information| information.index);
         let named = |item: Item| {
@@ -131,7 +131,7 @@ impl Attributes {
         self.items().into_iter().map(named).collect()
     }
 
-    /// The contents of a request that makes an object, in the spelling of `version`.
+    /// Returns the contents of a request that makes an object, in the spelling of `version`.
     pub(crate) fn for_new_object(&self, version: Version) -> Item {
         if version.attributes_have_tags() {
             Item::structure(Tag::ATTRIBUTES, self.items())
@@ -140,7 +140,7 @@ impl Attributes {
         }
     }
 
-    /// The contents of a request that searches for objects, in the spelling of `version`.
+    /// Returns the contents of a request that searches for objects, in the spelling of `version`.
     pub(crate) fn for_search(&self, version: Version) -> Vec<Item> {
         if version.attributes_have_tags() {
             vec![Item::structure(Tag::ATTRIBUTES, self.items())]
@@ -152,8 +152,8 @@ impl Attributes {
     /// Reads the attributes among `items`, in whichever spelling they are.
     ///
     /// # Errors
-    /// [`Malformed`] if an attribute that means something here has another type than the standard
-    /// says.
+    /// [`Malformed`] if an attribute that means something here has another type than in the
+    /// standard.
     pub(crate) fn read(path: &[Tag], items: &[Item]) -> Result<Self, Malformed> {
         let mut read = Self::default();
         for item in items {
@@ -185,7 +185,7 @@ impl Attributes {
         Ok(read)
     }
 
-    /// Notes one attribute, which may have a number among those of its name.
+    /// Notes one attribute, which may have a number among the attributes of its name.
     fn take(
         &mut self,
         path: &[Tag],
@@ -247,7 +247,8 @@ impl Attributes {
         Ok(())
     }
 
-    /// A text without a namespace has no owner; one without data, which KMIP 1.3 allows, is empty.
+    /// Takes a text: without a namespace it has no owner; without data, which KMIP 1.3 allows, it
+    /// is empty.
     fn take_information(&mut self, parts: &[Item], index: Option<i32>) {
         let text = |tag| match parts.iter().find(|item| item.tag == tag).map(|item| &item.value) {
             Some(Value::Text(text)) => Some(text.clone()),
@@ -273,7 +274,7 @@ impl Attributes {
     }
 }
 
-/// `item` as KMIP 1.x has attributes.
+/// Returns `item` as KMIP 1.x has attributes.
 fn by_name(item: Item, index: Option<i32>) -> Item {
     let name = item.tag.name().expect("every attribute's tag has a name");
     let mut parts = vec![Item::text(Tag::ATTRIBUTE_NAME, name)];
@@ -286,14 +287,14 @@ fn by_name(item: Item, index: Option<i32>) -> Item {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyKind {
     /// Code of the algorithm; `None` where KMIP has none, and the key is kept as secret data whose
-    /// name says the cipher.
+    /// name contains the cipher.
     pub algorithm: Option<CryptographicAlgorithm>,
     /// Length of the key, in bits.
     pub length_bits: i32,
 }
 
 impl KeyKind {
-    /// The kind of key for our cipher `cipher`, such as `aria-256`.
+    /// Returns the kind of key for our cipher `cipher`, such as `aria-256`.
     #[must_use]
     pub fn of_cipher(cipher: &str) -> Option<Self> {
         let row = row(cipher)?;
@@ -302,12 +303,13 @@ impl KeyKind {
     }
 }
 
-/// The row of our cipher called exactly `cipher`.
+/// Returns the row of our cipher called exactly `cipher`.
 pub(crate) fn row(cipher: &str) -> Option<&'static Cipher> {
     sealstone_cipher::cipher(cipher).ok().filter(|row| row.name == cipher)
 }
 
-/// Our cipher for an algorithm and a key length, in bits, which may be counted without parity bits.
+/// Returns our cipher for an algorithm and a key length, in bits, which may be counted without
+/// parity bits.
 fn cipher_of(algorithm: CryptographicAlgorithm, length_bits: i32) -> Option<String> {
     let bits = usize::try_from(length_bits).ok()?;
     let is_it = |row: &&Cipher| {
@@ -318,8 +320,8 @@ fn cipher_of(algorithm: CryptographicAlgorithm, length_bits: i32) -> Option<Stri
     ciphers().iter().find(is_it).map(|row| row.name.to_owned())
 }
 
-/// The cipher that the name of an object says: one whose name occurs in it, with no letter or digit
-/// next to it.
+/// Returns the cipher in the name of an object: a cipher whose name occurs in it, with no letter or
+/// digit next to it.
 pub(crate) fn cipher_in(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
     let stands = |cipher: &str| {
@@ -329,7 +331,7 @@ pub(crate) fn cipher_in(name: &str) -> Option<&'static str> {
             !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
         })
     };
-    // What KMIP has no number for comes first: only there must the name say it.
+    // Ciphers without a KMIP number come first: only for them must the name contain the cipher.
     let (coded, uncoded): (Vec<&Cipher>, Vec<&Cipher>) =
         ciphers().iter().partition(|row| row.kmip.is_some());
     uncoded.into_iter().chain(coded).map(|row| row.name).find(|cipher| stands(cipher))

@@ -1,5 +1,5 @@
-//! Check that every server of an address answers, has the key, and gives it out. Not here: what
-//! else is done with keys (`keyring`).
+//! Check that every server of an address answers, has the key, and gives it out. Not here: other
+//! work on keys (`keyring`).
 
 use std::time::Instant;
 
@@ -42,7 +42,7 @@ pub struct ServerCheck {
 pub struct ServerFound {
     /// Version of the protocol that it speaks.
     pub version: Version,
-    /// Who made it, if it says so.
+    /// Its maker, if reported.
     pub vendor: Option<String>,
     /// True if it replaces keys itself.
     pub can_rekey: bool,
@@ -62,13 +62,13 @@ pub struct KeyFound {
     pub versions: usize,
     /// Length of the key material, in bits.
     pub material_bits: usize,
-    /// Name of our cipher that it is for, if its attributes say so.
+    /// Name of our cipher that it is for, if its attributes contain it.
     pub cipher: Option<String>,
     /// Finding it and getting it, in milliseconds.
     pub get_ms: f64,
 }
 
-/// Asks each server of `client` for its version, its maker and the key of the address, and gets
+/// Queries each server of `client` for its version, its maker and the key of the address, and gets
 /// that key.
 pub(crate) fn check(client: &Client) -> Check {
     let servers = &client.address().servers;

@@ -3,11 +3,11 @@
 //!
 //! Servers are tried in the order of the address. Each step, connecting or one request with its
 //! answer, ends within the time of the address. When all servers failed and one of the faults may
-//! pass, all are tried again after a pause: 100 ms, then twice as long each time, 2 s at most. A
-//! request that changes something on the server ([`Request::REPEATABLE`] is false) is sent once:
-//! what failed before it was sent is tried again, what failed after is [`KmipError::Uncertain`].
+//! be temporary, all are tried again after a pause: 100 ms, then twice as long each time, 2 s at
+//! most. A request that changes something on the server ([`Request::REPEATABLE`] is false) is sent
+//! once: a failure before it was sent is retried, a failure after that is [`KmipError::Uncertain`].
 //!
-//! Not here: what is asked (`operation`) and what for (`keyring`, `source`).
+//! Not here: the requests (`operation`) and their use (`keyring`, `source`).
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -31,10 +31,10 @@ use super::{KmipError, tls};
 /// First pause before all servers are tried again.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Longest such pause.
+/// The longest pause between attempts.
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 
-/// Servers, and what is needed to talk to them. Holds no connection.
+/// Servers, and the data needed to connect to them. Holds no connection.
 pub struct Client {
     address: Address,
     tls: Arc<ClientConfig>,
@@ -51,8 +51,8 @@ impl Client {
     /// Reads the certificates that `address` names. Does not connect.
     ///
     /// # Errors
-    /// [`KmipError::Read`], [`KmipError::File`] and [`KmipError::Address`] for what is wrong with
-    /// the files and names.
+    /// [`KmipError::Read`], [`KmipError::File`] and [`KmipError::Address`] for errors in the files
+    /// and names.
     pub fn new(address: Address) -> Result<Self, KmipError> {
         let tls = tls::config(&address)?;
         let name = |host: &str| tls::server_name(address.server_name.as_deref().unwrap_or(host));
@@ -61,15 +61,15 @@ impl Client {
         Ok(Self { address, tls, names })
     }
 
-    /// The address it was made from.
+    /// Returns the address it was made from.
     #[must_use]
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// A connection to the first server that answers, made with its first request.
+    /// Returns a connection to the first server that answers, made with its first request.
     ///
-    /// - `attempted`: what the requests are for, for errors: `get key orders`
+    /// - `attempted`: purpose of the requests, for errors: `get key orders`
     #[must_use]
     pub fn connection(&self, attempted: impl Into<String>) -> Connection<'_> {
         let servers = (0..self.address.servers.len()).collect();
@@ -82,7 +82,7 @@ impl Client {
         }
     }
 
-    /// A connection that reuses `idle`, if that still works, and otherwise is as
+    /// Returns a connection that reuses `idle`, if that still works, and otherwise is as
     /// [`Client::connection`].
     ///
     /// - `idle`: of this client, and of this process: a child of a fork would share its keys with
@@ -91,7 +91,7 @@ impl Client {
         Connection { link: idle.0, ..self.connection(attempted) }
     }
 
-    /// A connection to the server with the number `server` and no other, with no retries.
+    /// Returns a connection to the server with the number `server` and no other, with no retries.
     ///
     /// # Panics
     /// If the address has no such server: a bug of the caller.
@@ -218,7 +218,7 @@ impl Connection<'_> {
         Idle(self.link)
     }
 
-    /// The server that answered last, or all of them in words.
+    /// Returns the server that answered last, or all of them in words.
     #[must_use]
     pub fn server(&self) -> String {
         match &self.link {
@@ -227,7 +227,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Version of the protocol that is spoken with the server that answered last.
+    /// Returns the version of the protocol that is spoken with the server that answered last.
     #[must_use]
     pub fn version(&self) -> Option<Version> {
         self.link.as_ref().map(|link| link.version)
@@ -333,7 +333,7 @@ struct Link {
 }
 
 impl Link {
-    /// Connects, shakes hands, and asks for the versions: with TLS 1.3, a server's refusal of the
+    /// Connects, shakes hands, and requests the versions: with TLS 1.3, a server's refusal of the
     /// client's certificate arrives only with its first answer, so the first request must not
     /// matter.
     fn open(client: &Client, server: usize) -> Result<Self, Fault> {

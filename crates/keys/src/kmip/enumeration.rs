@@ -1,9 +1,9 @@
-//! Enumerations: numbers with names. A number that has no name here is kept and printed as it is,
+//! Enumerations: numbers with names. A number that has no name here is kept and printed unchanged,
 //! never refused.
 //!
 //! Only the values that this client sends, reads or explains. Source: OASIS KMIP 1.4, sections
-//! 9.1.3.2 (enumerations) and 9.1.3.3 (bit masks); those that came with KMIP 2.0, ARIA and SEED
-//! among them: KMIP 2.1, section 11.
+//! 9.1.3.2 (enumerations) and 9.1.3.3 (bit masks); values that came with KMIP 2.0, including ARIA
+//! and SEED: KMIP 2.1, section 11.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ macro_rules! enumeration {
         impl $type {
             $(#[doc = $text] pub const $name: Self = Self($number);)*
 
-            /// Name of the value, if it is known here.
+            /// Returns the name of the value, if it is known here.
             #[must_use]
             pub fn name(self) -> Option<&'static str> {
                 match self {
@@ -44,7 +44,7 @@ macro_rules! enumeration {
 }
 
 enumeration! {
-    /// Operation that a request asks for.
+    /// Operation of a request.
     Operation {
         CREATE = 0x01, "Create";
         REGISTER = 0x03, "Register";
@@ -212,7 +212,7 @@ impl UsageMask {
     pub const VERIFY: Self = Self(0x02);
     /// Encrypt and decrypt.
     pub const ENCRYPT_DECRYPT: Self = Self(0x04 | 0x08);
-    /// Wrap and unwrap keys, encrypt and decrypt: what a key-encryption key is for.
+    /// Wrap and unwrap keys, encrypt and decrypt: the uses of a key-encryption key.
     pub const KEK: Self = Self(0x04 | 0x08 | 0x10 | 0x20);
     /// Derive a key.
     pub const DERIVE_KEY: Self = Self(0x200);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::enumeration::{Operation, ResultReason, State};
 
-/// Reason why a key server gave no key, or did not do what was requested.
+/// Reason why a key server returned no key, or did not carry out a request.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KmipError {
@@ -67,7 +67,7 @@ pub enum KmipError {
         attempted: String,
         /// The server it was sent to.
         server: String,
-        /// Description of what was received instead of an answer.
+        /// Description of the data received instead of an answer.
         found: String,
         /// Advice on what to do next.
         next: &'static str,
@@ -96,7 +96,7 @@ pub enum KmipError {
          client certificate"
     )]
     NoKey {
-        /// Unique identifier or name asked for.
+        /// The requested unique identifier or name.
         key: String,
         /// The server.
         server: String,
@@ -107,7 +107,7 @@ pub enum KmipError {
          give the unique identifier instead of the name", ids.join(", ")
     )]
     Ambiguous {
-        /// Name asked for.
+        /// The requested name.
         key: String,
         /// The server.
         server: String,
@@ -162,7 +162,7 @@ pub enum KmipError {
          this way"
     )]
     NoNote {
-        /// Kind of text, and the name or unique identifier asked for: `anchor orders-anchor`.
+        /// Kind of text, and the requested name or unique identifier: `anchor orders-anchor`.
         note: String,
         /// The server.
         server: String,

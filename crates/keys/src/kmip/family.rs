@@ -35,7 +35,7 @@ pub struct KeyVersion {
 }
 
 impl KeyVersion {
-    /// State of the key.
+    /// Returns the state of the key.
     pub(crate) fn state(&self, key: &str, server: &str) -> Result<State, KmipError> {
         self.attributes.state.ok_or_else(|| KmipError::Unusable {
             key: key.to_owned(),
@@ -49,7 +49,7 @@ impl KeyVersion {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Family {
-    /// Unique identifier or name by which it was asked for.
+    /// Unique identifier or name by which it was requested.
     pub key: String,
     /// True if `key` is a unique identifier, and so the key is this one object alone.
     pub by_id: bool,
@@ -58,20 +58,20 @@ pub struct Family {
 }
 
 impl Family {
-    /// The newest Active version: the one that protects new data.
+    /// Returns the newest Active version: the version that protects new data.
     #[must_use]
     pub fn current(&self) -> Option<&KeyVersion> {
         self.versions.iter().rev().find(|version| version.attributes.state == Some(State::ACTIVE))
     }
 
-    /// The newest version, whatever its state.
+    /// Returns the newest version, whatever its state.
     #[must_use]
     pub fn newest(&self) -> &KeyVersion {
         self.versions.last().expect("a family has a version")
     }
 }
 
-/// Every object that has the name `name`.
+/// Returns every object that has the name `name`.
 pub(crate) fn named(connection: &mut Connection, name: &str) -> Result<Vec<Attributes>, KmipError> {
     let like = Attributes { names: vec![name.to_owned()], ..Attributes::default() };
     let mut found = Vec::new();
@@ -89,7 +89,8 @@ pub(crate) fn named(connection: &mut Connection, name: &str) -> Result<Vec<Attri
     Ok(found)
 }
 
-/// The one object named `name`, if any. Where several have the name, the only Active one is meant.
+/// Returns the one object named `name`, if any. Where several have the name, the only Active one is
+/// meant.
 fn one_named(connection: &mut Connection, name: &str) -> Result<Option<Attributes>, KmipError> {
     let mut found = named(connection, name)?;
     if found.len() > 1 {
@@ -108,7 +109,7 @@ fn one_named(connection: &mut Connection, name: &str) -> Result<Option<Attribute
     Ok(found.pop())
 }
 
-/// The object with the unique identifier `key`; if there is none, the server's refusal.
+/// Returns the object with the unique identifier `key`; if there is none, the server's refusal.
 pub(crate) fn by_id(
     connection: &mut Connection,
     key: &str,
@@ -120,8 +121,8 @@ pub(crate) fn by_id(
     }
 }
 
-/// The error for a key that was found neither by identifier, which the server `refused`, nor by
-/// name.
+/// Returns the error for a key that was found neither by identifier, which the server `refused`,
+/// nor by name.
 fn not_found(connection: &Connection, key: &str, refused: KmipError) -> KmipError {
     if refused.is_missing() {
         KmipError::NoKey { key: key.to_owned(), server: connection.server() }
@@ -130,7 +131,7 @@ fn not_found(connection: &Connection, key: &str, refused: KmipError) -> KmipErro
     }
 }
 
-/// The one object that has `key` as unique identifier or as name.
+/// Returns the one object that has `key` as unique identifier or as name.
 pub(crate) fn exact(connection: &mut Connection, key: &str) -> Result<KeyVersion, KmipError> {
     let refused = match by_id(connection, key)? {
         Ok(found) => return Ok(found),
@@ -145,7 +146,7 @@ pub(crate) fn exact(connection: &mut Connection, key: &str) -> Result<KeyVersion
     }
 }
 
-/// The key `key` in all its versions: by unique identifier first, then by name.
+/// Returns the key `key` in all its versions: by unique identifier first, then by name.
 pub(crate) fn resolve(connection: &mut Connection, key: &str) -> Result<Family, KmipError> {
     let refused = match by_id(connection, key)? {
         Ok(found) => return Ok(Family { key: key.to_owned(), by_id: true, versions: vec![found] }),
@@ -157,8 +158,8 @@ pub(crate) fn resolve(connection: &mut Connection, key: &str) -> Result<Family, 
     }
 }
 
-/// The key named `name` in all its versions; where `name` is that of a later version, that version
-/// alone.
+/// Returns the key named `name` in all its versions; where `name` is that of a later version, that
+/// version alone.
 pub(crate) fn by_name(
     connection: &mut Connection,
     name: &str,
@@ -186,8 +187,8 @@ pub(crate) fn by_name(
     Ok((!family.versions.is_empty()).then_some(family))
 }
 
-/// Adds the object with `attributes`, named as version `number`, and those it replaced, in order:
-/// they lost their name to it, and count as versions before it.
+/// Adds the object with `attributes`, named as version `number`, and the objects it replaced, in
+/// order: they lost their name to it, and count as versions before it.
 fn add_chain(
     connection: &mut Connection,
     versions: &mut Vec<KeyVersion>,
@@ -217,12 +218,12 @@ fn add_chain(
     Ok(())
 }
 
-/// The name of version `number` of the key `base`.
+/// Returns the name of version `number` of the key `base`.
 pub(crate) fn versioned(base: &str, number: u32) -> String {
     if number == 1 { base.to_owned() } else { format!("{base}/{number}") }
 }
 
-/// A name and, if it is that of a later version, its number.
+/// Returns a name and, if it is that of a later version, its number.
 pub(crate) fn split_version(name: &str) -> (&str, Option<u32>) {
     let split = name.rsplit_once('/').and_then(|(base, digits)| {
         let number = digits

@@ -1,5 +1,4 @@
-//! The material of a key, as a server gives it out. Not here: which object it is asked of
-//! (`family`).
+//! The material of a key, as a server returns it. Not here: finding the object (`family`).
 
 use super::KmipError;
 use super::client::Connection;

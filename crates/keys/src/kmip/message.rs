@@ -1,7 +1,7 @@
 //! Messages: a header with the version, and one batch item with an operation. Bytes in, typed parts
 //! out, and back.
 //!
-//! This client sends one operation a message. Not here: what the operations carry (`operation`),
+//! This client sends one operation a message. Not here: the content of operations (`operation`),
 //! and the connection (`client`).
 //!
 //! Source: OASIS KMIP 1.4, sections 6 and 7.
@@ -24,11 +24,11 @@ pub struct Version {
 }
 
 impl Version {
-    /// KMIP 1.2: the oldest that is spoken here, and the one in which servers are asked for theirs.
+    /// KMIP 1.2: the oldest version spoken here, also used to query servers for their versions.
     pub const V1_2: Self = Self { major: 1, minor: 2 };
     /// KMIP 2.0.
     pub const V2_0: Self = Self { major: 2, minor: 0 };
-    /// Every version that is spoken here, the one liked best first.
+    /// Every version spoken here, the preferred one first.
     pub const KNOWN: &'static [Self] = &[
         Self { major: 2, minor: 1 },
         Self::V2_0,
@@ -37,7 +37,7 @@ impl Version {
         Self::V1_2,
     ];
 
-    /// The version spelled `text`, such as `1.4`, if it is spoken here.
+    /// Returns the version spelled `text`, such as `1.4`, if it is spoken here.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::KNOWN.iter().copied().find(|version| version.to_string() == text)
@@ -64,9 +64,9 @@ impl fmt::Display for Version {
     }
 }
 
-/// A request of one operation as bytes, zeroed when dropped: a Register carries a key.
+/// Returns a request of one operation as bytes, zeroed when dropped: a Register carries a key.
 ///
-/// - `payload`: what the operation carries, in the order of the standard
+/// - `payload`: the items of the operation, in the order of the standard
 /// - `response_bytes_max`: longest answer the server may give, in bytes
 #[must_use]
 pub fn encode_request(
@@ -189,7 +189,7 @@ impl Payload {
         }
     }
 
-    /// Something wrong at `tag` in here.
+    /// Returns the error for something wrong at `tag` in this payload.
     pub(crate) fn fault(&self, tag: Tag, found: impl Into<String>) -> Malformed {
         Malformed::at(&[&self.path[..], &[tag]].concat(), found)
     }
@@ -280,7 +280,7 @@ impl Payload {
 mod tests {
     use super::*;
 
-    /// A response with the batch item `parts`.
+    /// Returns a response with the batch item `parts`.
     fn response(parts: Vec<Item>) -> Vec<u8> {
         let header = vec![
             Version::V1_2.item(),

@@ -6,7 +6,7 @@
 //! - `family`: the versions of one key on a server; `check`: a trial of all that is needed there
 //!   (feature `kmip`)
 //!
-//! The codec is always built; the feature `kmip` adds what needs the network.
+//! The codec is always built; the feature `kmip` adds the code that needs the network.
 //!
 //! Not here: keys as a person or a file uses them (`key_server`), and a server.
 

@@ -1,5 +1,4 @@
-//! The operations: what each request carries, and what its answer holds. No connection here
-//! (`client`).
+//! The operations: the content of each request and of its answer. No connection here (`client`).
 //!
 //! Source: OASIS KMIP 1.4, section 4; KMIP 2.1, section 6.
 
@@ -16,7 +15,7 @@ use super::message::{Payload, Version};
 use super::tag::Tag;
 use super::ttlv::{Item, Malformed, Value};
 
-/// A request: what it carries, how its answer is read, and whether it may be sent twice.
+/// A request: its content, the reading of its answer, and the permission to send it twice.
 pub trait Request {
     /// Contents of a successful answer.
     type Answer;
@@ -28,13 +27,13 @@ pub trait Request {
     /// try again. Otherwise, a lost answer leaves open whether the server did it.
     const REPEATABLE: bool;
 
-    /// The contents of the payload, in the order and spelling of `version`.
+    /// Returns the contents of the payload, in the order and spelling of `version`.
     fn payload(&self, version: Version) -> Vec<Item>;
 
     /// Reads the payload of a successful answer.
     ///
     /// # Errors
-    /// [`Malformed`] if it is not what the standard says.
+    /// [`Malformed`] if it is not as in the standard.
     fn answer(payload: Payload) -> Result<Self::Answer, Malformed>;
 }
 
@@ -74,7 +73,7 @@ pub struct Query;
 pub struct Abilities {
     /// Operations it offers.
     pub operations: Vec<Operation>,
-    /// Who made it, if it says so.
+    /// Its maker, if reported.
     pub vendor: Option<String>,
 }
 
@@ -337,8 +336,8 @@ pub struct ModifyAttribute {
 impl Request for ModifyAttribute {
     type Answer = ();
     const OPERATION: Operation = Operation::MODIFY_ATTRIBUTE;
-    // in KMIP 2.x the second one finds its text replaced and is refused, in 1.x it may undo what
-    // was written between the two
+    // in KMIP 2.x the second request finds its text replaced and is refused, in 1.x it may undo a
+    // write between the two
     const REPEATABLE: bool = false;
 
     fn payload(&self, version: Version) -> Vec<Item> {
@@ -385,8 +384,8 @@ pub struct Revoke {
     pub id: String,
     /// Reason for the revocation.
     pub reason: RevocationReason,
-    /// When it may have been compromised, in seconds since 1970: with a reason of compromise, and
-    /// only then.
+    /// Time of the possible compromise, in seconds since 1970: present exactly with a reason of
+    /// compromise.
     pub compromised_since: Option<i64>,
 }
 

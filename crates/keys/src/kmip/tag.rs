@@ -1,8 +1,8 @@
-//! Tags: what an item is. The names are those of the standard, and so those of the attributes in
-//! KMIP 1.x.
+//! Tags: the kind of an item. The names come from the standard, and so are also the names of
+//! attributes in KMIP 1.x.
 //!
-//! Only what this client sends, reads or names in an error; any other tag is kept as its number.
-//! Source: OASIS KMIP 1.4, section 9.1.3.1; Attributes, Current Attribute and New Attribute
+//! Only the tags that this client sends, reads or names in an error; any other tag is kept as its
+//! number. Source: OASIS KMIP 1.4, section 9.1.3.1; Attributes, Current Attribute and New Attribute
 //! came with KMIP 2.0.
 
 use std::fmt;
@@ -19,7 +19,7 @@ macro_rules! tags {
             /// Every tag that has a name here.
             pub const KNOWN: &'static [Self] = &[$(Self::$name),*];
 
-            /// Name of the tag in the standard, if it is known here.
+            /// Returns the name of the tag in the standard, if it is known here.
             #[must_use]
             pub fn name(self) -> Option<&'static str> {
                 match self {
@@ -105,7 +105,7 @@ tags! {
 }
 
 impl Tag {
-    /// The tag of this name, as attributes are named in KMIP 1.x.
+    /// Returns the tag of this name, as attributes are named in KMIP 1.x.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::KNOWN.iter().copied().find(|tag| tag.name() == Some(name))

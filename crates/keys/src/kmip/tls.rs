@@ -25,7 +25,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 /// Reads what `address` names.
 ///
 /// # Errors
-/// [`KmipError::Read`] and [`KmipError::File`] with the file and what is wrong with it.
+/// [`KmipError::Read`] and [`KmipError::File`] with the file and the mistake in it.
 pub(super) fn config(address: &Address) -> Result<Arc<ClientConfig>, KmipError> {
     const CERT: &str = "client certificate";
     const KEY: &str = "private key of the client certificate";
@@ -58,7 +58,7 @@ pub(super) fn config(address: &Address) -> Result<Arc<ClientConfig>, KmipError> 
     Ok(Arc::new(config))
 }
 
-/// The name that the certificate of a server must carry.
+/// Returns the name that the certificate of a server must carry.
 ///
 /// # Errors
 /// [`KmipError::Address`] if `host` is neither a host name nor an IP address.
@@ -97,8 +97,8 @@ fn read(what: &'static str, path: &Path) -> Result<Zeroizing<Vec<u8>>, KmipError
     Ok(text)
 }
 
-/// A private key that everybody may read proves nothing. Its group may read it: that is how daemons
-/// are run.
+/// Checks that not everybody may read the private key: it would prove nothing. Its group may read
+/// it: daemons are run that way.
 #[cfg(unix)]
 fn check_private(what: &'static str, path: &Path) -> Result<(), KmipError> {
     use std::os::unix::fs::PermissionsExt;

@@ -1,9 +1,9 @@
 //! TTLV, the binary encoding of KMIP: tag, type, length, value. Bytes in, a tree of items out, and
 //! back.
 //!
-//! Strict: lengths, padding, types and text are what the standard says, or the message is refused;
-//! so what decodes encodes back to the same bytes. Not here: what the tags mean (`message`,
-//! `operation`), and any input or output.
+//! Strict: lengths, padding, types and text follow the standard, or the message is refused; so
+//! every decoded message encodes back to the same bytes. Not here: the meaning of the tags
+//! (`message`, `operation`).
 //!
 //! Source: OASIS KMIP 1.4, section 9.1; KMIP 2.1, section 9.1 (Date-Time Extended).
 
@@ -52,7 +52,7 @@ pub enum Value {
     LongInteger(i64),
     /// Signed, big-endian, a multiple of 8 bytes (type 04). May be a key, so it is zeroed like one.
     BigInteger(Zeroizing<Vec<u8>>),
-    /// A number with a name, known here or not (type 05).
+    /// A number with a name, in our tables or not (type 05).
     Enumeration(u32),
     /// Type 06.
     Boolean(bool),
@@ -85,13 +85,13 @@ impl Value {
         }
     }
 
-    /// Name of its type, as the standard writes it.
+    /// Returns the name of its type, as the standard writes it.
     #[must_use]
     pub fn type_name(&self) -> &'static str {
         type_name(self.type_code()).expect("every value has a known type")
     }
 
-    /// Length of the value without padding, in bytes: what its header says.
+    /// Returns the length of the value without padding, in bytes: the value of its header.
     fn value_bytes(&self) -> usize {
         match self {
             Self::Structure(items) => items.iter().map(Item::encoded_bytes).sum(),
@@ -124,43 +124,44 @@ fn type_name(code: u8) -> Option<&'static str> {
 }
 
 impl Item {
-    /// A structure of `items`.
+    /// Returns a structure of `items`.
     #[must_use]
     pub fn structure(tag: Tag, items: Vec<Self>) -> Self {
         Self { tag, value: Value::Structure(items) }
     }
 
-    /// An integer.
+    /// Returns an integer.
     #[must_use]
     pub fn integer(tag: Tag, number: i32) -> Self {
         Self { tag, value: Value::Integer(number) }
     }
 
-    /// An enumeration value.
+    /// Returns an enumeration value.
     #[must_use]
     pub fn enumeration(tag: Tag, number: u32) -> Self {
         Self { tag, value: Value::Enumeration(number) }
     }
 
-    /// A text.
+    /// Returns a text.
     #[must_use]
     pub fn text(tag: Tag, text: impl Into<String>) -> Self {
         Self { tag, value: Value::Text(text.into()) }
     }
 
-    /// A copy of `bytes`, zeroed when dropped. The caller still owns, and zeroes, the original.
+    /// Returns a copy of `bytes`, zeroed when dropped. The caller still owns, and zeroes, the
+    /// original.
     #[must_use]
     pub fn bytes(tag: Tag, bytes: &[u8]) -> Self {
         Self { tag, value: Value::Bytes(Zeroizing::new(bytes.to_vec())) }
     }
 
-    /// Length of the whole item when encoded, in bytes.
+    /// Returns the length of the whole item when encoded, in bytes.
     #[must_use]
     pub fn encoded_bytes(&self) -> usize {
         HEADER_BYTES + self.value.value_bytes().next_multiple_of(8)
     }
 
-    /// The item as bytes. They may hold a key, so they are zeroed when dropped.
+    /// Returns the item as bytes. They may hold a key, so they are zeroed when dropped.
     ///
     /// # Panics
     /// If a value is 4 GiB or longer: a bug of the caller, since none of our messages comes near
@@ -230,12 +231,12 @@ pub struct Malformed {
     pub path: String,
     /// Position where the item at fault begins, in bytes from the start of the message, if known.
     pub offset: Option<usize>,
-    /// Description of what was found there, and of what was expected.
+    /// Description of the value found there, and of the expected value.
     pub found: String,
 }
 
 impl Malformed {
-    /// At the end of `tags`, no offset known.
+    /// Returns the error at the end of `tags`, with no offset.
     #[must_use]
     pub fn at(tags: &[Tag], found: impl Into<String>) -> Self {
         Self { path: path_of(tags), offset: None, found: found.into() }
@@ -247,8 +248,8 @@ fn path_of(tags: &[Tag]) -> String {
     if names.is_empty() { "message".into() } else { names.join(" > ") }
 }
 
-/// Length of the whole message that begins with `header`, headers included, in bytes: what a reader
-/// must have before it can decode.
+/// Returns the length of the whole message that begins with `header`, headers included, in bytes: a
+/// reader must have that many before it can decode.
 ///
 /// # Errors
 /// [`Malformed`] if no message begins so, or a message this long is not accepted.
@@ -281,8 +282,8 @@ pub fn message_bytes(
 /// Stores at most about six times as many bytes as it was given, whatever they are.
 ///
 /// # Errors
-/// [`Malformed`] with tags and offset of the first item that is not as the standard says, or goes
-/// over `limits`.
+/// [`Malformed`] with tags and offset of the first item that violates the standard or exceeds
+/// `limits`.
 pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Item, Malformed> {
     let mut decoder =
         Decoder { bytes, at: 0, path: Vec::new(), items_left: limits.items_max, limits };

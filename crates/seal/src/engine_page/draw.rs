@@ -1,13 +1,14 @@
-//! The random part of a nonce. The counter alone keeps nonces apart within one run of a process;
-//! this keeps them apart when the memory of a process is restored and runs a second time, counter
-//! and all: a virtual machine resumed twice from one snapshot, a process restored from an image.
+//! The random part of a nonce. The counter alone keeps nonces apart within one run of a process.
+//! The random part keeps them apart when the memory of a process, with its counter, is restored and
+//! runs a second time: a virtual machine resumed twice from one snapshot, a process restored from
+//! an image.
 //!
 //! There are two sources, since each call may cost only a few nanoseconds. Bytes of the operating
 //! system's generator are drawn for [`BATCH`] blocks of a thread at once; they differ between the
 //! two runs from the next draw on. Until then only the CPU's time stamp differs, which is added to
-//! every block. What remains, exactly: up to [`BATCH`] blocks of each thread after the memory was
-//! restored have equal nonces if a thread of one run and the same thread of the other seal a block
-//! under the same counter at the same tick.
+//! every block. The remaining risk, exactly: up to [`BATCH`] blocks of each thread after the memory
+//! was restored have equal nonces if a thread of one run and the same thread of the other seal a
+//! block under the same counter at the same tick.
 //!
 //! Not here: the counter (`engine_page`), and forks, which are refused.
 
@@ -46,7 +47,7 @@ fn from_system() -> Result<u64, EnginePageError> {
     Ok(u64::from_ne_bytes(bytes))
 }
 
-/// A count that differs each time: ticks of the CPU, or nanoseconds where it exposes none.
+/// Returns a count that differs each time: ticks of the CPU, or nanoseconds where it exposes none.
 fn time_stamp() -> u64 {
     speed::ticks().unwrap_or_else(|| {
         thread_local!(static START: Instant = Instant::now());
@@ -60,8 +61,8 @@ mod tests {
 
     use super::*;
 
-    /// Restores the memory of this thread again and again, as a snapshot would: what is drawn is
-    /// never the same.
+    /// Restores the memory of this thread repeatedly, as a snapshot would: the drawn bits are never
+    /// the same.
     #[test]
     fn memory_brought_back_draws_something_else() {
         draw().unwrap();

@@ -1,4 +1,4 @@
-//! Reasons why a page was not sealed, or a block not opened. Not here: when (`engine_page`).
+//! Reasons why a page was not sealed, or a block not opened.
 
 use sealstone_cipher::Error as CipherError;
 use sealstone_cipher::memory::Forked;
@@ -42,7 +42,7 @@ pub enum EnginePageError {
     /// The block cannot be one that this program wrote.
     #[error("a damaged block: {found}\nrestore the file from a backup, or resync this member")]
     Damaged {
-        /// Description of what was found.
+        /// Description of the finding.
         found: String,
     },
     /// The block is sealed with another cipher than this opening uses.
@@ -70,7 +70,7 @@ pub enum EnginePageError {
         fingerprint: Fingerprint,
         /// Source of the keys.
         place: String,
-        /// Description of what is there instead.
+        /// Description of the place found instead.
         held: String,
     },
     /// The source has a key of that version, but a different one.
@@ -89,7 +89,7 @@ pub enum EnginePageError {
         /// Fingerprint of the key that is there.
         own: Fingerprint,
     },
-    /// The block is not what was sealed.
+    /// The block differs from the sealed block.
     #[error(
         "a block of {bytes} bytes under key {key} ({cipher}, from {place}) failed authentication: \
          it was changed after it was sealed\n\
@@ -126,7 +126,7 @@ pub enum EnginePageError {
     Buffer {
         /// Length of the buffer, in bytes.
         found: usize,
-        /// Length wanted, in bytes.
+        /// The required length, in bytes.
         wanted: usize,
     },
     /// A page longer than the format can hold.

@@ -5,13 +5,13 @@ use std::fmt;
 
 use sealstone_keys::{KeyRef, Secret, subkey};
 
-/// Eight bytes that tell one key version from all others but nothing about its secret, from which
-/// they are derived.
+/// Eight bytes that identify a key version. They are derived from its secret but reveal nothing
+/// about it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fingerprint(pub [u8; 8]);
 
 impl Fingerprint {
-    /// The fingerprint of `key` with the secret `secret`.
+    /// Returns the fingerprint of `key` with the secret `secret`.
     #[must_use]
     pub fn of(key: &KeyRef, secret: &Secret) -> Self {
         let mut fingerprint = [0; 8];

@@ -1,4 +1,4 @@
-//! The header of an engine page and what it says. Byte by byte in `docs/formats.md`, section 10.
+//! The header of an engine page and its fields. Byte by byte in `docs/formats.md`, section 10.
 //!
 //! Not here: sealing and opening (`engine_page`), errors (`error`).
 
@@ -24,7 +24,7 @@ pub const PADDING_BYTES_MAX: usize = u16::MAX as usize;
 pub const SALT_BYTES: usize = 16;
 
 /// Length of the room for the tag of a place, in bytes: zeros that follow the tag of the block, for
-/// the code that stores it. What is written there is neither authenticated nor looked at here.
+/// the code that stores it. Data written there is neither authenticated nor read here.
 pub const PLACE_TAG_BYTES: usize = 16;
 
 const VERSION_AT: usize = 3;
@@ -60,7 +60,7 @@ pub(super) const DRAWN_BYTES: usize = 6;
 /// another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaceKind {
-    /// Nothing is known about it: a block of an engine whose headers are not understood.
+    /// An unknown kind: a block of an engine whose headers are not understood.
     Unknown,
     /// A page of a data file.
     Page,
@@ -116,7 +116,7 @@ pub struct EnginePageInfo {
     pub journal_kept: bool,
 }
 
-/// Reads what a block says without any key, and so without knowing that it is genuine.
+/// Reads the header of a block without any key, so it may not be genuine.
 ///
 /// `block`: the block, or its first [`HEADER_BYTES`] bytes.
 ///
@@ -165,7 +165,7 @@ fn take<const N: usize>(header: &[u8], at: usize) -> [u8; N] {
 }
 
 impl EnginePageInfo {
-    /// Length of the room for the tag of a place after the tag, in bytes.
+    /// Returns the length of the room for the tag of a place after the tag, in bytes.
     #[must_use]
     pub fn place_tag_bytes(&self) -> usize {
         if self.place_tag { PLACE_TAG_BYTES } else { 0 }
@@ -186,8 +186,8 @@ impl EnginePageInfo {
         }
     }
 
-    /// The nonce of the block: its last 8 or 12 bytes, as the cipher takes them. It is the end of
-    /// the header: padding, the bytes that were drawn, and the counter.
+    /// Returns the nonce of the block: its last 8 or 12 bytes, as the cipher takes them. It is the
+    /// end of the header: padding, the bytes that were drawn, and the counter.
     pub(super) fn nonce(&self) -> [u8; 12] {
         let mut nonce = [0; 12];
         nonce[..2].copy_from_slice(&(self.padding_bytes as u16).to_be_bytes());

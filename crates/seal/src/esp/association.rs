@@ -1,5 +1,4 @@
 //! Parameters that both ends of a security association agree on, and how long its keys may be used.
-//! Not here: packets.
 
 use sealstone_cipher::cbc::{Cbc, cbc};
 use sealstone_cipher::hmac::{Hmac, hmac};

@@ -1,4 +1,4 @@
-//! Errors concerning sealed packets. Not here: what is wrong with keys or suites by name (`suite`).
+//! Errors concerning sealed packets. Not here: errors in keys or names of suites (`suite`).
 
 /// Reason why packets could not be sealed, or an association could not be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,7 +44,7 @@ pub enum EspError {
         /// Blocks of the cipher sealed.
         blocks: u64,
     },
-    /// Nobody has reserved so much of what the key may seal.
+    /// So much of the key's lifetime has not been reserved.
     #[error(
         "association {spi:#010x} may not go as far as {packets} packets and {blocks} blocks\n\
          reserve as much first"

@@ -1,4 +1,4 @@
-//! Opening packets: what is genuine, new and whole. Not here: sealing them (`outbound`).
+//! Opening packets that are genuine, new and whole. Not here: sealing them (`outbound`).
 
 use std::fmt;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use super::spare::{Spare, emptied};
 use super::window::Window;
 use sealstone_cipher::suites::{GCM_SALT_BYTES as SALT_BYTES, GCM_TAG_BYTES};
 
-/// Counts of what was received on an association.
+/// Counts of the packets received on an association.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets opened.
@@ -80,14 +80,14 @@ impl Inbound {
         Ok(Self { association: *association, lengths, keyed, window, counters, spare })
     }
 
-    /// The same after packets up to the number `newest` came: none of them is taken again.
+    /// Returns the same after packets up to the number `newest` came: none of them is taken again.
     #[must_use]
     pub fn after(mut self, newest: u64) -> Self {
         self.window.close_up_to(newest);
         self
     }
 
-    /// The newest number that came; 0 if none did.
+    /// Returns the newest number that came; 0 if none did.
     #[must_use]
     pub fn newest(&self) -> u64 {
         self.window.newest()
@@ -99,7 +99,7 @@ impl Inbound {
         &self.association
     }
 
-    /// Returns the counts of what was received so far.
+    /// Returns the counts so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.counters
@@ -109,8 +109,8 @@ impl Inbound {
     /// that was sealed; `None` if the other end sent one to be thrown away.
     ///
     /// # Errors
-    /// Why it is refused; it is counted, has no other effect, and `packet` holds nothing in the
-    /// clear.
+    /// The reason why it is refused; it is counted, has no other effect, and `packet` holds nothing
+    /// in the clear.
     pub fn open(&mut self, packet: &mut [u8]) -> Opened {
         let opened = self.opened(packet);
         self.count(packet, &opened);
@@ -118,8 +118,8 @@ impl Inbound {
     }
 
     /// Opens each of `packets` as [`Inbound::open`] does, in their order and with the same results,
-    /// which take the place of what is in `opened`. Tags are checked all together, and ciphers in
-    /// CBC decrypt all that are genuine together.
+    /// which replace the content of `opened`. All tags are checked together, and ciphers in CBC
+    /// decrypt all genuine packets together.
     pub fn open_many(&mut self, packets: &mut [&mut [u8]], opened: &mut Vec<Opened>) {
         opened.clear();
         if !matches!(self.keyed, Keyed::Cbc { .. }) {
@@ -177,8 +177,8 @@ impl Inbound {
     }
 
     /// Returns the range of the encrypted part of `packet`, unless the packet must be refused. It
-    /// is known to be `genuine` or not under `known`, if that is not 0; other packets have come
-    /// since then, because of which it may have another number.
+    /// was found `genuine` or not under `known`, if that is not 0; packets that came since then may
+    /// have changed its number.
     fn admit(&mut self, packet: &[u8], known: u64, genuine: bool) -> Result<Range<usize>, Refusal> {
         let (range, number) = self.check(packet)?;
         let genuine =
@@ -200,7 +200,7 @@ impl Inbound {
             .is_ok()
     }
 
-    /// Decrypts those of `packets` that were admitted.
+    /// Decrypts the admitted packets of `packets`.
     fn decrypt_admitted(&self, packets: &mut [&mut [u8]], opened: &[Opened], spare: &mut Spare) {
         let Keyed::Cbc { cbc, .. } = &self.keyed else { return };
         let mut messages: Vec<Message<'_>> = emptied(std::mem::take(&mut spare.chained));
@@ -214,7 +214,7 @@ impl Inbound {
         spare.chained = emptied(messages);
     }
 
-    /// Counts what was opened or refused, and leaves nothing in the clear in what was refused.
+    /// Counts an opened or refused packet, and leaves nothing in the clear in a refused packet.
     fn count(&mut self, packet: &mut [u8], opened: &Opened) {
         match opened {
             Ok(Some(inner)) => {
@@ -258,7 +258,7 @@ impl Inbound {
         Ok((head..end, number))
     }
 
-    /// Authenticates the packet, and decrypts what is in `range`.
+    /// Authenticates the packet, and decrypts `range`.
     fn decrypt(&self, packet: &mut [u8], range: Range<usize>, number: u64) -> Result<(), Refusal> {
         match &self.keyed {
             Keyed::Null => Ok(()),
@@ -284,8 +284,8 @@ impl Inbound {
     }
 }
 
-/// Returns the range of the IP packet in what was decrypted in `range` of `packet`. Nothing is left
-/// of a packet that is to be thrown away.
+/// Returns the range of the IP packet in the decrypted `range` of `packet`. Nothing is left of a
+/// packet that must be thrown away.
 fn inner_range(packet: &mut [u8], range: Range<usize>) -> Opened {
     let Range { start, end } = range;
     let (protocol, padding) = (packet[end - 1], usize::from(packet[end - 2]));
@@ -302,7 +302,7 @@ fn inner_range(packet: &mut [u8], range: Range<usize>) -> Opened {
         return Ok(None);
     }
     match inner::extent(&packet[start..inner_end]) {
-        // what follows hides how long the packet is
+        // the bytes that follow hide the length of the packet
         Some((inside, bytes)) if inside == protocol => Ok(Some(start..start + bytes)),
         _ => Err(Refusal::Inner),
     }
@@ -349,7 +349,8 @@ mod tests {
             sealed.bytes().to_vec()
         }
 
-        /// The next packet, or what a network or an attacker makes of those that came.
+        /// Returns the next packet, or a packet that a network or an attacker makes of earlier
+        /// packets.
         fn arrival(&mut self, random: &mut Random) -> Vec<u8> {
             let mut packet = match random.below(20) {
                 0 => {
@@ -412,7 +413,7 @@ mod tests {
     }
 
     /// With loss, disorder, repeats in one batch and across, changes and packets cut off; and where
-    /// numbers pass 2^32, so that a packet's upper half depends on those before it in its batch.
+    /// numbers pass 2^32, so that a packet's upper half depends on earlier packets of its batch.
     #[test]
     fn many_are_opened_as_one_after_the_other() {
         let mut random = Random(0x2545_f491_4f6c_dd1d);

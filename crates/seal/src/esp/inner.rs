@@ -1,4 +1,4 @@
-//! The packets inside: how long an IP packet says it is. Not here: what else it says.
+//! The packets inside: the length in an IP packet's header.
 
 /// Numbers of protocols (next header): IPv4, IPv6, and a packet to be thrown away.
 const IPV4: u8 = 4;
@@ -8,8 +8,8 @@ pub(super) const DUMMY: u8 = 59;
 const IPV4_HEADER_BYTES: usize = 20;
 const IPV6_HEADER_BYTES: usize = 40;
 
-/// The number of the protocol of `packet` and its length in bytes, as its header says; `None` if it
-/// is no IP packet or not all of it is there. Bytes may follow it.
+/// Returns the number of the protocol of `packet` and its length in bytes, from its header; `None`
+/// if it is no IP packet or is incomplete. Bytes may follow it.
 pub(super) fn extent(packet: &[u8]) -> Option<(u8, usize)> {
     let length_at =
         |at: usize| Some(usize::from(u16::from_be_bytes([*packet.get(at)?, *packet.get(at + 1)?])));

@@ -1,5 +1,5 @@
-//! Initialisation vectors that nobody can predict: key stream under a key of their own, drawn for
-//! each association. Not here: nonces, which count.
+//! Initialisation vectors that nobody can predict: key stream under a separate key, drawn for each
+//! association.
 //!
 //! Source: SP 800-38A, appendix C.
 

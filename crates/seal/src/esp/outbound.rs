@@ -14,7 +14,7 @@ use super::iv::Ivs;
 use super::spare::{Spare, emptied};
 use sealstone_cipher::suites::GCM_SALT_BYTES as SALT_BYTES;
 
-/// Pad length and next header, which end what is encrypted.
+/// Pad length and next header, which end the encrypted part.
 const TRAILER_BYTES: usize = 2;
 /// A successor is due once seven eighths of a lifetime are used.
 const DUE_EIGHTHS: u64 = 7;
@@ -34,13 +34,13 @@ impl Sealed {
         self.ends.clear();
     }
 
-    /// All their bytes.
+    /// Returns all their bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Each of them, in the order in which they were sealed.
+    /// Returns each of them, in the order in which they were sealed.
     pub fn packets(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         (0..self.ends.len()).map(|at| &self.bytes[self.range(at)])
     }
@@ -107,8 +107,9 @@ impl Outbound {
         })
     }
 
-    /// The same for keys that have sealed `used` before: numbers, and what GCM makes of them,
-    /// continue behind it. It seals nothing until [`Outbound::reserve`] says how far it may go.
+    /// Returns the same for keys that have sealed `used` before: numbers, and the nonces that GCM
+    /// derives from them, continue behind it. It seals nothing until [`Outbound::reserve`] sets a
+    /// limit.
     #[must_use]
     pub fn after(self, used: Lifetime) -> Self {
         Self { used, reserved: used, ..self }
@@ -120,7 +121,7 @@ impl Outbound {
         self.reserved = reserved;
     }
 
-    /// The same, with a lifetime of at most `lifetime`.
+    /// Returns the same, with a lifetime of at most `lifetime`.
     #[must_use]
     pub fn with_lifetime(self, lifetime: Lifetime) -> Self {
         let packets = self.lifetime.packets.min(lifetime.packets);
@@ -130,7 +131,7 @@ impl Outbound {
         }
     }
 
-    /// The same after `packets` packets, without an end.
+    /// Returns the same after `packets` packets, without an end.
     #[cfg(test)]
     pub(super) fn endless_after(self, packets: u64) -> Self {
         let lifetime = Lifetime { packets: u64::MAX, blocks: u64::MAX };
@@ -175,8 +176,8 @@ impl Outbound {
     ///
     /// # Errors
     /// [`EspError::Exhausted`] unless all of them fit into the lifetime, [`EspError::Unreserved`]
-    /// unless they fit into what is reserved, [`EspError::NotIp`], [`EspError::Cipher`]; `sealed`
-    /// is then as before, and no sequence number was used.
+    /// unless they fit into the reservation, [`EspError::NotIp`], [`EspError::Cipher`]; `sealed` is
+    /// then unchanged, and no sequence number was used.
     pub fn seal(&mut self, packets: &[&[u8]], sealed: &mut Sealed) -> Result<(), EspError> {
         let Association { spi, suite, .. } = self.association;
         let before = (sealed.bytes.len(), sealed.ends.len());
@@ -212,7 +213,7 @@ impl Outbound {
             }
         }
         if let Err(source) = self.encrypt(sealed, before.1) {
-            // what was laid out is in the clear
+            // the packets laid out are in the clear
             sealed.bytes[before.0..].fill(0);
             sealed.bytes.truncate(before.0);
             sealed.ends.truncate(before.1);
@@ -256,7 +257,7 @@ impl Outbound {
         Ok(())
     }
 
-    /// Encrypts and authenticates the packets from the one numbered `first` on.
+    /// Encrypts and authenticates the packets from number `first` on.
     fn encrypt(&mut self, sealed: &mut Sealed, first: usize) -> Result<(), CipherError> {
         let Self { association, lengths: Lengths { head, tag, .. }, keyed, spare, .. } = self;
         let numbers = self.used.packets + 1..;

@@ -1,5 +1,4 @@
-//! Memory kept from one batch to the next, so that none is allocated for each. Not here: what lies
-//! in it meanwhile.
+//! Memory kept from one batch to the next, so that none is allocated for each.
 
 use sealstone_cipher::cbc;
 use sealstone_cipher::hmac::{self, TAG_BYTES_MAX};
@@ -23,7 +22,7 @@ pub(super) struct Spare {
     pub(super) numbers: Vec<u64>,
 }
 
-/// An empty vector with the memory of `used`, for elements that borrow something else.
+/// Returns an empty vector with the memory of `used`, for elements that borrow something else.
 pub(super) fn emptied<T, U>(mut used: Vec<T>) -> Vec<U> {
     used.clear();
     used.into_iter().map(|_| -> U { unreachable!("it was emptied") }).collect()

@@ -1,5 +1,5 @@
 //! Meaning of a datagram on the port of ESP, which packets share with the messages of a key
-//! exchange. Not here: sockets.
+//! exchange.
 //!
 //! Source: RFC 3948, section 2.
 
@@ -17,7 +17,7 @@ pub enum Datagram<'a> {
     Packet(u32),
     /// A message of a key exchange, without its marker.
     KeyExchange(&'a [u8]),
-    /// It keeps a translated address alive, and says nothing else.
+    /// It keeps a translated address alive, and means nothing else.
     Keepalive,
     /// Too short for any of them.
     Nothing,

@@ -1,5 +1,5 @@
-//! Sequence numbers of packets that came: the whole number of which a packet carries the lower
-//! half, and whether it came before. Not here: packets.
+//! Sequence numbers of received packets: the whole number, whose lower half a packet carries, and
+//! the check for repeats.
 //!
 //! Source: RFC 4303, section 3.4.3 and appendix A2.
 
@@ -20,7 +20,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// For the last `packets`, rounded up to whole words, at least 64.
+    /// Makes a window for the last `packets`, rounded up to whole words, at least 64.
     pub(super) fn new(packets: u32, extended: bool) -> Self {
         let words = packets.clamp(64, WINDOW_PACKETS_MAX).div_ceil(64);
         Self { came: vec![0; words as usize], newest: 0, extended }
@@ -30,18 +30,18 @@ impl Window {
         self.came.len() as u64 * 64
     }
 
-    /// Takes all numbers up to `newest` for those of packets that came.
+    /// Treats all numbers up to `newest` as received.
     pub(super) fn close_up_to(&mut self, newest: u64) {
         self.came.fill(u64::MAX);
         self.newest = newest;
     }
 
-    /// The newest number that came; 0 if none did.
+    /// Returns the newest number that came; 0 if none did.
     pub(super) fn newest(&self) -> u64 {
         self.newest
     }
 
-    /// The whole number of a packet that carries `low`: the one nearest to the window.
+    /// Returns the whole number of a packet that carries `low`: the number nearest to the window.
     ///
     /// # Errors
     /// [`Refusal::TooOld`] for one from before the first packet.

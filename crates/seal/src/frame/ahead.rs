@@ -1,6 +1,6 @@
 //! Key stream of the next frames, made before their data arrive: a log is written under the lock of
 //! its store, and others wait. The nonce of a frame depends on its number alone, so its key stream
-//! is known as soon as the previous frame is begun. Not here: what a frame is (`frame`).
+//! can be made as soon as the previous frame is begun. Not here: the frames (`frame`).
 //!
 //! The writer uses up one batch while a thread that has time makes another:
 //! [`KeyStreamAhead::prepare`]. If none had time, the writer makes the next batch itself, which is
@@ -22,8 +22,8 @@ const BATCH_BYTES: usize = 8 << 10;
 /// Most frames in a batch. This many may share key stream with others if a virtual machine is
 /// resumed twice from one snapshot: no more than speed requires.
 const FRAMES_MAX: usize = 8;
-/// Longest frames, on average, for which key stream is made ahead: for longer ones, sealing takes
-/// longer than starting.
+/// The longest frames, on average, for which key stream is made ahead: for longer frames, sealing
+/// takes longer than starting.
 const MEAN_BYTES_MAX: usize = BATCH_BYTES / 2;
 
 /// Key stream for the frames from `first` on.
@@ -103,14 +103,14 @@ impl KeyStreamAhead {
         if let Some(mut next) = self.next() {
             let Next { batch, order } = &mut *next;
             if let Some((first, bytes)) = order.take() {
-                // without random bits the writer itself fails, and says why
+                // without random bits the writer itself fails, and reports why
                 let _ = batch.fill(&self.keyed, first, bytes);
             }
         }
     }
 
-    /// None if another thread is at it right now: it may have been interrupted, and must not be
-    /// waited for.
+    /// Returns None if another thread is working on it: that thread may have been interrupted, and
+    /// must not be waited for.
     fn next(&self) -> Option<MutexGuard<'_, Next>> {
         match self.next.try_lock() {
             Ok(next) => Some(next),
@@ -147,8 +147,8 @@ impl Consumer {
         Self { shared, current: Batch::empty(), mean: 0 }
     }
 
-    /// The key stream of frame `index`, of `bytes` bytes; None where it is not worthwhile. Each is
-    /// returned once.
+    /// Returns the key stream of frame `index`, of `bytes` bytes; None where it is not worthwhile.
+    /// Each is returned once.
     pub(super) fn take(
         &mut self,
         index: u64,
@@ -167,7 +167,7 @@ impl Consumer {
         Ok(Some(Taken { random: current.random[at], stream, keyed: &shared.keyed }))
     }
 
-    /// Moves to the batch that was prepared, if there is one, and asks for the one after it.
+    /// Moves to the batch that was prepared, if there is one, and requests the next.
     fn refill(&mut self, index: u64) -> Result<(), SealError> {
         let Self { shared, current, mean } = self;
         // some are longer than the mean, and a surplus costs less than a shortage

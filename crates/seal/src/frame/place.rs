@@ -40,7 +40,7 @@ impl FramePlace {
         self.bytes as usize + OVERHEAD_BYTES
     }
 
-    /// The tag binds to file, frame number, place and length.
+    /// Returns the associated data: the tag binds to file, frame number, place and length.
     pub(super) fn associated(&self, file: &SealedFile) -> [u8; 36] {
         let mut associated = [0; 36];
         associated[..FILE_ID_BYTES].copy_from_slice(&file.info().file_id);
@@ -50,9 +50,9 @@ impl FramePlace {
         associated
     }
 
-    /// The nonce, right-aligned. Where it has room for random bits it does not depend on the
-    /// lengths of the frames before, so that key stream for the next frame can be made before its
-    /// data are there.
+    /// Returns the nonce, right-aligned. Where it has room for random bits it does not depend on
+    /// the lengths of the frames before, so that key stream for the next frame can be made before
+    /// its data are there.
     pub(super) fn nonce(&self, nonce_bytes: usize, random: u32) -> [u8; 12] {
         if nonce_bytes == 12 { drawn_nonce(self.index, random) } else { nonce(self.counter) }
     }
@@ -77,8 +77,8 @@ pub struct Frame<'a> {
 pub enum End {
     /// With a whole frame, or with none at all.
     Clean,
-    /// Within a frame, or in one that lost a sector: its writer was stopped there. What precedes
-    /// `offset` is whole.
+    /// Within a frame, or in a frame that lost a sector: its writer was stopped there. Everything
+    /// before `offset` is whole.
     Torn {
         /// Start of the torn frame, in stored bytes from the beginning of the file.
         offset: u64,
@@ -128,8 +128,8 @@ impl Cursor {
         1 + u64::from(bytes).div_ceil(self.block_bytes)
     }
 
-    /// The place of the next frame if it has `bytes` of data: in the next segment where this one
-    /// has no room left. None for a length that no frame has.
+    /// Returns the place of the next frame if it has `bytes` of data: in the next segment where
+    /// this one has no room left. None for a length that no frame has.
     pub(super) fn place(&self, bytes: u32) -> Option<FramePlace> {
         if bytes == 0 || bytes > FRAME_BYTES_MAX || self.units(bytes) > self.segment_units {
             return None;

@@ -1,5 +1,5 @@
-//! Blocks for engines that do not give their place: what is sealed opens again, only under the
-//! right key and cipher, and no writer uses a nonce twice.
+//! Blocks for engines that do not report their place: sealed data opens again, only under the right
+//! key and cipher, and no writer uses a nonce twice.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use sealstone_seal::engine_page::{
 
 use crate::fixture::data;
 
-/// A key named `orders` in versions whose secrets repeat the byte.
+/// Returns a key named `orders` in versions whose secrets repeat the byte.
 fn keys(versions: &[(u32, u8)]) -> Vec<(KeyRef, Secret)> {
     let key = |version| KeyRef { id: "orders".into(), version };
     versions
@@ -62,8 +62,8 @@ fn what_is_sealed_opens_in_this_opening_and_in_later_ones() {
     }
 }
 
-/// The chain of keys, the nonce and the associated data are as `docs/formats.md` says: redone by
-/// hand.
+/// The chain of keys, the nonce and the associated data are as specified in `docs/formats.md`:
+/// redone by hand.
 #[test]
 fn a_block_is_what_the_document_says() {
     for cipher in ciphers() {
@@ -100,7 +100,7 @@ fn a_block_is_what_the_document_says() {
     }
 }
 
-/// A block opens at the place it was sealed for, with the same bytes around it; one bound to
+/// A block opens at the place it was sealed for, with the same bytes around it; a block bound to
 /// nothing opens anywhere.
 #[test]
 fn a_block_is_bound_to_its_place() {
@@ -178,7 +178,7 @@ fn room_for_the_tag_of_a_place_follows() {
     }
 }
 
-/// Every byte of a block counts, including those of the padding.
+/// Every byte of a block counts, including the padding.
 #[test]
 fn padding_is_zeros_and_of_its_length() {
     let writer = pages(&[(1, 0x11)], "lea-128");
@@ -359,7 +359,7 @@ fn no_nonce_is_used_twice() {
     }
 }
 
-/// A page longer than its cipher allows under one key: sealed in parts under keys of their own.
+/// A page longer than its cipher allows under one key: sealed in parts under separate keys.
 #[test]
 fn long_pages_are_sealed_in_parts() {
     let writer = pages(&[(1, 0x11)], "3des");

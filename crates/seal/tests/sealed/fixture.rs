@@ -14,7 +14,7 @@ pub(crate) const PAGE_BYTES: u32 = 4096;
 pub(crate) struct FixedKeys(pub(crate) Vec<(&'static str, u32, u8)>);
 
 impl FixedKeys {
-    /// The key that most tests use.
+    /// Returns the key that most tests use.
     pub(crate) fn usual() -> Self {
         Self(vec![("orders", 1, 0x11)])
     }
@@ -46,7 +46,7 @@ impl KeySource for FixedKeys {
     }
 }
 
-/// Data that differs in every 8 bytes and holds `len` of them.
+/// Returns data that differs in every 8 bytes, `len` bytes long.
 pub(crate) fn data(len: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(len + 8);
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
@@ -69,7 +69,7 @@ pub(crate) fn open(stored: &[u8]) -> Result<SealedFile, SealError> {
     SealedFile::open(&FixedKeys::usual(), Backend::auto(), stored)
 }
 
-/// A whole paged file of `data`, in pages of [`PAGE_BYTES`].
+/// Returns a whole paged file of `data`, in pages of [`PAGE_BYTES`].
 pub(crate) fn seal_paged(cipher: &'static Cipher, data: &[u8]) -> Vec<u8> {
     let (file, mut stored) = create(cipher, Layout::Paged { page_bytes: PAGE_BYTES });
     let mut writer = PageWriter::new(&file).unwrap();
@@ -98,7 +98,7 @@ pub(crate) fn read_paged_of(file: &SealedFile, stored: &[u8]) -> Result<Vec<u8>,
     read.map(|()| out)
 }
 
-/// A whole file of frames, one for each of `parts`.
+/// Returns a whole file of frames, one for each of `parts`.
 pub(crate) fn seal_frames(cipher: &'static Cipher, parts: &[&[u8]]) -> Vec<u8> {
     let (file, mut stored) = create(cipher, Layout::Frames);
     let mut writer = FrameWriter::new(&file).unwrap();
@@ -109,13 +109,13 @@ pub(crate) fn seal_frames(cipher: &'static Cipher, parts: &[&[u8]]) -> Vec<u8> {
     stored
 }
 
-/// Reads a whole file of frames; what was read before an error is lost with it.
+/// Reads a whole file of frames; frames read before an error are lost with it.
 pub(crate) fn read_frames(stored: &[u8]) -> Result<(Vec<Vec<u8>>, End), SealError> {
     read_frames_of(&open(stored)?, stored, usize::MAX)
 }
 
-/// Reads frames with the keys of `file`, handed over `portion` bytes at a time; nothing is known
-/// about what was synced.
+/// Reads frames with the keys of `file`, handed over `portion` bytes at a time; the synced length
+/// is unknown.
 pub(crate) fn read_frames_of(
     file: &SealedFile,
     stored: &[u8],
@@ -124,7 +124,7 @@ pub(crate) fn read_frames_of(
     read_synced_frames_of(file, stored, portion, 0)
 }
 
-/// As [`read_frames_of`], of a file whose first `synced_bytes` are known to be on stable storage.
+/// As [`read_frames_of`], of a file whose first `synced_bytes` are on stable storage.
 pub(crate) fn read_synced_frames_of(
     file: &SealedFile,
     stored: &[u8],
@@ -151,7 +151,7 @@ pub(crate) fn read_synced_frames_of(
     Ok((frames, reader.end()?))
 }
 
-/// The ciphers whose every bit is tried; the others get one bit in every byte.
+/// Returns the ciphers whose every bit is tried; the others get one bit in every byte.
 pub(crate) fn thorough(name: &str) -> bool {
     name == "aes-256" || name == "blowfish"
 }

@@ -1,5 +1,5 @@
-//! Frames: what was synced is all there or damaged; beyond that, a cut end or a lost sector is an
-//! end, and anything else that changed is damage.
+//! Frames: synced frames are all there or damaged; beyond that, a cut end or a lost sector is an
+//! end, and any other change is damage.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ fn starts() -> Vec<usize> {
     starts
 }
 
-/// The frame that holds the stored byte `at`.
+/// Returns the frame that holds the stored byte `at`.
 fn frame_at(at: usize) -> usize {
     starts().partition_point(|start| *start <= at) - 1
 }
@@ -94,8 +94,7 @@ fn sealed_ahead(name: &str, parts: &[Vec<u8>], helpers: usize) -> Vec<u8> {
 
 #[test]
 fn key_stream_made_ahead_seals_the_same_frames() {
-    // about as long as each other, much shorter and longer than those before, longer than any key
-    // stream that is made
+    // about as long as each other, much shorter and longer than before, longer than any key stream
     let lengths = (0..600).map(|n| match n % 97 {
         11 => 1,
         12 => 5_000,
@@ -214,8 +213,8 @@ fn a_changed_length_of_a_synced_frame_is_damage_or_a_cut() {
             matches!(cut, SealError::CutShort { end, synced } if (end, synced) == (last as u64,
                 stored.len() as u64))
         );
-        // it cannot be told from a frame that was never written whole, for which nothing was
-        // promised
+        // it cannot be distinguished from a frame that was never written whole, for which nothing
+        // was promised
         assert!(matches!(read(length, last), Ok((_, End::Torn { .. }))));
     }
     assert_eq!(
@@ -312,7 +311,7 @@ fn a_lost_sector_ends_what_was_not_synced_and_damages_what_was() {
         for synced in [starts()[hit] + 1, end, stored.len()] {
             assert_frame_error(read_synced_frames_of(&file, &changed, usize::MAX, synced), hit);
         }
-        // what was synced before is not affected
+        // frames synced before are not affected
         assert!(read_synced_frames_of(&file, &changed, usize::MAX, starts()[hit]).is_ok());
     }
 }

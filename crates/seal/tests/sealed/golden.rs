@@ -1,6 +1,6 @@
 //! Files sealed by earlier builds still open. They are kept in `vectors/formats` as hexadecimal
 //! text, with the key that sealed them; the example `golden` makes them for new ciphers and never
-//! replaces one.
+//! replaces a file.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -24,7 +24,8 @@ fn from_hex(text: &str) -> Vec<u8> {
     digits.chunks_exact(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect()
 }
 
-/// The golden key, copied to where its mode can be 0600: version control does not keep modes.
+/// Returns the golden key, copied to where its mode can be 0600: version control does not keep
+/// modes.
 fn golden_key(dir: &Path, name: &str) -> KeyFile {
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join(name);

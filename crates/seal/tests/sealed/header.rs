@@ -1,4 +1,4 @@
-//! The header: no bit may change in both copies of it, and every refusal says which kind it is.
+//! The header: no bit may change in both copies of it, and every refusal names its kind.
 
 use sealstone_cipher::{Backend, cipher, ciphers};
 use sealstone_keys::KeyError;

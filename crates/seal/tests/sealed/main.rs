@@ -1,4 +1,4 @@
-//! Sealed files from outside: what is written reads back, and nothing else does.
+//! Sealed files from outside: only written data reads back.
 
 mod engine_page;
 mod fixture;

@@ -13,7 +13,7 @@ use crate::fixture::{
 const PAGE: usize = PAGE_BYTES as usize;
 const STRIDE: usize = PAGE + TAG_BYTES;
 
-/// Stored bytes of page `page`, tag included, as a range.
+/// Returns the stored bytes of page `page`, tag included, as a range.
 fn page(page: usize, stored: &[u8]) -> std::ops::Range<usize> {
     let start = HEADER_BYTES + page * STRIDE;
     start..(start + STRIDE).min(stored.len())
@@ -75,7 +75,7 @@ fn the_portions_of_writing_do_not_matter() {
                 writer.logical_bytes() as usize,
                 (number * portion + part.len()).min(data.len())
             );
-            // what waits in the writer is at most a page
+            // the writer buffers at most a page
             let sealed = (stored.len() - HEADER_BYTES) / STRIDE * PAGE;
             assert!(writer.logical_bytes() as usize - sealed <= PAGE);
         }
@@ -267,7 +267,7 @@ fn pages_of_another_file_do_not_fit() {
 
 #[test]
 fn a_whole_file_may_take_another_s_place() {
-    // a seal of single files cannot know this; SECURITY.md says so
+    // a seal of single files cannot detect this, see SECURITY.md
     let older = seal_paged(aes(), b"older");
     assert_eq!(read_paged(&older).unwrap(), b"older");
 }

@@ -12,12 +12,12 @@ use crate::fixture::{
     FixedKeys, aes, create, data, open, read_frames_of, read_paged_of, seal_frames, seal_paged,
 };
 
-/// Both versions, the second of them current.
+/// Returns both versions, with the second current.
 fn rotated() -> FixedKeys {
     FixedKeys(vec![("orders", 1, 0x11), ("orders", 2, 0x22)])
 }
 
-/// The second version alone.
+/// Returns the second version alone.
 fn newest() -> FixedKeys {
     FixedKeys(vec![("orders", 2, 0x22)])
 }

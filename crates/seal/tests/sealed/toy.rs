@@ -1,4 +1,4 @@
-//! A cipher that is one file and one row is sealed with, and found again by the id in the header.
+//! A cipher of one file and one row seals a file, and is found again by the id in the header.
 
 use sealstone_cipher::cipher_by_id;
 use sealstone_cipher::testing::{TOY_CIPHERS, add_ciphers};

@@ -1,6 +1,6 @@
 //! A toy engine at rest: pages of an array, each sealed as a storage engine's extension seals them.
-//! Its three parts are those of any engine: pages written and read, an account of what is sealed,
-//! and an attacker.
+//! It has the three parts of any engine: pages written and read, an account of the sealed data, and
+//! an attacker.
 //!
 //! Not here: a real engine (`adapters/wiredtiger`), its settings and its guide.
 
@@ -52,7 +52,7 @@ impl ToyEngine {
     fn read(&self, number: usize) -> Result<Vec<u8>, EnginePageError> {
         let (_, block) = &self.stored[number];
         let mut page = block[page_range(block)?].to_vec();
-        // the number that was asked for, never the one that is stored
+        // the requested number, never the stored number
         self.pages.open_in_place(
             block,
             &mut page,

@@ -1,7 +1,7 @@
-//! Reseals a database over and over, under one cipher and another in turn, while threads write to
-//! it, until it is killed. Reports on stdout which writes were acknowledged, and when a resealing
-//! began and ended. The crash test (`tests/reseal_crash.rs`) starts it, kills it, and checks that
-//! nothing is missing.
+//! Reseals a database repeatedly, under two ciphers alternately, while threads write to it, until
+//! it is killed. Reports on stdout which writes were acknowledged, and when a resealing began and
+//! ended. The crash test (`tests/reseal_crash.rs`) starts it, kills it, and checks that nothing is
+//! missing.
 //!
 //! `reseal_writer DIR KEY FIRST_CIPHER OTHER_CIPHER ROUND sealed|plain`; with `plain` the database
 //! is converted once.

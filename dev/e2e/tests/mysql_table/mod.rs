@@ -1,6 +1,5 @@
 //! A table of a MySQL 8.0.15 sealed in place: before 8.0.16 the catalogue has no check constraints,
-//! and before 8.0.23 no column is invisible. Skipped where `sh dev/setup.sh mysql` was not run. Not
-//! here: MariaDB (the parent).
+//! and before 8.0.23 no column is invisible. Skipped where `sh dev/setup.sh mysql` was not run.
 
 use std::fs;
 

@@ -1,7 +1,7 @@
 //! Triggers of the user beside ours, on real servers: one that runs after ours writes a value in
 //! the clear over a sealed one, whose mark stays. It is refused by its name whenever it is made,
-//! and what it wrote is never opened. Also what is to be done with a table that was made anew, and
-//! how wide columns must be. Not here: everything else that can be in the way (the parent).
+//! and its values are never opened. Also the steps for a table that was made again, and the
+//! required width of columns.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,8 +14,8 @@ use super::Scene;
 
 const SEAL: [&str; 4] = ["--table", "people", "--column", "phone=ff1:phone"];
 
-/// A server with the table `people` of five people: telephone number, and the number of somebody to
-/// call for them.
+/// Returns a server with the table `people` of five people: telephone number, and the number of
+/// somebody to call for them.
 fn scene(kind: SqlKind) -> Scene {
     let mut scene = Scene::new(kind);
     scene
@@ -104,7 +104,7 @@ fn made_after(kind: SqlKind, name: &str) {
             scene.field(&["check", "@address", "--table", "people", "--column", "phone=ff1:phone"]);
         assert!(checked.code == Some(2) && checked.stderr.contains(name), "{}", checked.stderr);
         scene.drop_trigger(name);
-        // what it wrote is still marked as sealed, and ff1 would make another number of it
+        // its value is still marked as sealed, and ff1 would make another number of it
         let said = scene.migrate(&open);
         let want = "table people, row id 3, column phone: something wrote over it after it was \
                     sealed, past the trigger";
@@ -131,7 +131,7 @@ fn made_before(kind: SqlKind, name: &str) {
         let before = scene.catalogue();
         let said = scene.refuses(&SEAL, "zzzz_copy", "people");
         assert_eq!(scene.catalogue(), before, "something was added");
-        // what it advises helps
+        // its advice helps
         let step = said.stderr.lines().find(|line| line.contains("ALTER TRIGGER")).unwrap();
         scene.session.done(step.split_once(": ").unwrap().1);
     }
@@ -309,7 +309,7 @@ fn every_way_past_the_trigger_of_postgres_is_noticed() {
     );
 }
 
-/// A look at a sealed table, widths, and a table that was made anew.
+/// Checks a sealed table, widths, and a table that was made again.
 fn is_looked_at(kind: SqlKind, name: &str) {
     if !kind.is_available(name) {
         return;
@@ -343,7 +343,7 @@ fn is_looked_at(kind: SqlKind, name: &str) {
             && other.stderr.contains("is sealed already, or in part, and in another way")
     );
 
-    // dropped, and made anew
+    // dropped, and made again
     scene.session.done("DROP TABLE people");
     scene.create("people (id BIGINT PRIMARY KEY, phone VARCHAR(20))");
     scene.session.done("INSERT INTO people VALUES (1, '010-4444-0001')");

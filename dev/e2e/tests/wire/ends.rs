@@ -1,5 +1,4 @@
-//! Two ends of a tunnel in namespaces of their own, as their users see them. Not here: what happens
-//! to them.
+//! Two ends of a tunnel in separate namespaces, as their users see them.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,7 +14,7 @@ use serde_json::Value;
 /// Within which a tunnel is back.
 pub(crate) const BACK_WITHIN: Duration = Duration::from_secs(5);
 
-/// Two ends in namespaces of their own.
+/// Two ends in separate namespaces.
 pub(crate) struct Ends {
     pub(crate) links: Links,
     pub(crate) dir: tempfile::TempDir,
@@ -26,13 +25,13 @@ impl Drop for Ends {
         // whatever a failed test left running
         for name in ["one", "two"] {
             let _ = self.run(0, &["wire", "down", name]);
-            // what guards them goes with the namespaces
+            // their guards go with the namespaces
         }
     }
 }
 
 impl Ends {
-    /// None, and the skip is said, where there are no namespaces.
+    /// Makes the ends; returns None, and prints the skip, where there are no namespaces.
     pub(crate) fn new(test: &str) -> Option<Self> {
         let links = match Links::new(link("unlimited").expect("a row of the table")) {
             Ok(links) => links,

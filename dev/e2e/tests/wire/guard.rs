@@ -1,5 +1,5 @@
 //! Tests of traffic that bypasses the tunnel: there must be none, in either direction, while the
-//! tunnel is up, ended, killed or not there yet. Not here: what goes through it (`main`).
+//! tunnel is up, ended, killed or not there yet. Not here: traffic through it (`main`).
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -28,16 +28,17 @@ fn ip(ends: &Ends, end: usize, arguments: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The tables of routes and rules of one end, without those of devices that are not there yet.
+/// Returns the tables of routes and rules of one end, without entries of devices that do not exist
+/// yet.
 fn tables(ends: &Ends, end: usize) -> String {
     ["-4 route", "-6 route", "-4 rule", "-6 rule"]
         .map(|table| ip(ends, end, &format!("{table} show")))
         .concat()
 }
 
-/// Both ends reach each other's networks over the bare link, where nobody minds: end 1 has hosts
-/// behind it, and end 0 routes to these and to the tunnel's address of end 1. Those of IPv4 have
-/// the metric of DHCP.
+/// Both ends reach each other's networks over the bare link, with nothing in the way: end 1 has
+/// hosts behind it, and end 0 routes to these and to the tunnel's address of end 1. The routes of
+/// IPv4 have the metric of DHCP.
 fn open_to_the_link(ends: &Ends) {
     for (host, bits) in HOSTS.into_iter().zip([32, 128]) {
         ip(ends, 1, &format!("address add {host}/{bits} dev lo"));
@@ -140,8 +141,8 @@ fn nothing_leaves_in_the_clear_when_a_tunnel_is_gone() {
         );
         all_reach(&ends, "while the other end does not answer", false);
         if ending == "down" {
-            // somebody flushes a route meanwhile: it is told, the tunnel's own still holds, and it
-            // can be put back
+            // somebody flushes a route in the meantime: that is reported, the tunnel's own route
+            // still works, and it can be restored
             ip(&ends, 0, "-4 route delete unreachable 10.20.0.0/16");
             assert_eq!(
                 ends.status(0)["guard"]["missing"].to_string(),
@@ -243,7 +244,7 @@ fn the_tunnel_s_address_is_not_reached_over_the_bare_link() {
     let bare = tables(&ends, 1);
     open_to_the_link(&ends);
     let reached = || INNER.map(|address| reaches(&ends, address));
-    // what Linux does by itself
+    // Linux's default behaviour
     let up = ends.up(1, &["--no-guard"]);
     assert!(up.status.success(), "{}", stderr(&up));
     assert_eq!(reached(), [true, true]);
@@ -269,7 +270,7 @@ fn the_tunnel_s_address_is_not_reached_over_the_bare_link() {
         }))
     });
     assert_eq!(own.unwrap(), [true, true]);
-    // somebody flushes the rules: status says so, and the next start puts them back
+    // somebody flushes the rules: status reports it, and the next start restores them
     ip(&ends, 1, "-4 rule del pref 0 to 10.9.0.2 blackhole");
     let missing = ends.status(1)["guard"]["missing"].to_string();
     assert!(missing.contains("rules for 10.9.0.2"), "{missing}");

@@ -1,7 +1,7 @@
 //! `sealstone wire`: two tunnels in two network namespaces with a link between them, as their users
 //! see them. They are started, ended and killed; another count is set by `SEALSTONE_WIRE_STARTS`
-//! and `SEALSTONE_WIRE_KILLS`. Not here: the path (`adapters/wire/tests`), and what networks do to
-//! the exchange of keys (its simulation).
+//! and `SEALSTONE_WIRE_KILLS`. Not here: the path (`adapters/wire/tests`), and effects of networks
+//! on the exchange of keys (its simulation).
 
 mod ends;
 mod guard;
@@ -123,7 +123,7 @@ fn what_does_not_match_is_said_and_nothing_passes() {
             assert!(Instant::now() < until, "{want}:\n{}", ends.events(0));
             std::thread::sleep(Duration::from_millis(20));
         }
-        // a newer version is no reason not to use the one that both have
+        // a newer version is no reason not to use the common version
         let version_alone = differs.contains(&"newer.key");
         assert_eq!(
             ends.passes("10.9.0.2:7001", Duration::from_secs(if version_alone { 5 } else { 1 })),
@@ -170,7 +170,7 @@ fn a_killed_end_is_back_and_leaves_nothing() {
             ends.events(1 - end)
         );
     }
-    // what a kill leaves is removed by who asks for it
+    // leftovers of a kill are removed by the next query
     let pid = ends.status(0)["pid"].to_string();
     assert!(Command::new("kill").args(["-9", &pid]).status().unwrap().success());
     let until = Instant::now() + BACK_WITHIN;
@@ -237,7 +237,7 @@ fn errors_say_what_to_do() {
     assert!(std::fs::read_dir(ends.dir.path().join("run")).unwrap().next().is_none());
 }
 
-/// A door of end 1 to the key server of end 0: both ends know it at the same address.
+/// A door of end 1 to the key server of end 0: both ends reach it at the same address.
 fn open_door(ends: &Ends, port: u16) {
     let failed = |found| WireError::Path { attempted: "open a door", found };
     let near =
@@ -361,7 +361,7 @@ fn systemd_takes_the_unit() {
         std::fs::write(path, &unit.stdout).unwrap();
         let verified = Command::new("systemd-analyze").arg("verify").arg(path).output().unwrap();
         let said = stderr(&verified);
-        // of the units of this machine it may say what it likes
+        // messages about other units of this machine do not matter
         assert!(verified.status.success() && !said.contains("sealstone-wire"), "{said}");
     }
     // and it would not take whatever it is given

@@ -1,6 +1,6 @@
-//! `sealstone wire up --associations` with files that somebody wrote: keys that must not seal are
-//! refused before a packet leaves. Not here: what strongSwan (`wire_strongswan`) or the kernel
-//! (`wire_kernel`) agreed on, all forms of a text (`adapters/wire/tests/manual_keying.rs`).
+//! `sealstone wire up --associations` with files from elsewhere: keys that must not seal are
+//! refused before a packet leaves. Not here: keys from strongSwan (`wire_strongswan`) or the kernel
+//! (`wire_kernel`), all forms of a text (`adapters/wire/tests/manual_keying.rs`).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -24,7 +24,7 @@ const OTHER_SALT: &str =
 const CBC: &str = "auth-trunc hmac(sha1) 0x000102030405060708090a0b0c0d0e0f10111213 96
 \tenc cbc(aes) 0x000102030405060708090a0b0c0d0e0f";
 
-/// An association as iproute2 6.1 prints it, with extended sequence numbers.
+/// Returns an association as iproute2 6.1 prints it, with extended sequence numbers.
 fn state(from: u8, to: u8, spi: u32, algorithms: &str) -> String {
     format!(
         "src 10.77.0.{from} dst 10.77.0.{to}
@@ -45,7 +45,7 @@ fn gcm(key: &str) -> String {
     format!("aead rfc4106(gcm(aes)) {key} 128")
 }
 
-/// A pair between the two ends.
+/// Returns a pair between the two ends.
 fn pair(algorithms: [&str; 2]) -> String {
     state(1, 2, 0xc100_0001, algorithms[0]) + &state(2, 1, 0xc200_0002, algorithms[1])
 }
@@ -97,7 +97,7 @@ fn associations_of_iproute2_carry_packets_for_one_tunnel_alone() {
         let second = up(&ends, 0, ["three", file, "one"], &elsewhere);
         refused(&second, &["another tunnel uses the same association: ", "end it first"]);
     }
-    // where both ends are on one machine, and share what is known of keys
+    // where both ends are on one machine, and share the records of keys
     let other_end = up(
         &ends,
         1,
@@ -210,8 +210,8 @@ fn one_key_is_for_one_direction_and_one_peer() {
         &["line 1 and line 12", "the same index and the same keys", "sent back to it"],
     );
 
-    // another salt makes other nonces; CBC draws its initialisation vectors, and says what one key
-    // costs
+    // another salt makes other nonces; CBC draws its initialisation vectors, and reports the cost
+    // of a single key
     let cases = [
         (pair([&first, &gcm(OTHER_SALT)]), true),
         (pair([CBC, CBC]), true),

@@ -1,5 +1,5 @@
-//! State of the files and entries of a disk after a crash, compared with what was written. Not
-//! here: whether that is allowed (`judge`).
+//! State of the files and entries of a disk after a crash, compared with the writes. Not here: the
+//! judgement (`judge`).
 
 use sealstone_seal::{HEADER_BYTES, is_sealed};
 
@@ -70,7 +70,7 @@ pub struct Cut {
     pub entries: LostEntries,
 }
 
-/// Compares what is left of a file with what was written.
+/// Compares the rest of a file with its writes.
 pub(super) fn fate(
     number: Number,
     path: String,
@@ -91,7 +91,7 @@ pub(super) fn fate(
             || fixed(from, to).all(|at| left[at] == file.now[at])
     };
     // A sealed file begins with a header that is stored twice: one whole copy is as good as two,
-    // and without one what is left of it is nothing that anybody wrote
+    // and without a copy the rest is nothing that anybody wrote
     let header = if is_sealed(&file.now) { HEADER_BYTES } else { 0 };
     let has_header = left.len() >= header
         && (0..header).step_by(header.max(2) / 2).any(|copy| same(copy, copy + 512));

@@ -1,5 +1,4 @@
-//! One file: as programs see it, as it is on stable storage, and what a power cut makes of it. Not
-//! here: its names.
+//! One file: as programs see it, its state on stable storage, and its state after a power cut.
 
 use crate::random::Random;
 
@@ -25,12 +24,12 @@ pub enum Loss {
     FirstUnit,
 }
 
-/// State of the end of a file, compared with what was written.
+/// State of the end of a file, compared with its writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
     /// It ends with a piece that was appended as a whole.
     Clean,
-    /// Nothing but zeros follows such a piece.
+    /// Only zeros follow the piece.
     Zeros,
     /// A part of a piece follows, just as it was written, and then nothing.
     Short,
@@ -50,7 +49,7 @@ pub(super) enum Change {
 pub(super) struct File {
     /// As programs see it.
     pub(super) now: Vec<u8>,
-    /// As it is on stable storage.
+    /// The content on stable storage.
     pub(super) stable: Vec<u8>,
     /// From `stable` to `now`.
     pub(super) changes: Vec<Change>,
@@ -64,7 +63,7 @@ pub(super) struct File {
 }
 
 impl File {
-    /// The content after a power cut that may lose units of `unit` bytes.
+    /// Returns the content after a power cut that may lose units of `unit` bytes.
     pub(super) fn after_cut(&self, unit: usize, random: &mut Random) -> (Vec<u8>, Loss) {
         if self.changes.is_empty() {
             return (self.stable.clone(), Loss::Nothing);
@@ -86,7 +85,7 @@ impl File {
         }
     }
 
-    /// The content after the first `kept` changes.
+    /// Returns the content after the first `kept` changes.
     fn with(&self, kept: usize) -> Vec<u8> {
         let mut content = self.stable.clone();
         for change in &self.changes[..kept] {
@@ -98,7 +97,7 @@ impl File {
         content
     }
 
-    /// The first changes, and the part of the next one in the first units.
+    /// Returns the first changes, and the part of the next one in the first units.
     fn cut_within(&self, unit: usize, random: &mut Random) -> (Vec<u8>, Loss) {
         let kept = random.below(self.changes.len());
         let mut content = self.with(kept);
@@ -115,7 +114,7 @@ impl File {
         (content, Loss::Cut)
     }
 
-    /// Each unit as some prefix of the changes left it.
+    /// Returns each unit as some prefix of the changes left it.
     fn with_holes(&self, unit: usize, random: &mut Random) -> (Vec<u8>, Loss) {
         let mut content = self.now.clone();
         let keeps = random.pick(&[30, 60, 90]);
@@ -151,7 +150,7 @@ impl File {
         (content, Loss::Holes)
     }
 
-    /// The length of now, and zeros from some unit on.
+    /// Returns the length of now, and zeros from some unit on.
     fn with_zero_tail(&self, unit: usize, random: &mut Random) -> (Vec<u8>, Loss) {
         let mut content = self.now.clone();
         let begin = self.stable.len();
@@ -165,7 +164,7 @@ impl File {
         (content, Loss::ZeroTail)
     }
 
-    /// All but the first unit, which is as it was.
+    /// Returns all but the first unit, which is as it was.
     fn without_first_unit(&self, unit: usize) -> (Vec<u8>, Loss) {
         let mut content = self.now.clone();
         let end = unit.min(content.len());

@@ -1,5 +1,5 @@
 //! The boundary for files that are kept in Rust: callbacks of `shim/base_fs.cc`, and environments
-//! on such files. Not here: what the files do (`base_files`, and implementations of its trait).
+//! on such files. Not here: the files (`base_files`, and implementations of its trait).
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -138,7 +138,7 @@ unsafe extern "C" fn base_release(base: *const c_void) {
 }
 
 /// # Safety
-/// As `shim/base_files.h` says.
+/// Implements the declaration in `shim/base_files.h`.
 unsafe extern "C" fn base_open(
     base: *const c_void,
     name: *const c_char,
@@ -164,7 +164,7 @@ unsafe extern "C" fn base_open(
 }
 
 /// # Safety
-/// As `shim/base_files.h` says.
+/// Implements the declaration in `shim/base_files.h`.
 unsafe extern "C" fn base_close(base: *const c_void, handle: u64) {
     // SAFETY: `base` lives as long as the file system and its open files.
     unsafe {
@@ -176,7 +176,7 @@ unsafe extern "C" fn base_close(base: *const c_void, handle: u64) {
 }
 
 /// # Safety
-/// As `shim/base_files.h` says.
+/// Implements the declaration in `shim/base_files.h`.
 unsafe extern "C" fn base_read(
     base: *const c_void,
     handle: u64,
@@ -198,7 +198,7 @@ unsafe extern "C" fn base_read(
 }
 
 /// # Safety
-/// As `shim/base_files.h` says.
+/// Implements the declaration in `shim/base_files.h`.
 unsafe extern "C" fn base_append(
     base: *const c_void,
     handle: u64,
@@ -210,7 +210,7 @@ unsafe extern "C" fn base_append(
 }
 
 /// # Safety
-/// As `shim/base_files.h` says.
+/// Implements the declaration in `shim/base_files.h`.
 unsafe extern "C" fn base_write(
     base: *const c_void,
     handle: u64,
@@ -223,21 +223,21 @@ unsafe extern "C" fn base_write(
 }
 
 /// # Safety
-/// As `shim/base_files.h` says.
+/// Implements the declaration in `shim/base_files.h`.
 unsafe extern "C" fn base_truncate(base: *const c_void, handle: u64, bytes: u64) -> i32 {
     // SAFETY: `base` lives as long as its open files.
     unsafe { answer(base, |files| files.truncate(handle, bytes)) }
 }
 
 /// # Safety
-/// As `shim/base_files.h` says.
+/// Implements the declaration in `shim/base_files.h`.
 unsafe extern "C" fn base_sync(base: *const c_void, handle: u64) -> i32 {
     // SAFETY: `base` lives as long as its open files.
     unsafe { answer(base, |files| files.sync(handle)) }
 }
 
 /// # Safety
-/// As `shim/base_files.h` says.
+/// Implements the declaration in `shim/base_files.h`.
 unsafe extern "C" fn base_handle_size(base: *const c_void, handle: u64, bytes: *mut u64) -> i32 {
     // SAFETY: `base` lives as long as its open files; `bytes` is the shim's to be written.
     unsafe {
@@ -249,7 +249,7 @@ unsafe extern "C" fn base_handle_size(base: *const c_void, handle: u64, bytes: *
 }
 
 /// # Safety
-/// As `shim/base_files.h` says.
+/// Implements the declaration in `shim/base_files.h`.
 unsafe extern "C" fn base_size(
     base: *const c_void,
     name: *const c_char,
@@ -267,7 +267,7 @@ unsafe extern "C" fn base_size(
 }
 
 /// # Safety
-/// As `shim/base_files.h` says.
+/// Implements the declaration in `shim/base_files.h`.
 unsafe extern "C" fn base_look(
     base: *const c_void,
     name: *const c_char,
@@ -288,7 +288,7 @@ unsafe extern "C" fn base_look(
 }
 
 /// # Safety
-/// As `shim/base_files.h` says.
+/// Implements the declaration in `shim/base_files.h`.
 unsafe extern "C" fn base_same(
     base: *const c_void,
     one: *const c_char,
@@ -308,7 +308,7 @@ unsafe extern "C" fn base_same(
 }
 
 /// # Safety
-/// As `shim/base_files.h` says.
+/// Implements the declaration in `shim/base_files.h`.
 unsafe extern "C" fn base_list(
     base: *const c_void,
     name: *const c_char,
@@ -332,7 +332,7 @@ unsafe extern "C" fn base_list(
 macro_rules! on_paths {
     ($($callback:ident => $method:ident ($($name:ident $bytes:ident),+);)*) => { $(
         /// # Safety
-        /// As `shim/base_files.h` says.
+        /// Implements the declaration in `shim/base_files.h`.
         unsafe extern "C" fn $callback(base: *const c_void, $($name: *const c_char,
             $bytes: usize),+) -> i32 {
             // SAFETY: `base` lives as long as the file system, the paths during the call.
@@ -351,7 +351,7 @@ on_paths! {
 }
 
 /// # Safety
-/// As `shim/base_files.h` says.
+/// Implements the declaration in `shim/base_files.h`.
 unsafe extern "C" fn base_unlock(base: *const c_void, name: *const c_char, name_bytes: usize) {
     // SAFETY: `base` lives as long as the file system, `name` during the call.
     unsafe {

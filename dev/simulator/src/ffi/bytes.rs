@@ -1,4 +1,4 @@
-//! Bytes as they cross the boundary, `sealstone_bytes` of `sealstone.h`. Not here: whose they are.
+//! Bytes as they cross the boundary, `sealstone_bytes` of `sealstone.h`.
 //!
 //! The rules of `ffi` hold here, too.
 

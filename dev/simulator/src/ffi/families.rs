@@ -1,5 +1,5 @@
 //! The boundary for databases with column families and prepared transactions (`shim/families.cc`).
-//! Not here: what files they are on (`base`).
+//! Not here: their files (`base`).
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -109,8 +109,8 @@ pub struct FamilyWrite<'a> {
     pub value: Option<&'a [u8]>,
 }
 
-/// An open database with several column families. Ends when dropped; [`FamilyDb::close`] also says
-/// how that went.
+/// An open database with several column families. Ends when dropped; [`FamilyDb::close`] also
+/// returns the outcome.
 #[derive(Debug)]
 pub struct FamilyDb {
     db: NonNull<RawFamilies>,
@@ -156,7 +156,7 @@ impl FamilyDb {
         Ok(Self { db, families: 1 + families.len() as u32, env })
     }
 
-    /// Ends the database and says whether its last writes went well. Prepared transactions stay
+    /// Ends the database and returns whether its last writes succeeded. Prepared transactions stay
     /// prepared.
     ///
     /// # Errors
@@ -170,7 +170,7 @@ impl FamilyDb {
         closed
     }
 
-    /// `writes` as the shim reads them, valid as long as they are.
+    /// Returns `writes` as the shim reads them, valid as long as they are.
     fn raw(&self, writes: &[FamilyWrite<'_>]) -> Vec<RawWrite> {
         let none = Bytes { data: ptr::null(), bytes: 0 };
         let raw = |write: &FamilyWrite<'_>| {
@@ -228,7 +228,7 @@ impl FamilyDb {
         })
     }
 
-    /// The value of `key` in `family`, if it is there.
+    /// Returns the value of `key` in `family`, if it is there.
     ///
     /// # Errors
     /// As [`FamilyDb::scan`].
@@ -351,7 +351,7 @@ impl FamilyDb {
     /// opening.
     ///
     /// # Errors
-    /// I/O, no such transaction.
+    /// I/O, an unknown transaction.
     pub fn end(&mut self, name: &str, commit: bool, sync: bool) -> Result<(), Error> {
         // SAFETY: rules *Owner* and *Slices*.
         call(|error| unsafe {
@@ -367,7 +367,7 @@ impl FamilyDb {
         })
     }
 
-    /// The names of the transactions that are prepared and wait for their end.
+    /// Returns the names of the transactions that are prepared and wait for their end.
     pub fn prepared(&mut self) -> Vec<String> {
         let mut names = Vec::new();
         let mut found =

@@ -1,5 +1,5 @@
-//! The files of a directory compared with its catalogue: which differences a crash explains, and
-//! what is to be done about them. Not here: doing it (`directory`).
+//! The files of a directory compared with its catalogue: the differences that a crash explains, and
+//! the resulting actions. Not here: the actions themselves (`directory`).
 
 use std::collections::BTreeSet;
 
@@ -24,13 +24,13 @@ pub(in crate::catalogue) struct Survey {
     pub(super) changes: Vec<Change>,
     /// Files to be removed once that is on stable storage.
     pub(super) removals: Vec<String>,
-    /// The lowest number of a listed file that was lost in a crash. RocksDB, which does not know
-    /// about these either, will reuse their numbers.
+    /// The lowest number of a listed file that was lost in a crash. RocksDB, which lost them too,
+    /// will reuse their numbers.
     pub(super) lost_from: Option<u64>,
 }
 
 impl Directory {
-    /// Compares the files that are there with those that are listed.
+    /// Compares the existing files with the listed files.
     pub(in crate::catalogue) fn survey(&self, with: Reading<'_>) -> Result<Survey, Refusal> {
         let mut survey = Survey::default();
         let mut names: BTreeSet<String> =
@@ -55,8 +55,8 @@ impl Directory {
         Ok(survey)
     }
 
-    /// Takes the names out of `names` that stand for something else than a file, in which case that
-    /// is what is wrong with them, and those that stand for nothing any more. Returns the former.
+    /// Removes names from `names` that are not files, which is a fault, and names that no longer
+    /// exist. Returns the faults.
     fn survey_places(
         &self,
         names: &mut BTreeSet<String>,
@@ -80,7 +80,8 @@ impl Directory {
         Ok(others)
     }
 
-    /// A file where there is no catalogue: a sealed one that belongs to a store is wrong there.
+    /// Surveys a file where there is no catalogue: a sealed file that belongs to a store is a fault
+    /// there.
     fn survey_uncatalogued(
         &self,
         name: &str,
@@ -158,8 +159,8 @@ impl Directory {
         Ok(())
     }
 
-    /// A file that the catalogue does not know: it was made, and the change that lists it did not
-    /// reach the disk, so that nothing was promised about it; or somebody put it there.
+    /// Surveys a file that is not in the catalogue: it was made, and the change that lists it did
+    /// not reach the disk, so that nothing was promised about it; or somebody put it there.
     fn survey_unlisted(
         &self,
         name: &str,

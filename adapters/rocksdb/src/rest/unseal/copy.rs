@@ -1,5 +1,5 @@
-//! The content of the files of a store, out of their seals and into the copy. Not here: which files
-//! (`plan`).
+//! The content of a store's files, out of their seals and into the copy. Not here: the list of
+//! files (`plan`).
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -80,8 +80,8 @@ pub(super) fn copy(
     target.end(&file, &item.name, copied)
 }
 
-/// Returns whether the file at `path` is what was written there, read from the device and not from
-/// memory as far as possible.
+/// Returns whether the file at `path` equals the data written there, read from the device and not
+/// from memory as far as possible.
 pub(super) fn is_as_written(path: &Path, copied: &Copied) -> io::Result<bool> {
     let mut file = place::open(path)?;
     // advice: where it is not taken, the comparison is with what the system would hand to any
@@ -112,8 +112,9 @@ pub(super) fn is_same(source: &Source, item: &Item, path: &Path) -> Result<bool,
     Ok(same && file.read(&mut there[..1]).is_ok_and(|more| more == 0))
 }
 
-/// The text of an OPTIONS file without the directories that it names: the copy has its logs in its
-/// own, and a program that takes its settings from there must not write next to the sealed files.
+/// Returns the text of an OPTIONS file without the directories that it names: the copy has its logs
+/// in its own, and a program that takes its settings from there must not write next to the sealed
+/// files.
 fn without_directories(options: &[u8]) -> Vec<u8> {
     let names_one = |line: &[u8]| {
         let line = line.trim_ascii_start();

@@ -1,4 +1,4 @@
-//! Reasons for which a store could not be unsealed. Not here: when (`unseal`).
+//! Reasons why a store could not be unsealed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub enum UnsealError {
         /// Parts of the store that are elsewhere.
         found: String,
     },
-    /// It was changed meanwhile.
+    /// It was changed in the meantime.
     #[error("the store in {} was changed while it was copied\nend what changes it, then run this \
              again", dir.display())]
     Changed {
@@ -108,7 +108,7 @@ pub enum UnsealError {
         /// Error from the operating system.
         source: io::Error,
     },
-    /// A file of the copy is not what was written.
+    /// A file of the copy differs from the data written.
     #[error(
         "{} is not what was written there\n\
          the copy is unfinished, and RocksDB refuses to open it; check the device, then run this \

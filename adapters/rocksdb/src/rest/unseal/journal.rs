@@ -1,10 +1,10 @@
-//! Record of an unfinished copy: the store that it is a copy of, and which of its files are whole.
-//! It is kept as the file `CURRENT` of the copy, so that RocksDB refuses to open the directory, and
-//! also to make a new store in it, until the real one takes its place. Pure: text in, text out. Not
-//! here: files (`target`).
+//! Record of an unfinished copy: the original store, and the complete files. It is kept as the file
+//! `CURRENT` of the copy, so that RocksDB refuses to open the directory, and also to make a new
+//! store in it, until the real one takes its place. Pure: text in, text out. Not here: files
+//! (`target`).
 //!
-//! One line that says what this is, `store` and the store's id, `from` and where it was, then one
-//! line for each file that is whole: name, id under which it was sealed, bytes and CRC-32C of the
+//! One line that identifies the format, `store` and the store's id, `from` and its path, then one
+//! line for each complete file: name, id under which it was sealed, bytes and CRC-32C of the
 //! content, each after a space. A line that was cut off does not count.
 
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Of what the file `CURRENT` holds; nothing if that is not a journal.
+    /// Parses the content of the file `CURRENT`; returns nothing if it is not a journal.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
         if lines.next() != Some(TITLE) {
@@ -61,7 +61,7 @@ impl Journal {
     }
 }
 
-/// The line of one file.
+/// Returns the line of one file.
 pub(super) fn line(name: &str, copied: &Copied) -> String {
     let Copied { file_id, bytes, crc32c } = copied;
     format!("{name} {} {bytes} {crc32c:08x}\n", hex(file_id))

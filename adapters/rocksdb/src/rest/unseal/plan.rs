@@ -23,10 +23,10 @@ pub(super) struct Item {
     pub(super) path: PathBuf,
     pub(super) kind: FileKind,
     /// Id under which it is sealed; zeros for a log that lost its header. A file of one id never
-    /// changes its content, apart from what is appended to logs and manifests.
+    /// changes its content, apart from appends to logs and manifests.
     pub(super) file_id: FileId,
     pub(super) stored_bytes: u64,
-    /// Length of its content, where the MANIFEST says.
+    /// Length of its content, where the MANIFEST has it.
     pub(super) bytes: Option<u64>,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Lists everything to copy from `source` as it is now.
+    /// Lists everything to copy from `source` in its current state.
     pub(super) fn new(source: &Source) -> Result<Self, UnsealError> {
         let (manifest, live) = source.live_set()?;
         let cannot = |error| source.unreadable(format!("cannot read the directory: {error}"));
@@ -104,7 +104,7 @@ impl Plan {
         self.store == other.store && self.manifest == other.manifest && self.items == other.items
     }
 
-    /// Stored bytes of everything.
+    /// Returns the stored bytes of everything.
     pub(super) fn stored_bytes(&self) -> u64 {
         self.items.iter().map(|item| item.stored_bytes).sum()
     }
@@ -146,7 +146,7 @@ impl Finder<'_> {
         stored_bytes: u64,
         bytes: Option<u64>,
     ) -> Result<(), UnsealError> {
-        // what waits to be removed, or was left by a crash, is not part of the store
+        // files that wait to be removed, or were left by a crash, are not part of the store
         if self.view.is_leaving(&path.to_string_lossy()) {
             return Ok(());
         }
@@ -156,7 +156,8 @@ impl Finder<'_> {
         Ok(())
     }
 
-    /// The id under which a file is sealed, which the catalogue must list, and that of its store.
+    /// Returns the id under which a file is sealed, which the catalogue must list, and that of its
+    /// store.
     fn id(
         &mut self,
         name: &str,
@@ -182,8 +183,8 @@ impl Finder<'_> {
     }
 }
 
-/// Name, place and stored length of every log from number `first` on, wherever the store keeps its
-/// logs.
+/// Returns the name, place and stored length of every log from number `first` on, wherever the
+/// store keeps its logs.
 fn logs(
     source: &Source,
     present: &BTreeMap<String, u64>,
@@ -191,7 +192,7 @@ fn logs(
 ) -> Result<Vec<(String, PathBuf, u64)>, UnsealError> {
     let options = newest_options(&source.dir, source.contents()).ok().flatten().unwrap_or_default();
     let named = options.lines().find_map(|line| line.trim().strip_prefix("wal_dir="));
-    // if it cannot be read, copying the file says what is wrong with it
+    // if it cannot be read, copying the file reports the fault
     let elsewhere = log_directory(&source.dir, source.contents()).unwrap_or_default();
     if let Some(relative) = named.filter(|named| !named.is_empty() && !named.starts_with('/')) {
         let found = format!("its logs are in {relative}, from wherever its program was started");

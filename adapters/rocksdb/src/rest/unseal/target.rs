@@ -1,6 +1,5 @@
-//! The directory that a store is copied into: what may be in it, what a kill left of an earlier
-//! attempt, and the moment at which the copy becomes a store. Not here: what is copied (`plan`,
-//! `copy`).
+//! The directory that a store is copied into: its permitted content, leftovers of a killed attempt,
+//! and the moment at which the copy becomes a store. Not here: the copied data (`plan`, `copy`).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions, TryLockError};
@@ -18,7 +17,7 @@ use super::journal::{Copied, Journal, line};
 pub(super) const TEMPORARY: &str = "sealstone-unsealing.tmp";
 /// Directory that a new file system has in its root directory.
 const OF_THE_DEVICE: &str = "lost+found";
-/// Mode of the directory and of its files: whoever reads them reads everything.
+/// Mode of the directory and of its files: anyone who reads them reads everything.
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
@@ -118,7 +117,7 @@ impl Target {
         UnsealError::Copy { attempt, path: self.out.join(name), source }
     }
 
-    /// Takes over the files of an earlier attempt that are whole. What else a kill left goes later.
+    /// Takes over the complete files of an earlier attempt. Other leftovers are removed later.
     fn resume(&mut self, journal: Journal, names: &[String]) -> Result<(), UnsealError> {
         if let Some(foreign) = names.iter().find(|name| !is_own(name)) {
             return Err(self.not_empty(foreign));
@@ -128,7 +127,7 @@ impl Target {
         Ok(())
     }
 
-    /// Removes every file of the copy but those for which `keeps` says so.
+    /// Removes every file of the copy for which `keeps` is false.
     pub(super) fn keep(
         &mut self,
         keeps: impl Fn(&str, &Copied) -> bool,
@@ -208,8 +207,8 @@ impl Target {
     }
 }
 
-/// Returns whether a file of this name in an unfinished copy is ours, or was made by RocksDB when
-/// it was asked to open the copy.
+/// Returns whether a file of this name in an unfinished copy is ours, or was made by RocksDB in an
+/// attempt to open the copy.
 fn is_own(name: &str) -> bool {
     let of_rocksdb = name == "LOCK" || name == "LOG" || name.starts_with("LOG.old.");
     name == TEMPORARY || of_rocksdb || rocksdb_name(name).0 != FileKind::Loose

@@ -1,5 +1,5 @@
 //! The kernel's own ESP between the ends of a link that was made on this machine, set up by
-//! iproute2. Not here: links, and paths of ours (`carrier`).
+//! iproute2. Not here: links, and our paths (`carrier`).
 //!
 //! The tests run in user-mode Linux, a kernel that is a process
 //! (`dev/e2e/src/user_mode_kernel.rs`), on machines whose own kernel has no ESP.
@@ -18,7 +18,7 @@ use crate::links::{DEVICE, Links};
 /// Advice on what to do where the kernel refuses something.
 const NEXT: &str = "this kernel may lack the ciphers of the suite, or ESP: take another suite, or \
                     another path, such as sealstone";
-/// Messages of iproute2 where the kernel has no such protocol, or is not built for it.
+/// Messages of iproute2 where the kernel lacks the protocol, or is not built for it.
 const LACKS_ESP: [&str; 3] =
     ["Requested type not found", "Protocol not supported", "Operation not supported"];
 
@@ -31,7 +31,7 @@ const CIPHERS: [(&Cipher, &str); 4] = [
 ];
 
 /// Returns the kernel's names of the ciphers of `suite`, with `key` and `mac_key`, as iproute2
-/// takes them; none where it has no such ciphers.
+/// takes them; none where it lacks the ciphers.
 fn algorithms(suite: &Suite, key: &[u8], mac_key: &[u8]) -> Option<Zeroizing<String>> {
     let (key, mac_key) = (hexadecimal(key), hexadecimal(mac_key));
     let named =
@@ -138,8 +138,8 @@ fn refused(found: String, failed: impl Fn(String, &'static str) -> WireError) ->
     }
 }
 
-/// Has `ip` do the lines of `batch`, which it reads from its input: arguments are there for
-/// everybody to see. Returns what it said if it failed.
+/// Runs the lines of `batch` in `ip`, through its input, since everybody can see arguments. Returns
+/// its output if it failed.
 fn run(batch: &str) -> Result<(), String> {
     let mut ip = Command::new("ip");
     ip.args(["-batch", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());

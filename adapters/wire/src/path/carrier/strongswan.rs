@@ -2,7 +2,7 @@
 //! for ours. Not here: its key log (`charon`), and installing it (`dev/setup.sh strongswan`).
 //!
 //! One charon an end, with its plugin kernel-libipsec: it makes a TUN device `ipsec0`, and seals in
-//! user space. Ciphers of libgcrypt come before OpenSSL's, since the old ones are faster there.
+//! user space. Ciphers of libgcrypt come before OpenSSL's, since the old ciphers are faster there.
 
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
@@ -52,7 +52,7 @@ const CIPHERS: [(&Cipher, &str); 4] = [
     (cipher_row("blowfish"), "blowfish128"),
 ];
 
-/// Returns the daemon's name for `suite`; `None` if it has no such ciphers.
+/// Returns the daemon's name for `suite`; `None` if it lacks the ciphers.
 #[must_use]
 pub fn proposal(suite: &Suite) -> Option<String> {
     let named =
@@ -92,7 +92,8 @@ impl StrongSwan {
         Self::start_from(links, &[0, 1].map(|end| connection(end, proposal)))
     }
 
-    /// The same with what the two ends have in swanctl.conf: a child `net` between [`INNER`].
+    /// Returns the same with what the two ends have in swanctl.conf: a child `net` between
+    /// [`INNER`].
     ///
     /// # Errors
     /// As [`Self::start`].
@@ -105,7 +106,7 @@ impl StrongSwan {
                 .run(|| program::run("ip", &["address", "replace", &inner, "dev", "lo"]))?;
             tunnel.charons[end] = Some(tunnel.spawn(links, end, &connections[end])?);
         }
-        // who is asked knows its connection before the other asks
+        // the responder has its connection before the initiator starts
         for end in [1, 0] {
             let settings = tunnel.path(end, "swanctl.conf");
             tunnel.ask_again(end, &["--load-all", "--file", &settings.to_string_lossy()])?;
@@ -153,7 +154,7 @@ impl StrongSwan {
         }
     }
 
-    /// Asks a daemon that may not be ready yet.
+    /// Repeats a request to a daemon that may not be ready yet.
     fn ask_again(&self, end: usize, arguments: &[&str]) -> Result<(), WireError> {
         let since = Instant::now();
         loop {
@@ -166,7 +167,7 @@ impl StrongSwan {
 
     fn last_words(&self, end: usize) -> String {
         let log = self.log(end);
-        // whatever lines say keys are not among them
+        // lines that may contain keys are left out
         let lines: Vec<&str> = log.lines().filter(|line| !line.contains("[CHD]")).collect();
         lines[lines.len().saturating_sub(5)..].join("; ")
     }
@@ -177,19 +178,19 @@ impl StrongSwan {
         fs::read_to_string(self.log_path(end)).unwrap_or_default()
     }
 
-    /// The file with that.
+    /// Returns the file with that.
     #[must_use]
     pub fn log_path(&self, end: usize) -> PathBuf {
         self.path(end, "log")
     }
 
-    /// The ids of its processes.
+    /// Returns the ids of its processes.
     #[must_use]
     pub fn processes(&self) -> Vec<u32> {
         self.charons.iter().flatten().map(Child::id).collect()
     }
 
-    /// Ends one end at once, so that the other does not know.
+    /// Kills one end at once, without notice to the other.
     pub fn kill(&mut self, end: usize) {
         if let Some(mut charon) = self.charons[end].take() {
             let _ = charon.kill();

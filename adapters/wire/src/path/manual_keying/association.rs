@@ -1,5 +1,5 @@
-//! Security associations that others agreed on, with their keys. Not here: the forms in which they
-//! are written down (`xfrm`, `charon`).
+//! Security associations that others agreed on, with their keys. Not here: their notations (`xfrm`,
+//! `charon`).
 
 use std::fmt;
 use std::net::IpAddr;
@@ -11,21 +11,21 @@ use sealstone_seal::esp::{Association, Encryption, EspError, Inbound, Outbound, 
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// Key, known to everybody, of the MAC that makes fingerprints of keys.
+/// The public key of the MAC that makes fingerprints of keys.
 const FINGERPRINT: &[u8; 32] = b"sealstone: fingerprint of a key ";
 
 /// An association with its keys. It protects packets from `source` to `destination`.
 #[derive(Clone)]
 pub struct ManualAssociation {
-    /// Who seals.
+    /// The sealing end.
     pub source: IpAddr,
-    /// Who opens.
+    /// The opening end.
     pub destination: IpAddr,
     /// Association that both agreed on.
     pub association: Association,
-    /// The ports of UDP, source and destination, if packets travel in UDP, as those of our path do.
+    /// The ports of UDP, source and destination, if packets travel in UDP, like our path's.
     pub ports: Option<(u16, u16)>,
-    /// Packets that whoever wrote it down had sealed, as far as that was written down, too.
+    /// Packets that its source had sealed, as far as recorded.
     pub sealed_before: u64,
     /// The newest number that had come there.
     pub came_before: u64,
@@ -47,8 +47,8 @@ impl fmt::Debug for ManualAssociation {
 }
 
 impl ManualAssociation {
-    /// A name for its key by which the key is known again, and which tells nothing of it: a digest,
-    /// of 128 bits, in hexadecimal digits. Associations with another key have another name.
+    /// Returns a name that identifies its key but reveals nothing of it: a digest, of 128 bits, in
+    /// hexadecimal digits. Associations with another key have another name.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let digest = hmac(HMAC_SHA256, FINGERPRINT, Backend::auto()).expect("a key of its length");
@@ -88,15 +88,15 @@ impl ManualAssociation {
             && self.integrity_key.ct_eq(&other.integrity_key).into()
     }
 
-    /// The association in a few words, for whoever looks for it in its file.
+    /// Returns the association in a few words, to find it in its file.
     #[must_use]
     pub fn named(&self) -> String {
         format!("{:#010x} from {} to {}", self.association.spi, self.source, self.destination)
     }
 
-    /// The end that seals. Nobody else may seal under these keys, and nobody may have before, this
-    /// program included: numbers begin anew, so GCM would use its nonces twice (RFC 4106, section
-    /// 2); [`Outbound::after`] continues.
+    /// Returns the end that seals. Nobody else may seal under these keys, and nobody may have
+    /// before, this program included: numbers begin again, so GCM would use its nonces twice (RFC
+    /// 4106, section 2); [`Outbound::after`] continues.
     ///
     /// # Errors
     /// As [`Outbound::new`].
@@ -104,7 +104,7 @@ impl ManualAssociation {
         Outbound::new(&self.association, &self.key, &self.integrity_key)
     }
 
-    /// The end that opens; `window_packets` as for [`Inbound::new`].
+    /// Returns the end that opens; `window_packets` as for [`Inbound::new`].
     ///
     /// # Errors
     /// As [`Inbound::new`].
@@ -122,7 +122,7 @@ pub struct Unreadable {
     pub form: &'static str,
     /// The line, from 1.
     pub line: usize,
-    /// Description of what is wrong there.
+    /// Description of the fault there.
     pub found: String,
     /// Advice on what to do.
     pub next: &'static str,
@@ -146,7 +146,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// The association on `line`; what is missing or does not fit, in words.
+    /// Returns the association on `line`; on an error the missing or wrong part, in words.
     pub(crate) fn whole(self, line: usize) -> Result<ManualAssociation, String> {
         let missing = |what: &str| format!("an association without {what}");
         let source = self.source.ok_or_else(|| missing("a source"))?;
@@ -206,7 +206,7 @@ impl Parts {
     }
 }
 
-/// The bytes of a key that is written in hexadecimal digits.
+/// Returns the bytes of a key that is written in hexadecimal digits.
 pub(crate) fn key_of(digits: &str) -> Option<Zeroizing<Vec<u8>>> {
     let pairs = digits.as_bytes().chunks(2);
     let byte = |pair: &[u8]| match pair {
@@ -218,7 +218,7 @@ pub(crate) fn key_of(digits: &str) -> Option<Zeroizing<Vec<u8>>> {
     pairs.map(byte).collect::<Option<Vec<u8>>>().map(Zeroizing::new)
 }
 
-/// A word of a text as an error may show it: what may be a key is not shown.
+/// Returns a word of a text in a form safe for errors: possible keys are hidden.
 pub(crate) fn shown(word: &str) -> String {
     let digits = word.chars().filter(char::is_ascii_hexdigit).count();
     match digits < 16 && word.chars().count() <= 40 {

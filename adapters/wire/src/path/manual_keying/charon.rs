@@ -1,4 +1,4 @@
-//! Associations out of the log of strongSwan's charon, which has their keys where its file log says
+//! Associations out of the log of strongSwan's charon, which has their keys where its file log has
 //! `chd = 4`. Not here: charon itself (`strongswan`).
 
 use std::collections::{HashMap, HashSet};
@@ -36,8 +36,8 @@ struct Pair {
     is_inbound: Option<bool>,
 }
 
-/// Reads all associations of `text`, those of both directions, in the order in which charon
-/// installed them.
+/// Reads all associations of `text`, of both directions, in the order in which charon installed
+/// them.
 ///
 /// # Errors
 /// [`Unreadable`]: ciphers that no suite has, torn keys, or no association with its keys.
@@ -59,7 +59,7 @@ pub fn read(text: &str) -> Result<Vec<ManualAssociation>, Unreadable> {
 #[derive(Default)]
 struct Log {
     line: usize,
-    /// Children, such as `net{1}`, that this end asked for.
+    /// Children, such as `net{1}`, that this end requested.
     asked: HashSet<String>,
     /// True if the sequence numbers of the association agreed on last have 64 bits.
     extended: bool,
@@ -156,7 +156,7 @@ impl Log {
         Ok(())
     }
 
-    /// A line of bytes, such as `0: F2 5A …  .Z`.
+    /// Reads a line of bytes, such as `0: F2 5A … .Z`.
     fn dump(
         &self,
         pair: &mut Pair,
@@ -188,7 +188,7 @@ impl Log {
         };
         let spi = spi.strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok());
         let address = |text: &str| text.parse::<IpAddr>().ok();
-        // who asked seals by the keys of the initiator
+        // the requesting end seals by the keys of the initiator
         let from_initiator = pair.initiates != is_inbound;
         let [key, integrity_key] =
             if from_initiator { [0, 2] } else { [1, 3] }.map(|at| pair.keys[at].clone());

@@ -1,6 +1,6 @@
 //! The two associations of this end, out of a file that another program wrote: strongSwan's log
-//! with keys, or what `ip xfrm state` prints. Not here: these forms (`charon`, `xfrm`), and how far
-//! their keys have gone (`key_use`).
+//! with keys, or the output of `ip xfrm state`. Not here: these notations (`charon`, `xfrm`), and
+//! the use of their keys (`key_use`).
 
 use std::fs::Metadata;
 use std::io::{self, Read};
@@ -25,7 +25,7 @@ pub struct AssociationPair {
     pub inbound: ManualAssociation,
     /// Address and port of this end.
     pub own: SocketAddr,
-    /// Those of the other end.
+    /// Address and port of the other end.
     pub peer: SocketAddr,
 }
 
@@ -142,7 +142,7 @@ pub enum PairError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Description of what is wrong with the file.
+        /// Description of the fault of the file.
         found: Unreadable,
     },
     /// Nothing there begins at this machine.
@@ -216,7 +216,7 @@ pub enum PairError {
 /// [`PairError::Owner`]; [`PairError::OneKey`], [`PairError::Mirrored`].
 fn read(path: &Path) -> Result<Vec<ManualAssociation>, PairError> {
     let text = read_private(path)?;
-    // every line of charon names who says it
+    // every line of charon names its subsystem
     let is_log = ["[CHD] ", "[IKE] ", "[CFG] "].iter().any(|subsystem| text.contains(subsystem));
     let read = if is_log { charon::read(&text) } else { xfrm::read(&text) };
     let all = read.map_err(|found| PairError::Unreadable { path: path.to_owned(), found })?;
@@ -224,8 +224,8 @@ fn read(path: &Path) -> Result<Vec<ManualAssociation>, PairError> {
     Ok(all)
 }
 
-/// Reads the text of the file at `path`, which must be its owner's alone: whoever can read it has
-/// the keys, whoever can write it chooses them.
+/// Reads the text of the file at `path`, which must be its owner's alone: anyone who can read it
+/// has the keys, anyone who can write it chooses them.
 fn read_private(path: &Path) -> Result<Zeroizing<String>, PairError> {
     let unread = |found: io::Error| match NotAFile::of(&found) {
         Some(what) => PairError::NoFile { path: path.to_owned(), what },
@@ -254,9 +254,9 @@ fn check_private(path: &Path, found: &Metadata) -> Result<(), PairError> {
     }
 }
 
-/// Checks that no two of `all` seal with the same nonces, and none takes what another one sends.
-/// One key for both directions is harmless otherwise: initialisation vectors of CBC are drawn, and
-/// what is sent back has another index.
+/// Checks that no two of `all` seal with the same nonces, and none accepts packets that another
+/// sends. One key for both directions is harmless otherwise: initialisation vectors of CBC are
+/// drawn, and packets sent back have another index.
 fn check_keys(path: &Path, all: &[ManualAssociation]) -> Result<(), PairError> {
     for (at, second) in all.iter().enumerate() {
         for first in &all[..at] {

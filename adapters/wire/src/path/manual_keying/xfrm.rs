@@ -1,5 +1,5 @@
-//! Associations in the form of iproute2: what `ip xfrm state` prints, and lines of
-//! `ip xfrm state add`. Not here: the kernel's own ESP.
+//! Associations in the form of iproute2: the output of `ip xfrm state`, and lines of `ip xfrm state
+//! add`. Not here: the kernel's own ESP.
 
 use std::iter::Peekable;
 
@@ -15,8 +15,8 @@ const NEXT: &str =
 /// need.
 const SELECTOR: [&str; 10] =
     ["src", "dst", "proto", "sport", "dport", "type", "code", "key", "dev", "uid"];
-/// Words with one value that does not matter here. `seq` is the number by which a key daemon was
-/// asked, unless it is in what is printed after `context:`.
+/// Words with one value that does not matter here. `seq` is the number of the request to a key
+/// daemon, unless it is printed after `context:`.
 const WITH_VALUE: [&str; 13] = [
     "reqid",
     "replay-window",
@@ -32,8 +32,8 @@ const WITH_VALUE: [&str; 13] = [
     "coa",
     "pcpu-num",
 ];
-/// Words with a number that says how far it has gone, what came and what was sealed, in two halves
-/// each: as they are printed, and as they are given to `ip xfrm state add`.
+/// Words with a counter of received or sealed packets, in two halves each: in their printed form,
+/// and as arguments of `ip xfrm state add`.
 const COUNTERS: [&str; 7] =
     ["seq-hi", "oseq", "oseq-hi", "replay-seq", "replay-seq-hi", "replay-oseq", "replay-oseq-hi"];
 /// Words without one.
@@ -61,7 +61,7 @@ const PARTS: [&str; 18] = [
 ];
 
 /// Position of a word: its line, from 1, and the piece of that line, where -oneline puts a
-/// backslash between what are otherwise lines.
+/// backslash between lines.
 #[derive(Clone, Copy, Default, PartialEq)]
 struct Place {
     line: usize,
@@ -105,7 +105,7 @@ struct Reader<'a, I: Iterator<Item = Word<'a>>> {
     at: Place,
     /// True if the text is input for `ip xfrm state`, not its output.
     is_command: bool,
-    /// Those of the association that is being read, and the line on which it begins.
+    /// The parts of the current association, and the line on which it begins.
     parts: Option<(usize, Parts)>,
     seen: Seen,
     read: Vec<ManualAssociation>,
@@ -114,7 +114,7 @@ struct Reader<'a, I: Iterator<Item = Word<'a>>> {
 /// Parts seen so far of the association that is being read.
 #[derive(Default)]
 struct Seen {
-    /// `context:`, after which numbers are printed that say how far it has gone.
+    /// True after `context:`, which precedes the counters.
     context: bool,
     /// Its mode: without one, `ip xfrm state add` takes another one than tunnel.
     mode: bool,
@@ -225,7 +225,7 @@ impl<'a, I: Iterator<Item = Word<'a>>> Reader<'a, I> {
                 self.seen.mode = true;
             }
             "flag" | "extra-flag" | "extra_flag" => {
-                // one word, or several; what they say beside esn concerns the kernel
+                // one word, or several; apart from esn they concern the kernel
                 let here = self.at;
                 let is_flag =
                     |(at, flag): &Word<'a>| *at == here && (!is_known(flag) || *flag == "esn");
@@ -303,9 +303,8 @@ impl<'a, I: Iterator<Item = Word<'a>>> Reader<'a, I> {
         Ok(())
     }
 
-    /// Passes over what says nothing of how packets are sealed: the rest of a line that was
-    /// printed, or what follows in a command up to the next word that is known. What is needed is
-    /// known, and its absence noticed.
+    /// Skips text that is irrelevant to sealing: the rest of a printed line, or the words of a
+    /// command up to the next known word. All needed words are known, and their absence is noticed.
     fn pass_over(&mut self) {
         let (here, is_command) = (self.at, self.is_command);
         let is_of_it = |(at, word): &Word<'a>| *at == here && !(is_command && is_known(word));
@@ -340,7 +339,7 @@ impl<'a, I: Iterator<Item = Word<'a>>> Reader<'a, I> {
         }
     }
 
-    /// The bits to which the kernel truncates where nothing is said are 96 for all of them.
+    /// Reads an integrity algorithm. The kernel truncates to 96 bits by default for all of them.
     fn integrity(&mut self, word: &str, parts: &mut Parts) -> Result<(), Unreadable> {
         let name = self.value(word)?;
         parts.integrity_key = self.key(word)?;
@@ -367,7 +366,7 @@ fn is_known(word: &str) -> bool {
     [&PARTS[..], &WITH_VALUE, &COUNTERS, &ALONE].iter().any(|known| known.contains(&word))
 }
 
-/// An index, as a decimal number or with 0x; the other form may follow in parentheses.
+/// Returns an index, as a decimal number or with 0x; the other form may follow in parentheses.
 fn index(word: &str) -> Option<u32> {
     let word = word.split('(').next()?;
     match word.strip_prefix("0x") {

@@ -1,11 +1,11 @@
-//! The checksum of IP, TCP and UDP. Not here: which bytes it covers.
+//! The checksum of IP, TCP and UDP.
 //!
 //! Source: RFC 1071. Sums are of words in the machine's own byte order, which that memo (section 2)
-//! allows: what is stored is then in that order, too.
+//! allows: the stored value is then in that order, too.
 
 use crate::ffi::sum;
 
-/// `sum` with the words of `bytes` added; a last odd byte counts as one followed by zero.
+/// Returns `sum` with the words of `bytes` added; a last odd byte counts as one followed by zero.
 #[must_use]
 pub(crate) fn add(sum: u64, bytes: &[u8]) -> u64 {
     let (words, rest) = sum::words(bytes);
@@ -16,7 +16,7 @@ pub(crate) fn add(sum: u64, bytes: &[u8]) -> u64 {
     u64::from(fold(words)) + tail + odd + sum
 }
 
-/// The sum with its carries added, as 16 bits.
+/// Returns the sum with its carries added, as 16 bits.
 #[must_use]
 pub(crate) fn fold(sum: u64) -> u16 {
     let mut sum = (sum >> 32) + (sum & 0xffff_ffff);

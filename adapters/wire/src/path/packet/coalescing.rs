@@ -1,9 +1,9 @@
 //! Consecutive segments of one flow as one packet for a TUN device, which spares the host a walk
 //! through its stack for each. Pure. Not here: cutting them (`segmentation`), opening them.
 //!
-//! What is put together is what Linux's own receive offload would: same headers but for length,
-//! number and checksum, data that follow each other, and a checksum that is right. So whoever cuts
-//! the packet again gets the same segments.
+//! Segments are joined like in Linux's own receive offload: same headers except length, number and
+//! checksum, consecutive data, and a right checksum. So cutting the packet again gives the same
+//! segments.
 
 use std::io::IoSlice;
 
@@ -63,7 +63,7 @@ impl<'a> Segment<'a> {
         self.transport == IPV4_BYTES
     }
 
-    /// Sum of addresses, protocol and `bytes`, the length of TCP.
+    /// Returns the sum of addresses, protocol and `bytes`, the length of TCP.
     fn pseudo_header(&self, bytes: usize) -> u64 {
         let addresses =
             if self.is_version_4() { &self.packet[12..20] } else { &self.packet[8..40] };
@@ -148,15 +148,16 @@ impl<'a> Run<'a> {
         true
     }
 
-    /// Who cuts the packet counts identifications up, which must be what they were; those of
-    /// packets that nobody may fragment mean nothing (RFC 6864, section 4.1).
+    /// Returns whether identifications continue: cutting the packet counts them up, and must
+    /// restore them. In packets that must not be fragmented they mean nothing (RFC 6864, section
+    /// 4.1).
     fn identification_follows(&self, next: &Segment<'a>) -> bool {
         let first = self.first.packet;
         let counted = ip::number(first, 4).wrapping_add(self.data.len() as u16);
         !next.is_version_4() || first[6] & 0x40 != 0 || ip::number(next.packet, 4) == counted
     }
 
-    /// The header for the device, and the headers of the whole.
+    /// Returns the header for the device, and the headers of the whole.
     fn head(&self) -> (VnetHeader, [u8; HEAD_BYTES_MAX]) {
         let Segment { packet, transport, data } = self.first;
         let mut head = [0; HEAD_BYTES_MAX];
@@ -200,9 +201,9 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Hands `packets` to `write` in their order, each with the header that the device wants before it:
-/// consecutive segments of one flow as one, everything else as it is. Each call of `write` gets the
-/// pieces of one packet.
+/// Hands `packets` to `write` in their order, each with the header that the device requires before
+/// it: consecutive segments of one flow as one, everything else unchanged. Each call of `write`
+/// gets the pieces of one packet.
 pub fn coalesce(packets: &[&[u8]], mut write: impl FnMut(&[IoSlice<'_>])) {
     let mut run: Option<Run<'_>> = None;
     for packet in packets {

@@ -1,5 +1,4 @@
-//! Facts that the path needs about an IP packet: how long it is and where TCP begins. Not here:
-//! changing it.
+//! Facts that the path needs about an IP packet: its length and the begin of TCP.
 //!
 //! Source: RFC 791, RFC 8200, RFC 9293.
 
@@ -20,13 +19,13 @@ pub(crate) const PSH: u8 = 8;
 pub(crate) const ACK: u8 = 16;
 pub(crate) const CWR: u8 = 128;
 
-/// The number at `at`, which must be there.
+/// Returns the number at `at`, which must be there.
 pub(crate) fn number(packet: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([packet[at], packet[at + 1]])
 }
 
-/// The version of IP, 4 or 6, and the length of the header in bytes, options included, where all of
-/// it is there; for IPv6 without extension headers.
+/// Returns the version of IP, 4 or 6, and the length of the header in bytes, options included,
+/// where all of it is there; for IPv6 without extension headers.
 pub(crate) fn header(packet: &[u8]) -> Option<(u8, usize)> {
     let (version, bytes) = match packet.first()? >> 4 {
         4 => (4, usize::from(packet[0] & 15) * 4),
@@ -52,7 +51,8 @@ pub(crate) fn is_fragment(header: &[u8]) -> bool {
     number(header, 6) & 0x3fff != 0
 }
 
-/// Length of the TCP header that begins `transport`, options included, where all of it is there.
+/// Returns the length of the TCP header that begins `transport`, options included, where all of it
+/// is there.
 pub(crate) fn tcp_header_bytes(transport: &[u8]) -> Option<usize> {
     let bytes = usize::from(transport.get(12)? >> 4) * 4;
     (bytes >= TCP_BYTES && transport.len() >= bytes).then_some(bytes)

@@ -1,7 +1,7 @@
-//! Division of what a TUN device hands over, up to 64 KiB of one flow, into packets that fit the
-//! link, with every checksum complete. Pure. Not here: the way back (`coalescing`).
+//! Division of a TUN device's packets, up to 64 KiB of one flow, into packets that fit the link,
+//! with every checksum complete. Pure. Not here: the reverse (`coalescing`).
 //!
-//! Source: RFC 9293 for TCP; what each segment inherits is as Linux cuts them.
+//! Source: RFC 9293 for TCP; each segment inherits the same fields as in Linux.
 
 use std::ops::Range;
 
@@ -41,7 +41,7 @@ impl Packets {
         self.bytes.len()
     }
 
-    /// Each of them, in order.
+    /// Returns each of them, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         (0..self.ends.len()).map(|at| &self.bytes[self.range(at)])
     }
@@ -55,24 +55,23 @@ impl Packets {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Malformed {
-    /// Its header says another length than it has, or it is neither IPv4 nor IPv6.
+    /// Its header has a wrong length, or it is neither IPv4 nor IPv6.
     #[error("no whole IP packet")]
     Ip,
-    /// A checksum is to be completed that lies outside.
+    /// A checksum to complete is outside the packet.
     #[error("a checksum outside the packet")]
     Checksum,
-    /// It is to be cut in a way that was not offered.
+    /// It requires a way of cutting that was not offered.
     #[error("segments of another kind")]
     Kind,
-    /// It is to be cut, and is no TCP, or has no data.
+    /// It must be cut, and is no TCP, or has no data.
     #[error("no TCP to be cut")]
     Tcp,
 }
 
-/// Appends to `packets` what `packet` is: itself with its checksum complete, or the segments into
-/// which it is to be cut.
+/// Appends `packet` to `packets`: itself with its checksum complete, or its segments.
 ///
-/// - `header`: what the device says of it
+/// - `header`: the device's description of it
 ///
 /// # Errors
 /// [`Malformed`]; `packets` is then as before.
@@ -101,7 +100,7 @@ fn whole(header: &VnetHeader, packet: &[u8], packets: &mut Packets) -> Result<()
                 return Err(Malformed::Checksum);
             }
         };
-        // RFC 768: zero says that there is none; for TCP both mean the same
+        // RFC 768: zero means that there is none; for TCP both mean the same
         if sum == [0, 0] {
             sum = [0xff, 0xff];
         }
@@ -135,7 +134,7 @@ impl<'a> Cut<'a> {
         let transport = usize::from(header.checksum_start);
         let is_tcp = match version {
             4 => packet[9] == ip::TCP && !ip::is_fragment(packet) && transport == ip_bytes,
-            // what extension headers there are lie between
+            // extension headers are in between
             _ => transport >= ip_bytes,
         };
         let needs_checksum = header.flags & NEEDS_CHECKSUM != 0
@@ -166,7 +165,7 @@ impl<'a> Cut<'a> {
         }
     }
 
-    /// Makes the headers those of segment number `at`.
+    /// Sets the headers of segment number `at`.
     fn finish(&self, segment: &mut [u8], at: usize, is_last: bool) {
         let bytes = segment.len();
         let transport = self.transport;
@@ -190,8 +189,8 @@ impl<'a> Cut<'a> {
         if at > 0 && self.window_reduced {
             tcp[TCP_FLAGS] &= !CWR;
         }
-        // what is stored is the sum of addresses, protocol and length of the whole: the length is
-        // exchanged
+        // the stored value is the sum of addresses, protocol and length of the whole: the length is
+        // replaced
         let before = checksum::number(!((self.packet.len() - transport) as u16));
         let now = checksum::number((bytes - transport) as u16);
         let sum = checksum::stored(checksum::add(before + now, tcp));

@@ -1,5 +1,5 @@
-//! The header that a TUN device puts before a packet, `virtio_net_hdr`: what of a packet is left to
-//! do. Not here: doing it (`segmentation`).
+//! The header that a TUN device puts before a packet, `virtio_net_hdr`: the unfinished work on a
+//! packet. Not here: that work (`segmentation`).
 //!
 //! Source: VIRTIO 1.2, section 5.1.6; numbers are in the machine's own byte order.
 
@@ -11,7 +11,7 @@ pub(crate) const NO_SEGMENTS: u8 = 0;
 pub(crate) const TCP4: u8 = 1;
 /// Segments of TCP over IPv6.
 pub(crate) const TCP6: u8 = 4;
-/// A bit beside these: only the first segment says that the window was reduced.
+/// A bit beside these: only the first segment announces that the window was reduced.
 pub(crate) const WINDOW_REDUCED: u8 = 0x80;
 
 /// The header.
@@ -19,7 +19,7 @@ pub(crate) const WINDOW_REDUCED: u8 = 0x80;
 pub struct VnetHeader {
     /// Flags: 1 if the checksum is yet to be completed.
     pub flags: u8,
-    /// Kind of pieces that it is to be cut into: 0 nothing, 1 TCP over IPv4, 4 TCP over IPv6.
+    /// Kind of pieces to cut it into: 0 nothing, 1 TCP over IPv4, 4 TCP over IPv6.
     pub kind: u8,
     /// Length of what comes before the data, in bytes; a hint.
     pub head_bytes: u16,

@@ -1,5 +1,5 @@
-//! The messages of the key exchange as bytes; docs/formats.md lists them. Not here: what is sealed
-//! in them (`handshake`), and what they mean (`protocol`).
+//! The messages of the key exchange as bytes; docs/formats.md lists them. Not here: their sealed
+//! content (`handshake`), and their meaning (`protocol`).
 
 use sealstone_keys::{KEY_ID_BYTES_MAX, KeyRef, check_key_id};
 
@@ -33,7 +33,7 @@ pub(crate) struct Offer {
 }
 
 /// Reasons why an end does not answer a first message, as it reports them to the other end. The
-/// sender of such a report is not known.
+/// sender of a report is unverified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Why {
@@ -46,7 +46,7 @@ pub(crate) enum Why {
 /// A message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Message<'a> {
-    /// The first one: `head` is what is in the clear, `noise` the first message of Noise.
+    /// The first message: `head` is the part in the clear, `noise` the first message of Noise.
     Init { offer: Offer, head: &'a [u8], noise: &'a [u8] },
     /// Begin again, with the start of this end, which the first message did not name.
     Retry { id: u64, start: Start, proof: [u8; PROOF_BYTES] },
@@ -158,8 +158,8 @@ impl Offer {
         bytes
     }
 
-    /// A refusal. It is shorter than any first message, so that it is of no use to who forges
-    /// addresses.
+    /// Returns a refusal. It is shorter than any first message, so that it is of no use to who
+    /// forges addresses.
     pub(crate) fn refusal(&self, why: Why) -> Vec<u8> {
         let mut bytes = vec![REFUSAL, PROTOCOL, why as u8];
         self.write(&mut bytes);
@@ -167,7 +167,7 @@ impl Offer {
     }
 }
 
-/// A [`Message::Retry`].
+/// Returns a [`Message::Retry`].
 pub(crate) fn retry(id: u64, start: &Start, proof: &[u8; PROOF_BYTES]) -> Vec<u8> {
     [&[RETRY, PROTOCOL][..], &id.to_be_bytes(), start, proof].concat()
 }

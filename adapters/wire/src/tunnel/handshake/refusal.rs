@@ -11,7 +11,7 @@ pub enum Refused {
     /// It is none of ours.
     #[error("a message that is no message of this exchange: {found}")]
     Malformed {
-        /// Description of what is wrong with the message.
+        /// Description of the fault of the message.
         found: &'static str,
     },
     /// It is of another version of this exchange.
@@ -69,7 +69,7 @@ pub enum Refused {
     /// More first messages than this end looks at.
     #[error("more first messages than this end looks at in a second")]
     TooMany,
-    /// An answer to nothing that is being asked, or of a session that has ended.
+    /// An answer without a pending request, or of a session that has ended.
     #[error("an answer to nothing that this end asked")]
     Unasked,
     /// It does not authenticate.
@@ -118,7 +118,7 @@ impl Reason {
         Self::Forged,
     ];
 
-    /// The word for it in a table.
+    /// Returns the word for it in a table.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

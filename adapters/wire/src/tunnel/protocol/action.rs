@@ -62,7 +62,7 @@ pub(crate) enum Action {
         /// Its index.
         spi: u32,
     },
-    /// Seal packets by the first of these, and by each of the others once the one before it is used
+    /// Seal packets by the first of these, and by each of the others once the previous one is used
     /// up.
     InstallOutbound {
         /// At least one.

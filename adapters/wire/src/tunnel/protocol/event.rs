@@ -24,7 +24,7 @@ pub enum Event {
         /// The key that both ends have.
         key: KeyRef,
     },
-    /// The other end started again; what it had before is forgotten.
+    /// The other end started again; its earlier state is forgotten.
     #[error("the other end started again: new handshake with {peer} under key {key}")]
     PeerRestarted {
         /// The other end.
@@ -49,7 +49,7 @@ pub enum Event {
     /// No handshake succeeded for so long that the keys are not used any more.
     #[error("the keys are too old and no handshake succeeded: nothing is sent any more")]
     KeysTooOld,
-    /// The other end was told to end.
+    /// The other end was requested to stop.
     #[error("the other end was taken down")]
     PeerEnded,
     /// A handshake that this end began was not answered.
@@ -58,7 +58,7 @@ pub enum Event {
          log says more"
     )]
     NoAnswer {
-        /// Whom it asked.
+        /// The peer of the request.
         peer: SocketAddr,
     },
     /// A message was not taken.
@@ -69,8 +69,8 @@ pub enum Event {
         /// Reason for the refusal.
         why: Refused,
     },
-    /// The other end says that it does not take what this end sends. Nobody knows whether it was
-    /// the other end.
+    /// The other end reports that it refuses this end's messages. The sender of the report is
+    /// unverified.
     #[error("refused by {from}: {why}")]
     RefusedByPeer {
         /// Address that this message came from.
@@ -95,12 +95,12 @@ pub enum Event {
     Manual {
         /// The other end.
         peer: SocketAddr,
-        /// Index of the one that seals.
+        /// Index of the sealing association.
         spi_out: u32,
-        /// Index of the one that opens.
+        /// Index of the opening association.
         spi_in: u32,
     },
-    /// This end was told to end.
+    /// This end was requested to stop.
     #[error("taken down")]
     Ended,
 }

@@ -1,4 +1,4 @@
-//! The handshakes that this end begins: when, to whom, and what becomes of them. Not here: those of
+//! The handshakes that this end begins: their time, peer and outcome. Not here: the handshakes of
 //! the other end (`responder`).
 
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ const ASK_THE_SAME: Duration = Duration::from_secs(5);
 const ANSWERED: Duration = Duration::from_secs(1);
 
 impl Tunnel {
-    /// Returns whether fresh keys are wanted and no attempt to get them is under way.
+    /// Returns whether fresh keys are needed and no attempt to get them is under way.
     pub(super) fn wants_keys(&self, now: Duration, observed: &Observed) -> bool {
         let under_way = |one: &Pending| now.saturating_sub(one.session.made) < ANSWERED;
         if self.asking.is_some() || self.pending.iter().any(under_way) {
@@ -89,7 +89,7 @@ impl Tunnel {
         }
     }
 
-    /// The other end has started since this one knew it, or this one never did.
+    /// Takes a retry: the other end has restarted, or was never known to this end.
     pub(super) fn take_retry(
         &mut self,
         now: Duration,
@@ -155,8 +155,8 @@ impl Tunnel {
         Ok(())
     }
 
-    /// The other end says why it does not answer. Nobody knows who says so: it is shown, and at
-    /// most another version that this end has, too, is tried.
+    /// Takes a refusal with the other end's reason. Its sender is unverified: it is shown, and at
+    /// most another version that this end also has is tried.
     pub(super) fn take_refusal(
         &mut self,
         from: SocketAddr,

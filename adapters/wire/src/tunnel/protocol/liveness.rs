@@ -1,5 +1,5 @@
-//! Sessions while they last: what the other end says in them, whether it is still there, and when
-//! they are forgotten. Not here: how they come about (`initiator`, `responder`).
+//! Sessions while they last: messages of the other end in them, the check that it is still there,
+//! and their end. Not here: making them (`initiator`, `responder`).
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::machine::{Tunnel, remove_inbounds};
 use super::session::{Session, Word};
 use crate::tunnel::handshake::Refused;
 
-/// Silence after which the other end is asked whether it is there, and how often then.
+/// Silence after which the other end is probed, and the interval of probes.
 const PROBE_AFTER: Duration = Duration::from_millis(1500);
 const PROBE_EVERY: Duration = Duration::from_millis(500);
 /// Silence after which the other end counts as gone.
@@ -43,13 +43,13 @@ impl Tunnel {
         if self.current.as_ref().is_some_and(|current| current.ours.first == spi) {
             self.heard_from(from, actions);
         } else if self.is_silent(now) {
-            // it uses the session before, and asks there from where it is
+            // it uses the previous session, and sends there from its current address
             self.moved_to(from, actions);
         }
         self.obey(word, spi, from, actions)
     }
 
-    /// Does what `word` asks for, of the session on whose index `spi` it came.
+    /// Carries out `word`, of the session with the index `spi` on which it came.
     pub(super) fn obey(
         &mut self,
         word: Word,
@@ -84,7 +84,7 @@ impl Tunnel {
             .is_some_and(|current| now.saturating_sub(current.heard) >= PROBE_AFTER)
     }
 
-    /// The other end has shown that it got the answer to its handshake.
+    /// Records that the other end has shown that it got the answer to its handshake.
     pub(super) fn confirmed(&mut self, at: usize, from: SocketAddr, actions: &mut Vec<Action>) {
         let session = self.pending.remove(at).session;
         self.establish(session, from, actions);
@@ -118,7 +118,7 @@ impl Tunnel {
         }
     }
 
-    /// Forgets what is over.
+    /// Forgets expired sessions.
     pub(super) fn forget(&mut self, now: Duration, actions: &mut Vec<Action>) {
         self.former.retain(|former| {
             let is_over = now.saturating_sub(former.since.max(former.session.heard)) >= GRACE;
@@ -142,7 +142,7 @@ impl Tunnel {
         }
     }
 
-    /// Asks a silent other end whether it is there.
+    /// Probes a silent other end.
     pub(super) fn probe(&mut self, now: Duration, actions: &mut Vec<Action>) {
         let (Some(current), Some(to)) = (&mut self.current, self.peer) else { return };
         let silence = now.saturating_sub(current.heard);

@@ -1,5 +1,4 @@
-//! Events kept for `status`: the most recent ones, and counters of all of them. Not here: the
-//! wording of an event.
+//! Events kept for `status`: the most recent ones, and counters of all of them.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -16,7 +15,7 @@ const KEPT: usize = 64;
 pub(crate) struct Entry {
     /// The event itself.
     pub event: Event,
-    /// When it happened last, since the tunnel was made.
+    /// Time of its last occurrence, since the tunnel was made.
     pub at: Duration,
     /// Number of times that it happened.
     pub times: u64,
@@ -62,12 +61,12 @@ impl Log {
         self.entries.push_back(Entry { event: event.clone(), at, times: 1 });
     }
 
-    /// Counts a refusal that is no event of its own.
+    /// Counts a refusal that is no separate event.
     pub(crate) fn count(&mut self, reason: Reason) {
         self.refused[reason as usize] += 1;
     }
 
-    /// The last events, the oldest first.
+    /// Returns the last events, the oldest first.
     pub(crate) fn entries(&self) -> impl ExactSizeIterator<Item = &Entry> {
         self.entries.iter()
     }
@@ -102,7 +101,7 @@ fn is_repeated(event: &Event) -> bool {
     )
 }
 
-/// Returns whether both events mean the same; the sender of what is refused does not matter.
+/// Returns whether both events mean the same; the sender of a refused message does not matter.
 fn is_alike(one: &Event, other: &Event) -> bool {
     match (one, other) {
         (Event::Refused { why: one, .. }, Event::Refused { why: other, .. }) => {

@@ -1,5 +1,5 @@
-//! State of a tunnel, and what all its parts do: draw indexes, make and use sessions, report
-//! events. Not here: when they do it (`initiator`, `responder`, `liveness`).
+//! State of a tunnel, and the common work of its parts: draw indexes, make and use sessions, report
+//! events. Not here: its occasions (`initiator`, `responder`, `liveness`).
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ const CROSSED: Duration = Duration::from_secs(1);
 /// for less.
 const SERIES_BYTES: u64 = 512 << 20;
 
-/// Fills a buffer with randomness, or says why not.
+/// A function that fills a buffer with randomness, or returns the reason why not.
 pub(crate) type Draw = Box<dyn FnMut(&mut [u8]) -> Result<(), String> + Send>;
 
 /// The tunnel.
@@ -31,7 +31,7 @@ pub(crate) struct Tunnel {
     pub(super) settings: Settings,
     /// Ascending by version; not empty.
     pub(super) psks: Vec<Psk>,
-    /// The version that the other end says it has, if it lacks ours.
+    /// The version that the other end reports, if it lacks ours.
     pub(super) version_of_peer: Option<u32>,
     pub(super) draw: Draw,
     /// Of this end.
@@ -54,7 +54,7 @@ pub(crate) struct Tunnel {
     pub(super) gone: bool,
     pub(super) rotated: bool,
     pub(super) next_probe: Duration,
-    /// The time that it was told last.
+    /// The time of the last call.
     pub(super) now: Duration,
 }
 
@@ -74,13 +74,13 @@ impl fmt::Debug for Tunnel {
 }
 
 impl Tunnel {
-    /// A tunnel that has not begun; [`Tunnel::tick`] begins it.
+    /// Returns a tunnel that has not begun; [`Tunnel::tick`] begins it.
     ///
     /// - `psks`: one or more versions of one key, ascending; handshakes are begun with the last
     /// - `draw`: the operating system's randomness
     ///
     /// # Errors
-    /// What `draw` says.
+    /// The error of `draw`.
     ///
     /// # Panics
     /// If there is no key: a bug of the caller.
@@ -138,7 +138,7 @@ impl Tunnel {
         Standing { state, peer: self.peer, session }
     }
 
-    /// Time as the tunnel uses it: it never goes back.
+    /// Returns the time for the tunnel: it never goes back.
     pub(super) fn advance(&mut self, now: Duration) -> Duration {
         self.now = self.now.max(now);
         self.now
@@ -200,7 +200,7 @@ impl Tunnel {
         }
     }
 
-    /// Something authentic came on the current session, from `from`.
+    /// Records an authentic message on the current session, from `from`.
     pub(super) fn heard_from(&mut self, from: SocketAddr, actions: &mut Vec<Action>) {
         self.moved_to(from, actions);
         if std::mem::take(&mut self.gone) {
@@ -208,7 +208,7 @@ impl Tunnel {
         }
     }
 
-    /// The other end is at `from` now.
+    /// Records that the other end is at `from` now.
     pub(super) fn moved_to(&mut self, from: SocketAddr, actions: &mut Vec<Action>) {
         let before = self.peer.replace(from);
         if let Some(before) = before.filter(|before| *before != from) {
@@ -257,7 +257,7 @@ impl Tunnel {
             self.event(Event::PeerMoved { from: moved, to: from }, actions);
         }
         self.former.extend(before.map(|session| Former { session, since: now }));
-        // what another start of the other end had is gone with it
+        // sessions of an earlier start of the other end are gone with it
         let is_old = |session: &Session| session.peer_start != peer_start;
         self.former
             .iter()
@@ -310,9 +310,9 @@ fn takes_over(current: &Session, new: &Session, now: Duration) -> bool {
         return true;
     }
     if current.role == new.role {
-        // of two of one end, the one that it began later
+        // of two sessions of one end, the later
         return new.counter > current.counter;
     }
-    // of two begun at once, the one with the greater number
+    // of two begun at once, the session with the greater number
     now.saturating_sub(current.made) >= CROSSED || new.id > current.id
 }

@@ -1,5 +1,5 @@
-//! Limits on the number of first messages that an end looks at: messages that anybody can send must
-//! not keep it busy, nor keep its own peer out. Not here: what is done with them.
+//! Limits on the number of first messages that an end examines: messages from anybody must neither
+//! keep it busy nor lock out its own peer.
 
 use std::time::Duration;
 

@@ -63,7 +63,7 @@ impl Pair {
         )
     }
 
-    /// Does what end `at` wants done, and what follows from it.
+    /// Runs the actions of end `at`, and their consequences.
     fn act(&mut self, at: usize, actions: Vec<Action>) {
         for action in actions {
             match action {
@@ -190,7 +190,7 @@ fn what_was_recorded_changes_nothing() {
     }
     assert_eq!(pair.ends.each_ref().map(|end| end.current.as_ref().unwrap().id), before);
     assert_eq!(pair.ends[0].standing(pair.now).peer, Some(address(1)));
-    // after a restart, too: what was said to the start before is old
+    // after a restart, too: messages to the previous start are old
     let first = pair.sent[0].1.clone();
     pair.ends[1] = tunnel(1, true, "aes-256-gcm", vec![psk("wire", 1, 7)]);
     let actions = pair.ends[1].handle(pair.now, "192.0.2.66:666".parse().unwrap(), &first);

@@ -1,5 +1,5 @@
-//! Handshakes that are not finished: the one that this end began, and those that it has answered.
-//! Not here: what happens when they are (`initiator`, `responder`).
+//! Unfinished handshakes: this end's own, and handshakes that it has answered. Not here: their
+//! completion (`initiator`, `responder`).
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -15,13 +15,13 @@ use super::session::Session;
 /// Time after which a message is sent again: first, and from the third on.
 const RESEND_MIN: Duration = Duration::from_millis(250);
 const RESEND_MAX: Duration = Duration::from_secs(1);
-/// Time for which an answer is kept for the end that asked. Longer than that end repeats the same
+/// Time for which an answer is kept for the requesting end. Longer than that end repeats the same
 /// message.
 const ANSWER_KEPT: Duration = Duration::from_secs(10);
 /// Starts of the other end that are remembered. Only who has the key adds one.
 const STARTS_MAX: usize = 1024;
 
-/// When to send something again.
+/// The time to send something again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Resend {
     next: Duration,
@@ -53,12 +53,12 @@ pub(crate) struct Asking {
     pub(crate) series: Series,
     pub(crate) counter: u64,
     pub(crate) to: SocketAddr,
-    /// When it was begun.
+    /// The time at which it was begun.
     pub(crate) since: Duration,
     pub(crate) resend: Resend,
 }
 
-/// A handshake that this end answered, until the other one is known to have the answer.
+/// A handshake that this end answered, until the other end is known to have the answer.
 pub(crate) struct Pending {
     pub(crate) session: Session,
     /// The first message.
@@ -74,8 +74,8 @@ impl Pending {
     }
 }
 
-/// The newest first message of each start of the other end, so that none is taken twice. What was
-/// sent to an earlier start of this end names that, and so needs no memory.
+/// The newest first message of each start of the other end, so that none is taken twice. Messages
+/// to an earlier start of this end name it, and so need no memory.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     newest: HashMap<Start, u64>,

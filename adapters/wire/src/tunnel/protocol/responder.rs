@@ -1,5 +1,5 @@
-//! The handshakes that the other end begins, and what anybody sends that looks like one. Not here:
-//! those of this end (`initiator`).
+//! The handshakes that the other end begins, and similar messages from anybody. Not here: the
+//! handshakes of this end (`initiator`).
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -38,7 +38,7 @@ impl Tunnel {
         }
         let First { offer, head, noise, whole } = first;
         if let Some(pending) = self.pending.iter().find(|pending| pending.first == whole) {
-            // to where the answer went before, whoever sent this
+            // to the address of the earlier answer, whoever sent this
             if pending.from == from {
                 actions.push(Action::Send { to: from, message: pending.response.clone() });
             }

@@ -1,5 +1,5 @@
 //! Result of one handshake: security associations in both directions, and sealed messages between
-//! both ends. Not here: which of several sessions is used, and when (`machine`).
+//! both ends. Not here: the choice between sessions (`machine`).
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub(crate) struct Session {
     pub(crate) role: Role,
     pub(crate) key: KeyRef,
     pub(crate) peer_start: Start,
-    /// Number of the first message among those of its sender.
+    /// Number of the first message among its sender's.
     pub(crate) counter: u64,
     /// On which this end receives.
     pub(crate) ours: Series,
@@ -57,9 +57,9 @@ pub(crate) struct Session {
     /// Associations that seal for the other end, in order, until they are handed to the path.
     pub(crate) outbounds: Vec<Outbound>,
     pub(crate) made: Duration,
-    /// When something authentic came last.
+    /// Time of the last authentic message.
     pub(crate) heard: Duration,
-    /// Packets opened, as far as the path has said.
+    /// Packets opened, as far as the path has reported.
     pub(crate) opened: u64,
     /// The answer that made it, if this end began.
     pub(crate) answer: Vec<u8>,
@@ -81,7 +81,8 @@ pub(crate) struct Terms {
 }
 
 impl Session {
-    /// Makes the associations of both directions; returns those that receive beside the session.
+    /// Makes the associations of both directions; returns the receiving associations beside the
+    /// session.
     pub(crate) fn make(
         agreed: &Agreed,
         terms: Terms,
@@ -148,8 +149,7 @@ impl Session {
         Ok([&head[..], &sealed, &tag].concat())
     }
 
-    /// Opens what the other end sealed as its message number `counter`; `head` is what is in the
-    /// clear.
+    /// Opens the other end's message number `counter`; `head` is the part in the clear.
     pub(crate) fn hear(
         &mut self,
         counter: u64,

@@ -1,10 +1,10 @@
-//! Two tunnels over a network that loses, repeats, delays, changes and sends again what it carries,
-//! on machines that are killed, move and have clocks that jump. A seed decides everything but keys.
-//! After the bad time comes a quiet one, in which the tunnel must be back within five seconds and
-//! then lose nothing.
+//! Two tunnels over a network that loses, repeats, delays, changes and replays packets, on machines
+//! that are killed, move and have clocks that jump. A seed decides everything but keys. After the
+//! bad time comes a quiet one, in which the tunnel must be back within five seconds and then lose
+//! nothing.
 //!
-//! Packets are sealed and opened by the associations that the tunnels install, so the judge is what
-//! arrives.
+//! Packets are sealed and opened by the associations that the tunnels install, so the arriving
+//! packets decide.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::net::SocketAddr;
@@ -54,7 +54,7 @@ struct End {
     address: SocketAddr,
     /// By how much its clock is ahead.
     ahead: Duration,
-    /// When it starts again.
+    /// The time at which it starts again.
     down_until: Duration,
     inbounds: HashMap<u32, Inbound>,
     outbounds: VecDeque<Outbound>,
@@ -90,7 +90,7 @@ struct World {
     parted_until: Duration,
     sent: HashMap<u64, (usize, Duration)>,
     arrived: HashSet<u64>,
-    /// Beginnings of what was encrypted: two alike would be one key with one nonce.
+    /// Beginnings of encrypted packets: two equal ones would mean a reused key and nonce.
     seen: HashSet<[u8; 16]>,
     packets: u64,
     carried: u64,
@@ -311,7 +311,7 @@ impl World {
         self.act(at, actions);
     }
 
-    /// Something bad happens, now and then.
+    /// Causes a fault, now and then.
     fn befall(&mut self) {
         let at = self.dice.below(2) as usize;
         if self.dice.happens(6) {
@@ -337,7 +337,7 @@ impl World {
         }
     }
 
-    /// Somebody sends again what was sent before; from elsewhere, if it came through then.
+    /// Replays an earlier message; from another address, if it was delivered then.
     fn replay(&mut self, only_delivered: bool) {
         if self.recorded.is_empty() {
             return;
@@ -404,7 +404,7 @@ impl World {
             self.step(step % 3 == 0);
             step += 1;
         }
-        // what is still on its way arrives
+        // packets still on their way arrive
         (0..4).for_each(|_| self.step(false));
         let mut lost: Vec<_> =
             self.sent.iter().filter(|(number, _)| !self.arrived.contains(number)).collect();

@@ -1,4 +1,4 @@
-//! State of a tunnel, as data. Not here: how it is shown (`status`).
+//! State of a tunnel, as data. Not here: its display (`status`).
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(crate) enum State {
 pub(crate) struct Standing {
     /// In a word.
     pub state: State,
-    /// Address of the other end, as far as it is known.
+    /// Address of the other end, as far as known.
     pub peer: Option<SocketAddr>,
     /// Current session with the other end.
     pub session: Option<SessionStanding>,

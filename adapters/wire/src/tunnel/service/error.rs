@@ -1,4 +1,4 @@
-//! Errors of a tunnel as a whole. Not here: its packets, which are counted.
+//! Errors of a tunnel as a whole.
 
 use std::io;
 use std::net::SocketAddr;
@@ -67,7 +67,7 @@ pub enum ServiceError {
     /// Error in the record of how far their keys have gone.
     #[error(transparent)]
     KeyUse(#[from] KeyUseError),
-    /// The tunnel ended by itself.
+    /// The tunnel ended unexpectedly.
     #[error("{0}")]
     Ended(String),
 }

@@ -38,7 +38,7 @@ pub struct ManualService {
     pair: AssociationPair,
     path: Path,
     associations: Arc<Associations>,
-    /// Record of what was received.
+    /// Record of received packets.
     came: KeyUse,
     asked: Receiver<Question>,
     log: Log,
@@ -50,8 +50,8 @@ pub struct ManualService {
 }
 
 impl ManualService {
-    /// Sets everything up: what is wrong with it is found here. A key continues behind what is
-    /// recorded of it.
+    /// Sets everything up: faults in the settings are found here. A key continues behind its
+    /// recorded use.
     ///
     /// - `keys`: where the associations are, the keys of `plan`
     /// - `claim`: of the tunnel's name
@@ -78,7 +78,7 @@ impl ManualService {
         let (outbound, inbound) =
             (pair.outbound.outbound().map_err(set)?, pair.inbound.inbound(WINDOW_PACKETS));
         let (mut sealed, mut came) = records(&state, &pair, &keys.file)?;
-        // what cannot be recorded is found before anything is made
+        // a record that cannot be written is found before anything is made
         let lifetime = outbound.lifetime();
         let here = sealed.recorded();
         if here.packets >= lifetime.packets || here.blocks >= lifetime.blocks {
@@ -95,7 +95,7 @@ impl ManualService {
         let associations = Arc::new(Associations::new());
         associations.add_inbound(inbound);
         associations.set_recorded_outbound(outbound, pair.peer, sealed);
-        // messages of the key exchange that the other end knows: nobody answers them here
+        // messages of a key exchange: nothing answers them here
         let (sender, _) = mpsc::channel();
         let sources = Sources::behind(&plan.addresses, &plan.routes);
         let path = Path::start(tun, socket, Arc::clone(&associations), sources, sender)?;
@@ -132,11 +132,11 @@ impl ManualService {
         self.fixed.suite
     }
 
-    /// Runs until `stop` turns true or somebody says so; device and files are gone when it returns,
-    /// and it is recorded how far the keys went.
+    /// Runs until `stop` turns true or a request to stop comes; device and files are gone when it
+    /// returns, and the use of the keys is recorded.
     ///
     /// # Errors
-    /// [`ServiceError::Ended`], if the path ended by itself; [`ServiceError::KeyUse`].
+    /// [`ServiceError::Ended`], if the path ended unexpectedly; [`ServiceError::KeyUse`].
     pub fn run(mut self, stop: &AtomicBool) -> Result<(), ServiceError> {
         let mut recorded = Instant::now();
         loop {
@@ -150,7 +150,7 @@ impl ManualService {
             self.notice();
             if recorded.elapsed() > RECORD_EVERY {
                 recorded = Instant::now();
-                // the next one may succeed, and `notice` says what is wrong with what is sent
+                // the next attempt may succeed, and `notice` reports problems with sending
                 let _ = self.record_what_came();
             }
             std::thread::sleep(TICK);
@@ -160,7 +160,7 @@ impl ManualService {
     fn end(mut self) -> Result<(), ServiceError> {
         self.event(Event::Ended);
         let came = self.record_what_came();
-        // both threads are gone before the record says that nothing more was sealed
+        // both threads are gone before the record states that nothing more was sealed
         let Self { path, associations, .. } = self;
         path.stop();
         associations.end_recorded_outbound()?;
@@ -178,7 +178,7 @@ impl ManualService {
         (self.say)(&event);
     }
 
-    /// Says once what is wrong, and what is no longer.
+    /// Reports each problem once, and its end.
     fn notice(&mut self) {
         let failure = match self.is_used_up() {
             true => Some(used_up(&self.pair)),
@@ -195,7 +195,7 @@ impl ManualService {
         self.path.counters().get(Count::Exhausted) > 0
     }
 
-    /// Answers who asked; whether the tunnel is to end.
+    /// Answers queries; returns whether the tunnel should end.
     fn answer_questions(&mut self) -> bool {
         while let Ok(question) = self.asked.try_recv() {
             match question {
@@ -265,7 +265,7 @@ fn check_directions(
     check(&pair.inbound, End::Sealing, "open", ["seals", "sealed"])
 }
 
-/// The records of both keys, with what others wrote down of them in `file`.
+/// Returns the records of both keys, with what others wrote down of them in `file`.
 fn records(
     state: &StateDir,
     pair: &AssociationPair,

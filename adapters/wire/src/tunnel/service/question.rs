@@ -1,4 +1,4 @@
-//! Questions to a running tunnel through its socket. Not here: the socket (`runtime`), the answers.
+//! Queries to a running tunnel through its socket. Not here: the socket (`runtime`).
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::error::ServiceError;
 use crate::tunnel::runtime::Claim;
 
-/// Somebody asked.
+/// A query with its reply channel.
 pub(super) enum Question {
     /// Question about the state of the tunnel.
     Status(Sender<String>),
@@ -27,7 +27,7 @@ pub(super) fn listen(claim: &mut Claim) -> Result<Receiver<Question>, ServiceErr
     Ok(asked)
 }
 
-/// Answers `word`, in the thread of who asks.
+/// Answers `word`, in the thread of the client.
 fn answer(asks: &Sender<Question>, word: &str) -> String {
     match word {
         "status" => {

@@ -1,5 +1,5 @@
-//! Parts that every tunnel is set up from: its socket, its device with addresses and routes, the
-//! address of its peer. Not here: its keys.
+//! Parts of every tunnel's setup: its socket, its device with addresses and routes, the address of
+//! its peer.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
@@ -16,9 +16,9 @@ use crate::tunnel::guard::check_address;
 /// Assumed MTU of a link whose MTU is unknown, in bytes.
 const LINK_MTU: u32 = 1_500;
 
-/// The device of `plan`, up, with addresses and routes.
+/// Returns the device of `plan`, up, with addresses and routes.
 ///
-/// - `peer`: where packets go, if that is known
+/// - `peer`: destination of packets, if known
 /// - `listen`: where this end receives
 ///
 /// # Errors
@@ -33,8 +33,7 @@ pub(super) fn device(
     let tun = Tun::create(&plan.name)?;
     let on_link = peer.and_then(|peer| route_mtu(peer).ok()).unwrap_or(LINK_MTU);
     tun.set_mtu(inner_mtu(on_link, suite, peer.unwrap_or(listen).ip()))?;
-    // an address of its own would send what no other end takes; where there is no IPv6, there is
-    // none
+    // an automatic address would send packets that no other end takes; without IPv6 there is none
     let _ = program::run("ip", &["link", "set", "dev", tun.name(), "addrgenmode", "none"]);
     for Net { address, prefix_bits } in &plan.addresses {
         tun.add_address(*address, *prefix_bits)?;
@@ -50,7 +49,7 @@ pub(super) fn device(
     Ok(tun)
 }
 
-/// The address of `host`, of the family of `listen` if it has several.
+/// Returns the address of `host`, of the family of `listen` if it has several.
 pub(super) fn find(host: &str, port: u16, listen: SocketAddr) -> Result<SocketAddr, ServiceError> {
     let failed = |found: String| ServiceError::Peer { host: host.to_owned(), found };
     let all: Vec<SocketAddr> =
@@ -60,7 +59,7 @@ pub(super) fn find(host: &str, port: u16, listen: SocketAddr) -> Result<SocketAd
     alike.ok_or(ServiceError::Families { peer: first, listen })
 }
 
-/// The socket at `listen`.
+/// Returns the socket at `listen`.
 ///
 /// # Errors
 /// [`ServiceError::PortInUse`], [`ServiceError::Listen`].

@@ -1,4 +1,4 @@
-//! The choice across places, on made-up costs whose truth is known.
+//! The choice across places, on made-up costs with a known truth.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ impl Case {
     }
 }
 
-/// A plan for a server that takes every layer.
+/// Returns a plan for a server that takes every layer.
 fn plan(layers: &[&str], from: &[&str]) -> Case {
     let list = |names: &[&str]| names.iter().map(|name| String::from(*name)).collect();
     let takes = list(&["field", "wire", "server", "rest"]);
@@ -36,7 +36,7 @@ fn plan(layers: &[&str], from: &[&str]) -> Case {
     }
 }
 
-/// `case` under `policy`.
+/// Returns `case` under `policy`.
 fn under(policy: Policy, case: Case) -> Case {
     Case { plan: Plan { policy, ..case.plan }, ..case }
 }
@@ -71,7 +71,7 @@ fn slices(ratio: f64, noise: f64, variant: usize) -> Vec<f64> {
     (0..24).map(|at| ratio * (1.0 + 0.1 * (at % 8) as f64) * (1.0 + noise * scatter(at))).collect()
 }
 
-/// The advice about `labels`, each with its throughput to that of the first.
+/// Returns the advice about `labels`, each with its throughput to that of the first.
 fn advice(case: &Case, labels: &[(&str, f64)], noise: f64) -> Recommendation {
     let names: Vec<&str> = labels.iter().map(|(label, _)| *label).collect();
     let cells =
@@ -135,7 +135,7 @@ fn what_would_change_it_is_said_with_its_figures() {
         found.meaning.iter().find(|line| line.starts_with("what would change this: ")).unwrap();
     assert!(changes.contains("dba as well: aes-256 field (costs 17."), "{changes}");
     assert!(!changes.contains("without disk-thief"), "somebody has to be asked about: {changes}");
-    // what is not shown to be cheaper is no reason to protect from less
+    // a variant not shown to be cheaper is no reason to protect from less
     let close = [("none", 1.0), ("aes-256 rest", 0.97), ("aes-256 field", 0.968)];
     let found = advice(&plan(&PLACES[..2], &["disk-thief", "dba"]), &close, 0.02);
     assert!(!found.meaning.iter().any(|line| line.contains("without dba")), "{:?}", found.meaning);
@@ -193,7 +193,7 @@ fn the_wire_is_measured_against_other_places() {
     let found = advice(&plan(&places, &["network"]), &WITH_TLS, 0.0005);
     let line = "not protected by it: data in memory and on the disks at both ends";
     assert!(found.meaning.iter().any(|found| found.starts_with(line)), "{:?}", found.meaning);
-    // what TLS is with is on the list of one policy, and not on that of the other
+    // the algorithms of TLS are on the list of one policy, and not on the other list
     let korean = under(Policy::Kcmvp, plan(&places, &["network", "dba"]));
     let found = advice(&korean, &WITH_TLS, 0.0005);
     assert_eq!(found.take, None, "{}", found.answer);
@@ -309,7 +309,7 @@ fn policy_and_standing_are_obeyed() {
     assert_eq!(any.take.as_deref(), Some("aes-256 field"), "never the legacy one");
 }
 
-/// FF1 is on no Korean list, whatever the cipher and whichever the layer beside it.
+/// FF1 is on no Korean list, with any cipher and any layer beside it.
 #[test]
 fn a_policy_holds_for_every_layer_and_mode() {
     let all = [

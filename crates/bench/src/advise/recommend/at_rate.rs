@@ -1,6 +1,7 @@
-//! Choice of a variant at a fixed rate: the throughput is what was set, so variants are ranked by
-//! whether they keep up, then by their 99th percentile, then by the CPU time that a request costs,
-//! then by standing. Not here: the answer by throughput, or by the highest rate (`recommend`).
+//! Choice of a variant at a fixed rate: the throughput is fixed by the plan, so variants are ranked
+//! by whether they keep up, then by their 99th percentile, then by the CPU time that a request
+//! costs, then by standing. Not here: the answer by throughput, or by the highest rate
+//! (`recommend`).
 
 use super::{by_setting, nothing};
 use crate::advise::algorithm::{Algorithm, noun};
@@ -20,7 +21,7 @@ use crate::words::verdict::REQUESTS_P99;
 use crate::words::verdict::{CONFIDENCE, Quantity, Verdict};
 use crate::workload::Unit;
 
-/// One variant with a cipher or a suite, and what was measured of it.
+/// One variant with a cipher or a suite, and its measurements.
 struct Candidate<'a> {
     number: usize,
     variant: &'a Variant,
@@ -145,7 +146,7 @@ fn candidates<'a>(
     made.collect()
 }
 
-/// Puts the candidate to take first, and says why each other allowed one comes after it.
+/// Puts the candidate to take first, and returns why each other allowed candidate comes after it.
 fn settle(
     question: Question<'_>,
     candidates: &mut [Candidate],
@@ -173,7 +174,7 @@ fn settle(
         .into_iter()
         .map(|judgement| judgement.verdict == Verdict::Costs)
         .collect();
-    // of those that are not shown to take longer, the one with the least CPU time
+    // of the variants not shown to take longer, the variant with the least CPU time
     let cpu_of =
         |number: usize| overall_cpu(cells, number, 0).map_or(f64::INFINITY, |cpu| cpu.log_ratio);
     let equal =
@@ -234,8 +235,8 @@ fn per_s(rate: f64) -> String {
     figures::rate(rate, Unit::Operations)
 }
 
-/// Who did not keep up, under which workload, in sentences: whoever reads percentiles must know
-/// first.
+/// Returns the variants that did not keep up, and their workloads, in sentences: a reader of
+/// percentiles must see that first.
 fn behind(rate: f64, variants: &[Variant], cells: &[Cell]) -> Vec<String> {
     let mut sentences = Vec::new();
     for cell in cells.iter().filter(|cell| is_behind(cell)) {
@@ -277,8 +278,8 @@ fn against_itself(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> String {
     sentences.join("; ")
 }
 
-/// The answer in one sentence: what to take, what it does to latency and CPU time, and how the
-/// others compare.
+/// Returns the answer in one sentence: the variant to take, its effect on latency and CPU time, and
+/// how the others compare.
 fn answer(
     plan: &Plan,
     rate: f64,
@@ -365,8 +366,8 @@ fn compared(relation: &Relation, best: &str, margin: f64) -> String {
     }
 }
 
-/// Explains what taking `best` means to the reader: latencies with and without it, what it leaves
-/// open to others, and what would change the advice.
+/// Explains the consequences of taking `best` to the reader: latencies with and without it, the
+/// gaps that it leaves, and changes that would alter the advice.
 fn meaning(
     across: &Measured,
     best: &Candidate,
@@ -488,12 +489,12 @@ mod tests {
 
     const RATE: f64 = 2_000.0;
 
-    /// Cells whose latency, CPU time and rate kept are as given, against those of the first.
+    /// Returns cells with the given latency, CPU time and rate, judged against the first.
     fn judged(them: &[(f64, f64, f64)], requests: u64) -> Vec<Cell> {
         let mut cells = cells_of("a", &vec![vec![2.0; 24]; them.len()]);
         for (number, (cell, (longer, cpu, kept))) in cells.iter_mut().zip(them).enumerate() {
             let slice = |block: usize| {
-                // a little chance of its own in each slice
+                // a little independent noise in each slice
                 let chance = 1.0 + 0.01 * ((block * (2 * number + 3)) % 7) as f64;
                 SliceLatency::new((1..=requests).map(|at| {
                     let share = at as f64 / (requests + 1) as f64;

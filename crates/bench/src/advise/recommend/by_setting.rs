@@ -50,8 +50,8 @@ pub(super) fn line(plan: &Plan, cells: &[Cell], variant: usize) -> Option<String
     Some(format!("by setting: {}", words.chain(met_nothing).collect::<Vec<_>>().join("; ")))
 }
 
-/// The workloads that no cipher had anything to do under, and that were not measured with a small
-/// cache either.
+/// Returns the workloads that no cipher had anything to do under, and that were not measured with a
+/// small cache either.
 pub(super) fn unanswered(cells: &[Cell]) -> Vec<String> {
     let is_cold = |name: &str| {
         let cold = Setting::Cold.named(name);

@@ -1,5 +1,5 @@
 //! Reasons why there is nothing to recommend: no cipher and no suite was measured, or too little of
-//! each. Not here: that none of them is allowed, or keeps a limit (`recommend`).
+//! each. Not here: the case that none is allowed, or keeps a limit (`recommend`).
 
 use crate::advise::algorithm::noun;
 use crate::conclude::ratios::headline;

@@ -1,4 +1,4 @@
-//! Advice on made-up measurements whose truth is known.
+//! Advice on made-up measurements with a known truth.
 
 use super::*;
 use crate::conclude::testing::{cell, variants};
@@ -55,7 +55,8 @@ fn a_suite_is_recommended_like_a_cipher_and_a_legacy_one_never() {
     assert_eq!(korean.take.as_deref(), Some("aria-256-gcm"));
 }
 
-/// Two paths of one suite: no standing tells them apart, so the cheaper one is taken, or either.
+/// Two paths of one suite: standing does not separate them, so the cheaper path is taken, or
+/// either.
 #[test]
 fn of_two_paths_the_cheaper_one_is_taken() {
     let suites = tunnels(&["none", "aes-256-gcm strongswan", "aes-256-gcm sealstone"]);
@@ -84,8 +85,7 @@ fn without_an_allowed_suite_it_names_some() {
     assert!(answer(Policy::Fips).ends_with("on its list would be: aes-256-gcm"));
 }
 
-/// A run that was ended early: what was measured is said by its name, and how much of it is
-/// missing.
+/// A run that was ended early: the measured variants are named, with the amount that is missing.
 #[test]
 fn too_few_pairs_are_no_lack_of_ciphers_or_suites() {
     let few = |count: usize| -> Vec<Cell> {
@@ -136,14 +136,14 @@ fn too_few_pairs_are_no_lack_of_ciphers_or_suites() {
     );
     assert!(!found.open_questions.iter().any(|question| question.contains("ratios rest on")));
 
-    // suites are what is missing where the plan is about the wire alone
+    // suites are missing where the plan is about the wire alone
     let wire = Plan { layer: vec!["wire".into()], ..plan(Policy::Any) };
     let none = |plan: &Plan| recommend(plan, &suites[..1], &[]).answer;
     assert_eq!(none(&wire), "nothing to recommend: no suite was measured");
     assert_eq!(none(&plan(Policy::Any)), "nothing to recommend: no cipher was measured");
 }
 
-/// Ended while the second workload ran: the figure is that of the first alone, and says so.
+/// Ended while the second workload ran: the figure is of the first alone, and is labelled so.
 #[test]
 fn a_figure_counts_the_workloads_that_it_is_made_of() {
     let mut cells = cells(&[0.95], 0.002);
@@ -287,7 +287,7 @@ fn equal_costs_go_by_standing_and_say_so() {
 }
 
 /// Two national standards with keys of one length: nothing decides between them, and the answer
-/// must not say so.
+/// must not claim otherwise.
 #[test]
 fn where_standing_is_alike_too_either_will_do() {
     let labels = ["none", "lea-256", "aria-256"];
@@ -298,7 +298,7 @@ fn where_standing_is_alike_too_either_will_do() {
     }
 }
 
-/// A tie that was never shown: intervals that are wide are no proof that two ciphers cost the same.
+/// A tie that was never shown: wide intervals are no proof that two ciphers cost the same.
 #[test]
 fn what_cannot_be_told_apart_is_not_called_equal() {
     let found = recommend(&plan(Policy::Any), &variants(&THREE), &cells(&[0.93, 0.95, 0.5], 0.12));
@@ -352,8 +352,7 @@ fn the_policy_is_obeyed() {
     assert!(change.contains("--policy kcmvp (aria-256 instead)"), "{change}");
 }
 
-/// HIGHT is on the Korean list; counter mode with keyed BLAKE3, which it is sealed with here, is
-/// not.
+/// HIGHT is on the Korean list; counter mode with keyed BLAKE3, its mode here, is not.
 #[test]
 fn a_policy_is_about_cipher_and_mode() {
     let two = variants(&["none", "hight", "aria-256"]);
@@ -427,7 +426,7 @@ fn what_stays_open_is_reported() {
     );
 }
 
-/// A workload that was answered from the cache says nothing about a cipher.
+/// A workload answered from the cache has no information about a cipher.
 #[test]
 fn what_never_met_the_cipher_is_no_part_of_the_answer() {
     let mut cells = cells(&[0.90, 0.85], 0.002);

@@ -1,5 +1,4 @@
-//! Verdicts by hand, and how often they are wrong where the truth is known: on noise that was
-//! recorded.
+//! Verdicts by hand, and how often they are wrong on recorded noise with a known truth.
 
 use std::collections::BTreeMap;
 
@@ -54,8 +53,8 @@ fn verdicts_in_words() {
     assert_eq!(few.verdict, Verdict::CannotConclude);
 }
 
-/// A ratio would be claimed alone exactly when its interval is beyond the layout's share: both are
-/// one and the same test.
+/// A single ratio would be claimed exactly when its interval is beyond the layout's share: both are
+/// the same test.
 #[test]
 fn only_an_interval_beyond_the_layout_is_a_claim() {
     for quantity in [Quantity::Throughput, Quantity::Latency] {
@@ -63,7 +62,7 @@ fn only_an_interval_beyond_the_layout_is_a_claim() {
             let estimate = estimate(f64::from(step) / 200.0, 0.02);
             let (low, high) = estimate.interval(CONFIDENCE);
             let alone = judge_as(quantity, &[Some(estimate)], 0.0).remove(0);
-            // which asks for a little more than the 95 % that are shown
+            // which requires a little more than the 95 % shown
             let (surely_low, surely_high) = estimate.interval(1.0 - FALSE_CLAIMS);
             assert_eq!(
                 alone.verdict.is_claim(),
@@ -80,7 +79,7 @@ fn only_an_interval_beyond_the_layout_is_a_claim() {
             );
         }
     }
-    // clearly slower by its interval, and one of thousands: open, and the words say why
+    // clearly slower by its interval, and one of thousands: open, and the words explain why
     let narrow =
         Estimate { log_ratio: -0.095, standard_error: 0.005, freedom: 3.0, pairs: 6, loads: 1 };
     let mut family = vec![Some(Estimate { log_ratio: 0.0, standard_error: 0.02, ..narrow }); 4_000];
@@ -167,8 +166,8 @@ fn one_odd_ratio_among_many_is_not_claimed() {
 /// A series of log ratios as they were recorded, around zero.
 type Series = Vec<f64>;
 
-/// The noise of every workload and variant of a recorded comparison: log ratios of neighbouring
-/// slices, less their mean.
+/// Returns the noise of every workload and variant of a recorded comparison: log ratios of
+/// neighbouring slices, less their mean.
 fn recorded(csv: &str) -> Vec<Series> {
     let mut lines = csv.lines();
     let heads: Vec<&str> = lines.next().unwrap().split(',').collect();
@@ -206,8 +205,9 @@ fn recorded(csv: &str) -> Vec<Series> {
     noise
 }
 
-/// `pairs` log ratios around `truth`: stretches of four neighbours out of a recorded series, so
-/// that neighbours resemble each other as they did there, each stretch as it was or mirrored.
+/// Returns `pairs` log ratios around `truth`: stretches of four neighbours out of a recorded
+/// series, so that neighbours resemble each other as they did there, each stretch as it was or
+/// mirrored.
 fn drawn(random: &mut SmallRng, series: &Series, pairs: usize, truth: f64) -> Series {
     const STRETCH: usize = 4;
     let mut drawn = Vec::with_capacity(pairs + STRETCH);
@@ -337,7 +337,7 @@ fn verdicts_are_as_seldom_wrong_as_they_promise() {
                 );
             }
             if cost == 0.0 {
-                // where loads scatter by twice what was found, too
+                // also where loads scatter twice as much as found
                 assert!(
                     any_cost <= 0.01,
                     "equal stores are claimed to differ in {any_cost} of the comparisons"

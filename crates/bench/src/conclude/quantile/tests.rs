@@ -1,4 +1,4 @@
-//! Percentiles by hand, and how often the verdicts on them are wrong where the truth is known.
+//! Percentiles by hand, and how often the verdicts on them are wrong with a known truth.
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -69,8 +69,8 @@ fn what_hits_both_cancels_out() {
     );
 }
 
-/// Log ratios of neighbouring slices, less their mean, as they were recorded: how far two stores
-/// that ran side by side were apart by chance.
+/// Returns the log ratios of neighbouring slices, less their mean, as they were recorded: how far
+/// two stores that ran side by side were apart by chance.
 fn recorded() -> Vec<Vec<f64>> {
     let mut found = std::collections::BTreeMap::<
         (String, String),
@@ -136,8 +136,7 @@ fn verdicts_on_percentiles_are_as_seldom_wrong_as_they_promise() {
     const REQUESTS: usize = 420;
     let noise = recorded();
     assert!(noise.len() >= 8, "{} recorded series", noise.len());
-    // slices to draw from, by how much slower they are than usual: what a chance of the machine
-    // makes of a latency
+    // slices to draw from, by how much slower than usual they are: the machine's noise in a latency
     let mut random = SmallRng::seed_from_u64(14);
     let stock: Vec<SliceLatency> =
         (0..4_000).map(|_| slice(&mut random, REQUESTS, 1.0, false)).collect();
@@ -170,7 +169,7 @@ fn verdicts_on_percentiles_are_as_seldom_wrong_as_they_promise() {
                                         &stock
                                     };
                                     let slice = &from[random.random_range(0..from.len())];
-                                    // what is slower by a tenth has latencies that are longer by
+                                    // a variant slower by a tenth has latencies that are longer by
                                     // more
                                     let log =
                                         if log.is_nan() { 0.0 } else { log - 2.0 * machine(at) };

@@ -6,7 +6,7 @@ use crate::words::axes::Point;
 use crate::workload::SizedBy;
 
 impl Plan {
-    /// Every point of the axes, in the order in which they are measured.
+    /// Returns every point of the axes, in the order in which they are measured.
     #[must_use]
     pub fn points(&self) -> Vec<Point> {
         let mut points = Vec::new();
@@ -28,7 +28,7 @@ impl Plan {
         points
     }
 
-    /// The plan of the cells at `point` alone.
+    /// Returns the plan of the cells at `point` alone.
     #[must_use]
     pub fn at(&self, point: &Point) -> Self {
         Self {
@@ -43,9 +43,9 @@ impl Plan {
         }
     }
 
-    /// One plan for each group of cells: each point of the axes, with the workloads that its values
-    /// affect. A workload that fixes its own clients, or has its own data set, is measured only at
-    /// the first value of that axis.
+    /// Returns one plan for each group of cells: each point of the axes, with the workloads that
+    /// its values affect. A workload that fixes its own clients, or has its own data set, is
+    /// measured only at the first value of that axis.
     ///
     /// # Errors
     /// A workload that is not in the table.
@@ -72,7 +72,7 @@ impl Plan {
         Ok(groups)
     }
 
-    /// The first point: the only one, in a plan that was made by [`Plan::at`].
+    /// Returns the first point: the only one, in a plan that was made by [`Plan::at`].
     ///
     /// # Panics
     /// If an axis has no value, which [`Plan::check`] refuses.

@@ -1,6 +1,5 @@
-//! Rules for where a plan encrypts and against whom: its places, each a layer or several at once,
-//! and which of them go together. Not here: which layers a store can take, what a place protects
-//! from.
+//! Rules for the places where a plan encrypts, and its threats: each place is a layer or several,
+//! and only some combine.
 
 use sealstone_message::Unknown;
 use sealstone_store::Layer;
@@ -8,7 +7,7 @@ use sealstone_store::Layer;
 use super::{Plan, PlanError, listed, value};
 use crate::words::threat::Threat;
 
-/// The layers that a comparison can have: ciphers of ours in two, what the server has in the third,
+/// The layers that a comparison can have: our ciphers in two, the server's functions in the third,
 /// TLS or tunnels in the fourth.
 const COMPARED: [Layer; 4] = [Layer::Rest, Layer::Field, Layer::Server, Layer::Wire];
 
@@ -68,13 +67,13 @@ impl Plan {
         self.layer.iter().any(|name| is_in(layer, name))
     }
 
-    /// The names of its places without `layer`.
+    /// Returns the names of its places without `layer`.
     #[must_use]
     pub fn places_without(&self, layer: Layer) -> Vec<String> {
         self.layer.iter().filter(|name| !is_in(layer, name)).cloned().collect()
     }
 
-    /// Whom it is to protect from, each once, in the order of the table.
+    /// Returns the threats to protect from, each once, in the order of the table.
     ///
     /// # Errors
     /// [`PlanError::Unknown`].

@@ -1,5 +1,5 @@
-//! The settings of an open loop, and how long its passes are. Not here: how requests are sent at a
-//! rate (`runner`).
+//! The settings of an open loop, and the length of its passes. Not here: sending requests at a rate
+//! (`runner`).
 
 use super::{CLIENTS_FOR_A_RATE, Plan, PlanError, value};
 use crate::words::target::Target;

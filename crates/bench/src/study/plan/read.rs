@@ -1,5 +1,4 @@
-//! Plans from TOML: what is not a setting, or has a wrong type, is named with its line. Not here:
-//! whether values make sense.
+//! Plans from TOML: an unknown setting, or a wrong type, is named with its line.
 
 use std::path::Path;
 
@@ -17,7 +16,7 @@ fn text(path: &Path) -> Result<String, PlanError> {
 }
 
 impl Plan {
-    /// Reads a plan from the TOML file `path`; what it does not set has its default. Relative paths
+    /// Reads a plan from the TOML file `path`; missing settings have their defaults. Relative paths
     /// in it are relative to the current directory.
     ///
     /// # Errors
@@ -27,13 +26,13 @@ impl Plan {
         Self::from_toml(&text, path)
     }
 
-    /// As [`Plan::read`]; what the file does not set is as in `usual`.
+    /// As [`Plan::read`]; missing settings are as in `usual`.
     ///
     /// # Errors
     /// As [`Plan::read`].
     pub fn read_over(path: &Path, usual: &Self) -> Result<Self, PlanError> {
         let text = text(path)?;
-        // reports what is wrong with the file, by line
+        // reports errors in the file, by line
         Self::from_toml(&text, path)?;
         Ok(usual.suited(&text))
     }
@@ -48,7 +47,8 @@ impl Plan {
         Ok(text.parse::<toml::Table>().is_ok_and(|table| table.contains_key(setting)))
     }
 
-    /// This plan with its settings replaced by those in `lines` of TOML: what suits a store better.
+    /// Returns this plan with its settings replaced by the settings in `lines` of TOML, which suit
+    /// a store better.
     ///
     /// # Panics
     /// If a line is not a setting. A test goes through all stores.
@@ -239,7 +239,7 @@ pub(super) mod list {
     use serde::de::{Error, IntoDeserializer, SeqAccess, Visitor};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    /// A visitor and no untagged enum, whose error would not say what was found.
+    /// A visitor and no untagged enum, whose error would not name the value found.
     struct OneOrSeveral<T>(PhantomData<T>);
 
     impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrSeveral<T> {

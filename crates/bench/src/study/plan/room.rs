@@ -1,5 +1,5 @@
-//! Check that the stores of a plan fit on the disk and their caches in memory. Not here: how large
-//! a store is (`workload::SizedBy`).
+//! Check that the stores of a plan fit on the disk and their caches in memory. Not here: the size
+//! of a store (`workload::SizedBy`).
 
 use super::{Plan, PlanError, check_memory};
 use crate::study::machine;
@@ -10,7 +10,7 @@ impl Plan {
     ///
     /// - `stores`: how many copies of each data set there are: one a variant, or one for each
     ///   member of its replica set
-    /// - `datasets`: what sizes the data sets that will be loaded
+    /// - `datasets`: sizes of the data sets that will be loaded
     ///
     /// # Errors
     /// `PlanError::Space`, `PlanError::Memory`.

@@ -1,4 +1,4 @@
-//! Variants that a plan compares. Not here: what becomes of them in results.
+//! Variants that a plan compares.
 
 use std::collections::HashMap;
 
@@ -9,12 +9,12 @@ use super::{Plan, PlanError};
 use crate::words::places::place_name;
 
 impl Plan {
-    /// Lists what is compared: every cipher with every backend in every place, the baseline first,
-    /// labels unique. Also returns notes for the reader: a baseline that was added, two backends
-    /// that are the same.
+    /// Lists the variants to compare: every cipher with every backend in every place, the baseline
+    /// first, labels unique. Also returns notes for the reader: a baseline that was added, two
+    /// backends that are the same.
     ///
-    /// - `functions`: those of the server, for the layer `server`
-    /// - `tunnels`: those that its suites amount to, for the layer `wire`
+    /// - `functions`: functions of the server, for the layer `server`
+    /// - `tunnels`: the tunnels of its suites, for the layer `wire`
     ///
     /// # Errors
     /// `PlanError::Cipher`, `PlanError::Backend`.

@@ -1,10 +1,9 @@
-//! Rules for which version of a block a read may return. Writes that are under way at the same time
-//! may reach the device in any order; a write that was acknowledged before another was handed over
-//! may not come back after it.
+//! Rules for the versions of a block that a read may return. Concurrent writes may reach the device
+//! in any order; a write acknowledged before another was submitted may not reappear after it.
 
 use std::ops::RangeInclusive;
 
-/// Record of what was written to each block of one device.
+/// Record of the writes to each block of one device.
 #[derive(Clone, Debug)]
 pub(super) struct Ledger {
     blocks: Vec<Block>,
@@ -29,7 +28,7 @@ pub(super) struct Issued {
 }
 
 impl Ledger {
-    /// `blocks` blocks, all in version 0.
+    /// Returns `blocks` blocks, all in version 0.
     pub(super) fn new(blocks: u64) -> Self {
         Self { blocks: vec![Block::default(); blocks as usize] }
     }
@@ -39,7 +38,7 @@ impl Ledger {
         let block = &mut self.blocks[block as usize];
         block.issued += 1;
         let version = block.issued;
-        // those that are under way may come after it
+        // writes under way may come after it
         let floor = block.under_way.first().copied().unwrap_or(version);
         block.under_way.push(version);
         Issued { version, floor }
@@ -52,7 +51,7 @@ impl Ledger {
         block.floor = block.floor.max(write.floor);
     }
 
-    /// The oldest version that a read of `block` may return that is handed over now.
+    /// Returns the oldest version that a read of `block` may return that is handed over now.
     pub(super) fn floor(&self, block: u64) -> u64 {
         self.blocks[block as usize].floor
     }

@@ -2,8 +2,8 @@
 //! writes and both by halves, with as many requests under way as the depth of the queue.
 //!
 //! - `workload` has the rows of the table, and clients that keep the queue full.
-//! - `order` says which block is next, `pattern` what a block contains, `ledger` which of its
-//!   versions may be read.
+//! - `order` chooses the next block, `pattern` makes its content, `ledger` holds the versions that
+//!   may be read.
 
 mod ledger;
 mod order;

@@ -17,7 +17,7 @@ pub(super) enum Order {
 }
 
 impl Order {
-    /// The block of request `number`, of `blocks`.
+    /// Returns the block of request `number`, of `blocks`.
     pub(super) fn block(self, seed: u64, number: u64, blocks: u64) -> u64 {
         match self {
             Self::Constant => 0,

@@ -1,10 +1,10 @@
 //! Contents of a block: its number, its version, and bytes that follow from both and from the seed;
-//! and what is wrong with a block that contains something else. Not here: which versions may be
+//! also the diagnosis of a block that contains something else. Not here: the versions that may be
 //! read (`ledger`).
 
 use std::ops::RangeInclusive;
 
-/// Bytes at the begin of a block that say what it is: its number and its version, eight bytes each,
+/// Bytes at the begin of a block that identify it: its number and its version, eight bytes each,
 /// least first.
 const HEAD_BYTES: usize = 16;
 
@@ -68,8 +68,7 @@ impl Pattern {
             }
             return Err(self.differs(block, found_version, at, bytes));
         }
-        // what was asked for is not there: where what is there comes from says which kind of fault
-        // it is
+        // the requested block is not there: the origin of the block found shows the kind of fault
         let expected = match (*versions.start(), *versions.end()) {
             (first, last) if first == last => format!("version {last} of block {block}"),
             (first, last) => format!("version {first} to {last} of block {block}"),
@@ -131,7 +130,7 @@ impl Pattern {
     }
 }
 
-/// Eight bytes of the block with `key`.
+/// Returns eight bytes of the block with `key`.
 fn word(key: u64, at: usize) -> [u8; 8] {
     scrambled(key.wrapping_add(at as u64)).to_le_bytes()
 }
@@ -140,8 +139,8 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014), after one step of its counter: every bit
-/// of `value` affects every bit of the result.
+/// Returns the finalizer of SplitMix64 (Steele, Lea, Flood 2014), after one step of its counter:
+/// every bit of `value` affects every bit of the result.
 pub(super) fn scrambled(value: u64) -> u64 {
     let value = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

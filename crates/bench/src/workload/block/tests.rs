@@ -1,4 +1,4 @@
-//! Tests of what block workloads do to a device in memory. Not here: real devices
+//! Tests of block workloads on a device in memory. Not here: real devices
 //! (`adapters/stores/tests/block.rs`).
 
 use sealstone_store::{DeviceAccess, MemoryDevice, MemoryStore, StoreError, Target};
@@ -7,7 +7,7 @@ use crate::study::plan::Plan;
 use crate::workload::testing::{Names, alone, load, make, run};
 use crate::workload::{Position, Workload, workloads};
 
-/// Sixteen blocks of 4 KiB, four at once, everything checked.
+/// Returns a plan of sixteen blocks of 4 KiB, four at once, everything checked.
 fn plan() -> Plan {
     Plan {
         bytes: 65_536,
@@ -24,7 +24,7 @@ fn target(device: &MemoryDevice) -> Target<'_> {
     Target::Device { device, stream: None }
 }
 
-/// The workload called `name` on a device that it has loaded.
+/// Returns the workload called `name` on a device that it has loaded.
 fn loaded(plan: &Plan, name: &str) -> (Box<dyn Workload>, MemoryDevice) {
     let (workload, device) = (make(plan, name), MemoryDevice::new(1 << 17));
     assert_eq!(load(&*workload, target(&device), 3), 16);

@@ -91,8 +91,8 @@ fn meaning(name: &str) -> Option<(Order, Mix)> {
     Some((order, mix))
 }
 
-/// Blocks written by one queue while a device is loaded, in bytes: between two of them it may be
-/// asked to stop.
+/// Blocks written by one queue while a device is loaded, in bytes: between two of them loading may
+/// be stopped.
 const LOAD_BYTES: u64 = 16 << 20;
 
 /// The blocks that all of these workloads use.
@@ -181,8 +181,8 @@ impl Blocks {
         DeviceBuffer::zeroed(self.shape.block_bytes as usize)
     }
 
-    /// Runs a request for each of `blocks` on a queue of its own. `made` fills a buffer before,
-    /// `done` looks at it after.
+    /// Runs a request for each of `blocks` on a separate queue. `made` fills a buffer before,
+    /// `done` checks it after.
     fn each(
         &self,
         device: &dyn Device,
@@ -209,7 +209,7 @@ impl Blocks {
         if access == DeviceAccess::Write { queue.flush() } else { Ok(()) }
     }
 
-    /// Those of `part` in pieces that one queue takes.
+    /// Returns the blocks of `part` in pieces that one queue takes.
     fn pieces(&self, part: Range<u64>) -> impl Iterator<Item = Range<u64>> {
         let step = (LOAD_BYTES / self.shape.block_bytes).max(1);
         (part.start..part.end)
@@ -326,8 +326,8 @@ impl Workload for OnBlocks {
             return Ok(());
         }
         let device = data.device(target, self.spec.name)?;
-        // which variant's store this is, nobody says; all did the same, so one of their ledgers is
-        // its own
+        // the variant of this store is unknown; all did the same, so one of their ledgers belongs
+        // to it
         let known: Vec<_> =
             data.ledgers.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
         let sound = |block: u64, bytes: &[u8]| {
@@ -420,7 +420,7 @@ impl BlockClient {
         self.ledger.as_ref().map(|ledger| ledger.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Checks what a request that is done left, where that is asked for.
+    /// Checks the result of a finished request, where checks are requested.
     fn check(&self, place: &str, request: &DeviceRequest, was: UnderWay) -> Result<(), StoreError> {
         let Some(mut ledger) = self.ledger() else { return Ok(()) };
         if let Some(issued) = was.issued {

@@ -1,4 +1,4 @@
-//! Workloads as TOML files: both ways, and what is refused.
+//! Workloads as TOML files: both ways, and refusals.
 
 use std::fs;
 

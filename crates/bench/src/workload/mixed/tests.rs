@@ -1,4 +1,4 @@
-//! Workloads of the user's own, at work on a memory store.
+//! The user's own workloads on a memory store.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -10,7 +10,7 @@ use crate::workload::build;
 use crate::workload::testing::{Journal, Names, alone, assert_distributed, load, plan, run, tally};
 use sealstone_store::{MemoryStore, Record, Store};
 
-/// A plan whose only workload is that of `text`.
+/// Returns a plan whose only workload is that of `text`.
 fn own(text: &str) -> Plan {
     let mut definition: Definition = toml::from_str(text).unwrap();
     definition.name = "own".into();
@@ -165,8 +165,8 @@ fn requests_have_their_distribution() {
     assert!(flat * 4 < usual && usual < steep * 2, "{flat} {usual} {steep}");
 }
 
-/// YCSB's `insertstart` and `insertcount`: none but these records, whatever the distribution, and
-/// new ones.
+/// YCSB's `insertstart` and `insertcount`: only these records and new records, whatever the
+/// distribution.
 #[test]
 fn a_part_of_the_records_is_all_that_is_asked_for() {
     for distribution in ["uniform", "zipfian", "hotspot", "sequential"] {

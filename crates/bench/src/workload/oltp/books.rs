@@ -71,7 +71,7 @@ impl Books {
     /// Reads every row of every table.
     ///
     /// # Errors
-    /// What the store says, a row that is damaged, a row that does not add up in itself.
+    /// The store's error, a damaged row, a row that does not add up by itself.
     pub(super) fn read(data: &DataSet, store: &dyn Store) -> Result<Self, StoreError> {
         let mut books = Self {
             expected_customers: data.customers as i64,

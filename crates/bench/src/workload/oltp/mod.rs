@@ -1,9 +1,9 @@
 //! `oltp`: an order-entry mix of 80 % reading and 20 % updating transactions by 80 clients, after
-//! the study that measured what encryption costs an OLTP system.
+//! the study that measured the cost of encryption for an OLTP system.
 //!
 //! In the spirit of TPC-C and much smaller; its figures are not TPC-C's. Customers belong to
 //! districts; an order takes items from stock and puts its total on the customer's account; a
-//! payment takes it off. What was ordered and paid is kept in several tables, so that a lost or
+//! payment takes it off. Orders and payments are kept in several tables, so that a lost or
 //! half-applied transaction shows as books that do not balance.
 //!
 //! Every transaction locks in the order customer, stock by ascending number, district; so there can
@@ -290,7 +290,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Number field `field` of `memory.row`, which is of table `table`.
+    /// Returns number field `field` of `memory.row`, which is of table `table`.
     fn number(&self, table: usize, field: usize) -> Result<i64, StoreError> {
         tables::number(&self.data.tables[table], &self.memory.row, field)
     }
@@ -328,7 +328,7 @@ impl Work<'_> {
         self.transaction.put(&self.data.tables[table], &self.memory.key, &self.memory.changed)
     }
 
-    /// A customer asks for the status of the last order: customer, order, its lines.
+    /// Reads the status of a customer's last order: customer, order, its lines.
     fn order_status(&mut self, customer: u64) -> Result<(), StoreError> {
         self.read(CUSTOMER, Key::One(customer), false)?;
         let last = self.number(CUSTOMER, customer::LAST_ORDER)?;
@@ -348,7 +348,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// A customer's account: customer and district.
+    /// Reads a customer's account: customer and district.
     fn customer_lookup(&mut self, customer: u64) -> Result<(), StoreError> {
         self.read(CUSTOMER, Key::One(customer), false)?;
         self.read(DISTRICT, Key::One(self.data.district_of(customer)), false)
@@ -370,7 +370,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// A customer pays: off the account, into the district's till, and a receipt.
+    /// Runs a payment: off the account, into the district's till, and a receipt.
     fn payment(&mut self, customer: u64, amount_cents: i64) -> Result<(), StoreError> {
         self.read(CUSTOMER, Key::One(customer), true)?;
         let name = self.number(CUSTOMER, customer::NUMBER)?;
@@ -393,7 +393,7 @@ impl Work<'_> {
         self.create(PAID, Key::Two(district, payments), &[name, amount_cents], &mut random)
     }
 
-    /// A customer orders: off the stock, onto the account, and the order with its lines.
+    /// Runs an order: off the stock, onto the account, and the order with its lines.
     fn new_order(&mut self, customer: u64, lines: &[NewLine]) -> Result<(), StoreError> {
         self.read(CUSTOMER, Key::One(customer), true)?;
         let customer_row = std::mem::take(&mut self.memory.row);
@@ -442,7 +442,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Takes what `line` asks for from stock. Returns the price of a piece, in cents.
+    /// Takes the items of `line` from stock. Returns the price of a piece, in cents.
     fn take_from_stock(&mut self, line: NewLine) -> Result<i64, StoreError> {
         self.read(STOCK, Key::One(line.item), true)?;
         let left = self.number(STOCK, stock::QUANTITY)? - line.quantity;
@@ -470,7 +470,7 @@ mod tests {
         Plan { bytes: 3_200_000, ..testing::plan() }
     }
 
-    /// A loaded store, its workload, and a number field of one row that can be changed.
+    /// Returns a loaded store, its workload, and a number field of one row that can be changed.
     fn loaded() -> (Box<dyn Workload>, MemoryStore) {
         let (workload, store) = (make(&plan(), "oltp"), MemoryStore::new());
         load(&*workload, &store, 3);

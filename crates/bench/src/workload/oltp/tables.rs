@@ -1,5 +1,5 @@
-//! The tables of `oltp`: their columns, keys, and the rows that loading writes. What transactions
-//! do to them is not here.
+//! The tables of `oltp`: their columns, keys, and the rows that loading writes. Not here:
+//! transactions (`mod.rs`).
 
 use std::io::Write;
 use std::ops::Range;
@@ -15,13 +15,13 @@ use sealstone_store::{Field, Kind, Record, Row, StoreError, Table};
 /// Bytes of values that loading writes for each customer: its row, its stock item, its order of
 /// five lines, and its share of a district.
 pub(super) const BYTES_PER_CUSTOMER: u64 = 900;
-/// Fewest customers, and so items: an order must find different ones for its lines.
+/// The fewest customers, and so items: an order must find different items for its lines.
 const ITEMS_MIN: u64 = 50;
 /// Customers in a district.
 const CUSTOMERS_PER_DISTRICT: u64 = 100;
 /// Lines of an order that loading writes.
 pub(super) const LOADED_LINES: u64 = 5;
-/// Pieces in each of those lines.
+/// Pieces in each of these lines.
 pub(super) const LOADED_QUANTITY: i64 = 5;
 /// Pieces of an item in stock at first.
 pub(super) const STOCK_AT_FIRST: i64 = 1_000;
@@ -140,8 +140,8 @@ impl Key {
     /// Bytes of the longest key.
     const BYTES_MAX: usize = 24;
 
-    /// The key as stored, into `into`, cleared first: decimal with leading zeros, so that it sorts
-    /// by number.
+    /// Writes the key as stored into `into`, cleared first: decimal with leading zeros, so that it
+    /// sorts by number.
     pub(super) fn write(self, into: &mut Vec<u8>) {
         into.clear();
         match self {
@@ -173,7 +173,7 @@ fn push_digits(mut number: u64, width: usize, into: &mut Vec<u8>) {
     into.extend_from_slice(&digits[first.min(digits.len() - width)..]);
 }
 
-/// Number field `field` of `record`.
+/// Returns number field `field` of `record`.
 pub(super) fn number(table: &Table, record: &Record, field: usize) -> Result<i64, StoreError> {
     let value = record.get(field).unwrap_or_default();
     std::str::from_utf8(value).ok().and_then(|digits| digits.parse().ok()).ok_or_else(|| {
@@ -231,7 +231,7 @@ impl DataSet {
         }
     }
 
-    /// There are as many items in stock as customers.
+    /// Returns the number of items in stock: as many as customers.
     pub(super) fn items(&self) -> u64 {
         self.customers
     }
@@ -241,7 +241,7 @@ impl DataSet {
         split(self.customers, district as usize, self.districts as usize)
     }
 
-    /// District of customer `customer`: the inverse of `customers_of`.
+    /// Returns the district of customer `customer`: the inverse of `customers_of`.
     pub(super) fn district_of(&self, customer: u64) -> u64 {
         ((customer + 1) * self.districts - 1) / self.customers
     }
@@ -250,8 +250,8 @@ impl DataSet {
         100 + (item * 37 % 9_900) as i64
     }
 
-    /// Item in line `line` of the order that loading writes for customer `customer`. Over all
-    /// customers every item is taken the same number of times.
+    /// Returns the item in line `line` of the order that loading writes for customer `customer`.
+    /// Over all customers every item is taken the same number of times.
     fn loaded_item(&self, customer: u64, line: u64) -> u64 {
         (customer * LOADED_LINES + line) % self.items()
     }
@@ -262,7 +262,7 @@ impl DataSet {
             .sum()
     }
 
-    /// A row of table `table` with `numbers` and text that depends on `key` alone.
+    /// Returns a row of table `table` with `numbers` and text that depends on `key` alone.
     pub(super) fn row(&self, table: usize, key: Key, numbers: &[i64]) -> Row {
         let mut bytes = Vec::with_capacity(Key::BYTES_MAX);
         key.write(&mut bytes);
@@ -281,7 +281,8 @@ impl DataSet {
         (bytes, record)
     }
 
-    /// The rows of table `table` that loading writes for districts `districts`, in key order.
+    /// Returns the rows of table `table` that loading writes for districts `districts`, in key
+    /// order.
     pub(super) fn rows(
         &self,
         table: usize,

@@ -1,4 +1,4 @@
-//! Property files as YCSB ships them, and what is refused.
+//! Property files as YCSB ships them, and refusals.
 
 use std::fs;
 
@@ -261,7 +261,7 @@ fn a_part_of_the_records_is_asked_for_as_in_ycsb() {
     assert_eq!(part("recordcount=1000\ninsertstart=200\n"), (Some(200), None, 0));
     assert_eq!(part("recordcount=1000\ninsertcount=1000\n"), (None, None, 0));
     assert_eq!(part("insertcount=500\n"), (None, Some(500), 0));
-    // these ask for the newest of all, whatever is named
+    // these request the newest of all, whatever is named
     for distribution in ["latest", "exponential"] {
         let text =
             format!("recordcount=1000\ninsertcount=500\nrequestdistribution={distribution}\n");

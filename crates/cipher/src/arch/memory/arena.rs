@@ -1,11 +1,11 @@
-//! Slots for key material, by size, cut from protected pages and used again without asking the
+//! Slots for key material, by size, cut from protected pages and reused without a call to the
 //! system.
 //!
-//! All state that a fork could leave half changed (locks, lists, totals, and the number that tells
-//! processes apart) is in a page that is zeroed in a forked child, and all zeros is the state of an
-//! arena that has not begun. So a child waits for no lock that another thread of its parent held,
-//! hands out no slot of its parent (which the child's system would not keep locked), and knows that
-//! it is a child. Each thread keeps a few free slots of each size for itself, so that setting a key
+//! All state that a fork could leave half changed (locks, lists, totals, and the number that
+//! distinguishes processes) is in a page that is zeroed in a forked child. All zeros is the state
+//! of an unused arena. So a child waits for no lock that another thread of its parent held, hands
+//! out no slot of its parent (which the child's system would not keep locked), and can tell that it
+//! is a child. Each thread keeps a few free slots of each size for itself, so that setting a key
 //! takes no lock.
 //!
 //! Not here: values in slots (`memory`), pages (`pages`).
@@ -32,12 +32,12 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// size.
 const RUN_BYTES: usize = 4096;
 
-/// Number of free slots of each size that a thread keeps. Larger ones are not worth their memory.
+/// Number of free slots of each size that a thread keeps. Larger slots are not worth their memory.
 const KEPT: [u8; KEPT_SIZES] = [8, 8, 8, 8, 8, 4, 2, 2];
 const KEPT_SIZES: usize = 8;
 const KEPT_MAX: usize = 8;
 
-/// A piece of protected memory that belongs to whoever holds this. Not freed on drop: see
+/// A piece of protected memory that belongs to the holder of this value. Not freed on drop: see
 /// [`release`].
 pub(super) struct Slot {
     pub(super) start: NonNull<u8>,
@@ -61,7 +61,7 @@ pub struct Protection {
 /// The state of the arena. All zeros is a valid one.
 #[repr(C)]
 struct Page {
-    /// Number of this process, from 1; 0 if nobody has asked yet, as in a forked child.
+    /// Number of this process, from 1; 0 if it was not requested yet, as in a forked child.
     generation: AtomicU32,
     growing: Lock,
     /// Rest of the chunk that slots are cut from. Under `growing`.
@@ -108,19 +108,19 @@ fn first_page() -> &'static Page {
     };
     WIPED_ON_FORK.store(pages.wiped_on_fork, Ordering::Release);
     let own = pages.start.as_ptr().cast::<Page>();
-    // the pages of whoever comes second are left unused
+    // the pages of the thread that comes second are left unused
     let page =
         match PAGE.compare_exchange(ptr::null_mut(), own, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => own,
-            // the pages of whoever comes second are left unused
+            // the pages of the thread that comes second are left unused
             Err(first) => first,
         };
-    // SAFETY: pages are aligned, zeroed and as long as was asked for, all zeros is a valid `Page`,
-    // and they are never given back.
+    // SAFETY: pages are aligned, zeroed and as long as requested, all zeros is a valid `Page`, and
+    // they are never given back.
     unsafe { &*page }
 }
 
-/// The number of this process among those it descends from: another one after each fork.
+/// Returns the number of this process among those it descends from: another one after each fork.
 #[inline]
 pub(super) fn generation() -> u32 {
     match page().generation.load(Ordering::Relaxed) {
@@ -164,7 +164,7 @@ pub(super) fn protection() -> Protection {
 }
 
 impl Slot {
-    /// Room for `layout`, of at most [`SLOT_BYTES_MAX`] bytes and alignment [`RUN_BYTES`].
+    /// Returns room for `layout`, of at most [`SLOT_BYTES_MAX`] bytes and alignment [`RUN_BYTES`].
     #[inline]
     pub(super) fn take(layout: Layout) -> Self {
         let bytes = layout.size().max(layout.align());
@@ -182,11 +182,11 @@ impl Slot {
 ///
 /// # Safety
 /// The slot was taken in this `generation`, which is the current one, and for this layout; it is
-/// released once, what was in it was dropped, and nothing refers to it any more.
+/// released once, its content was dropped, and nothing refers to it any more.
 #[inline]
 pub(super) unsafe fn release(start: NonNull<u8>, layout: Layout, generation: u32) {
-    // `start` comes from a value, and what is derived from that must not touch what is behind it in
-    // the slot.
+    // `start` comes from a value, and pointers derived from it must not touch the bytes behind it
+    // in the slot.
     let start = NonNull::<u8>::with_exposed_provenance(start.addr());
     // SAFETY: a slot has room for what it was taken for and, by the conditions above, no other
     // user.
@@ -207,7 +207,7 @@ fn size_of_slot(bytes: usize) -> usize {
 
 /// The free slots that a thread keeps for itself.
 struct Cache {
-    /// In which they were put here: those of a parent are not used.
+    /// The generation in which they were put here: slots of a parent are not used.
     generation: Cell<u32>,
     counts: [Cell<u8>; KEPT_SIZES],
     slots: [[Cell<*mut u8>; KEPT_MAX]; KEPT_SIZES],
@@ -271,7 +271,7 @@ impl Cache {
         list.take(size)
     }
 
-    /// Puts `slot` on its list, with half of those kept here.
+    /// Puts `slot` on its list, with half of the slots kept here.
     #[cold]
     fn give_back(&self, size: usize, slot: NonNull<u8>) {
         let list = &page().lists[size];
@@ -360,7 +360,7 @@ impl Page {
         first
     }
 
-    /// `bytes` bytes that nobody else has, aligned to [`RUN_BYTES`].
+    /// Returns `bytes` bytes that nobody else has, aligned to [`RUN_BYTES`].
     fn run(&self, bytes: usize) -> *mut u8 {
         if bytes > CHUNK_BYTES / 2 {
             return self.map(bytes).start.as_ptr();
@@ -393,8 +393,8 @@ impl Page {
     }
 }
 
-/// A lock that is free when zero, for a few instructions at a time. One of the standard library
-/// would not be known to be free when its memory is zeroed.
+/// A lock that is free when zero, for a few instructions at a time. A lock of the standard library
+/// is not guaranteed to be free when its memory is zeroed.
 #[repr(transparent)]
 struct Lock(AtomicU32);
 
@@ -407,7 +407,7 @@ impl Lock {
         while self.0.swap(1, Ordering::Acquire) != 0 {
             while self.0.load(Ordering::Relaxed) != 0 {
                 tries += 1;
-                // whoever holds it may be waiting for this very CPU
+                // the holder may be waiting for this very CPU
                 if tries % 64 == 0 { std::thread::yield_now() } else { spin_loop() }
             }
         }

@@ -1,5 +1,5 @@
-//! Tests of what the memory for keys promises, seen from outside: by the system's own account of
-//! it, and from forked children.
+//! Tests of the guarantees of the memory for keys, seen from outside: by the system's own account
+//! of it, and from forked children.
 
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ fn alone(name: &str, body: impl FnOnce()) {
     in_own_process(module_path!(), name, body);
 }
 
-/// The bytes at `start`, whoever they belong to.
+/// Returns the bytes at `start`, whatever their owner.
 fn seen(start: *const u8, bytes: usize) -> Vec<u8> {
     // SAFETY: the callers look at slots of the arena, which are never unmapped and whose other
     // users are these tests.
@@ -103,7 +103,7 @@ fn a_child_forked_from_busy_threads_can_set_keys() {
 
 #[test]
 fn memory_is_zeroed_when_freed() {
-    // where nobody else takes what was freed
+    // where no other thread takes freed memory
     alone("memory_is_zeroed_when_freed", || {
         let small = Protected::new([7; 33]);
         let large = Protected::new([7; 80_000]);

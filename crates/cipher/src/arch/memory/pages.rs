@@ -1,15 +1,15 @@
 //! Pages from the operating system for key material: between guard pages, locked into memory, left
 //! out of core dumps and zeroed in a forked child, as far as the system grants each of these.
 //!
-//! Not here: what is kept in them (`arena`). Under Miri and on systems other than Linux they are
-//! plain memory.
+//! Not here: their content (`arena`). Under Miri and on systems other than Linux they are plain
+//! memory.
 
 use std::ptr::NonNull;
 
 /// A run of zeroed pages, never given back, and what the system granted for them.
 pub(super) struct Pages {
     pub(super) start: NonNull<u8>,
-    /// Whole pages, at least as many bytes as were asked for.
+    /// Whole pages, at least as many bytes as requested.
     pub(super) bytes: usize,
     /// They stay out of swap.
     pub(super) locked: bool,
@@ -19,7 +19,7 @@ pub(super) struct Pages {
     pub(super) wiped_on_fork: bool,
 }
 
-/// Maps `bytes` bytes, rounded up to whole pages; `lock` says whether they should stay out of swap.
+/// Maps `bytes` bytes, rounded up to whole pages; `lock` is true if they should stay out of swap.
 /// None where the system has no memory left.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(super) fn map(bytes: usize, lock: bool) -> Option<Pages> {
@@ -33,10 +33,10 @@ pub(super) fn map(bytes: usize, lock: bool) -> Option<Pages> {
     if outer == libc::MAP_FAILED {
         return None;
     }
-    // SAFETY: the mapping is two pages longer than `bytes`, so what is between the first and the
-    // last lies within it.
+    // SAFETY: the mapping is two pages longer than `bytes`, so the pages between the first and the
+    // last are within it.
     let inner = unsafe { outer.byte_add(page_bytes) };
-    // SAFETY: whole pages within the mapping above, which nothing else knows of.
+    // SAFETY: whole pages within the mapping above, which nothing else refers to.
     if unsafe { libc::mprotect(inner, bytes, libc::PROT_READ | libc::PROT_WRITE) } != 0 {
         // SAFETY: exactly the mapping above, to which no pointer is kept.
         unsafe { libc::munmap(outer, whole) };
@@ -55,7 +55,7 @@ pub(super) fn map(bytes: usize, lock: bool) -> Option<Pages> {
     })
 }
 
-/// Plain memory, about which nothing is granted.
+/// Returns plain memory, without any guarantee.
 #[cfg(not(all(target_os = "linux", not(miri))))]
 pub(super) fn map(bytes: usize, _lock: bool) -> Option<Pages> {
     let bytes = bytes.checked_next_multiple_of(4096)?;

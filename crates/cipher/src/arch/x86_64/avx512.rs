@@ -14,7 +14,7 @@ token! {
         "avx512ifma" "gfni" "vaes" "vpclmulqdq"
 }
 
-/// A mask of the first `bytes` bytes, at most 64.
+/// Returns a mask of the first `bytes` bytes, at most 64.
 #[inline(always)]
 fn first_bytes(bytes: usize) -> __mmask64 {
     assert!(bytes <= 64, "at most a vector");
@@ -37,7 +37,7 @@ fn ends_short_of_next_page(bytes: &[u8]) -> bool {
 }
 
 /// Numbers from -64 to 127: as an order of bytes the 64 from place 64 + n on move each down by n,
-/// those from place 64 - n on up by n; what comes from outside is for a mask to drop.
+/// the bytes from place 64 - n on up by n; a mask must drop bytes from outside.
 const PLACES: [u8; 192] = {
     let mut places = [0; 192];
     let mut i = 0;
@@ -50,7 +50,7 @@ const PLACES: [u8; 192] = {
 
 impl Avx512 {
     /// As `load_partial` for what [`ends_short_of_next_page`]: by the 64 bytes that end with these,
-    /// which lie in the same page.
+    /// which are in the same page.
     #[inline(always)]
     fn load_before_page_end(self, bytes: &[u8]) -> __m512i {
         let before = 64 - bytes.len();
@@ -80,7 +80,7 @@ impl OneBlock for Avx512 {
 
     #[inline(always)]
     fn one_block(self) -> Avx512Xmm {
-        // SAFETY: this token's features, which were found, are those of that one and more.
+        // SAFETY: this token's features, which were found, include all features of that token.
         unsafe { Avx512Xmm::assume() }
     }
 }

@@ -137,7 +137,8 @@ macro_rules! rotations_by_shifts {
     };
 }
 
-/// The sum of three rotations as two tables, for the low and for the high four bits of a byte.
+/// Returns the sum of three rotations as two tables, for the low and for the high four bits of a
+/// byte.
 const fn three_rotations(a: i32, b: i32, c: i32) -> [[u8; 16]; 2] {
     let mut tables = [[0; 16]; 2];
     let mut nibble = 0;
@@ -152,8 +153,8 @@ const fn three_rotations(a: i32, b: i32, c: i32) -> [[u8; 16]; 2] {
     tables
 }
 
-/// A rotation of bytes as the matrix of an affine map: the row for bit i of the result is byte 7 -
-/// i.
+/// Returns a rotation of bytes as the matrix of an affine map: the row for bit i of the result is
+/// byte 7 - i.
 const fn rotation_matrix(left: i32) -> i64 {
     let mut rows = [0; 8];
     let mut bit = 0;
@@ -367,7 +368,7 @@ fn xor_partial_by_copy<L: Lanes>(lanes: L, v: L::Vector, bytes: &mut [u8]) {
     buffer[..bytes.len()].copy_from_slice(bytes);
     lanes.store(lanes.xor(lanes.load(&buffer), v), &mut buffer);
     bytes.copy_from_slice(&buffer[..bytes.len()]);
-    // Beyond the data lies key stream.
+    // Beyond the data is key stream.
     buffer.fill(0);
     optimization_barrier(&buffer);
 }

@@ -4,14 +4,14 @@
 //! Not here: the table of all instruction sets (`isa`).
 
 /// Defines a token: made only by `detect`, and `enter` runs a kernel compiled for exactly the
-/// features that `detect` asked the CPU for.
+/// features that `detect` checked.
 macro_rules! token {
     ($(#[$doc:meta])* $token:ident: $($feature:tt)*) => {
         token_and_entry! { $(#[$doc])* $token: $($feature)* }
 
         impl $token {
-            /// The token, if the CPU and its operating system have all the features; else those
-            /// they lack.
+            /// Returns the token, if the CPU and its operating system have all the features; else
+            /// the features that are missing.
             pub(in crate::arch) fn detect() -> Result<Self, Vec<&'static str>> {
                 let mut missing = Vec::new();
                 $(if !std::arch::is_x86_feature_detected!($feature) {
@@ -89,7 +89,7 @@ const fn byte_mask(bits: u16) -> [u8; 16] {
     mask
 }
 
-/// The features of this CPU that ciphers can use.
+/// Returns the features of this CPU that ciphers can use.
 pub(super) fn cpu_features() -> Vec<&'static str> {
     let mut found = Vec::new();
     macro_rules! note {

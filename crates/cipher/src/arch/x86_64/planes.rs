@@ -1,7 +1,5 @@
 //! Bit planes in vector registers: 128 bits by SSE2, 256 bits by AVX2, 512 bits by AVX-512 with its
 //! ternary logic.
-//!
-//! Not here: circuits.
 
 use std::arch::x86_64::*;
 

@@ -1,7 +1,5 @@
 //! The SHA extensions of x86-64: SHA-1 and SHA-256 in 128-bit registers. They are no backend of
 //! their own: a CPU has them or not whatever vectors it has.
-//!
-//! Not here: the hash functions.
 
 use std::arch::x86_64::*;
 
@@ -13,7 +11,7 @@ token! {
 }
 
 impl Sha {
-    /// The token, where the CPU has the instructions.
+    /// Returns the token, where the CPU has the instructions.
     pub(crate) fn if_present() -> Option<Self> {
         Self::detect().ok()
     }
@@ -73,7 +71,7 @@ impl ShaLanes for Sha {
     fn sha256_rounds(self, [abef, cdgh]: [__m128i; 2], message: __m128i) -> [__m128i; 2] {
         proven!({
             let halfway = _mm_sha256rnds2_epu32(cdgh, abef, message);
-            // two rounds on, what was A B E F is C D G H
+            // after two rounds A B E F becomes C D G H
             [
                 _mm_sha256rnds2_epu32(abef, halfway, _mm_shuffle_epi32::<0b00_00_11_10>(message)),
                 halfway,

@@ -1,7 +1,5 @@
 //! Look-ups in tables of 256 bytes by 512-bit vectors (AVX-512 VBMI): an instruction chooses from
 //! 128 bytes.
-//!
-//! Not here: narrower vectors, which have no such instruction.
 
 use std::arch::x86_64::*;
 

@@ -191,7 +191,7 @@ xmm_lanes!(Avx512Xmm, "avx512");
 macro_rules! assumed {
     ($token:ident) => {
         impl $token {
-            /// The token without a check.
+            /// Returns the token without a check.
             ///
             /// # Safety
             /// The CPU has its features.
@@ -224,8 +224,8 @@ impl Products for Avx512Xmm {
     }
 }
 
-/// `bytes`, at most 16, as a little-endian number. Reads overlap instead of looping: which bytes
-/// are read depends on the length alone.
+/// Returns `bytes`, at most 16, as a little-endian number. Reads overlap instead of looping: which
+/// bytes are read depends on the length alone.
 #[inline(always)]
 pub(super) fn read_partial(bytes: &[u8]) -> u128 {
     let n = bytes.len();

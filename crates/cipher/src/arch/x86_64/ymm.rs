@@ -19,7 +19,7 @@ impl OneBlock for Vaes {
 
     #[inline(always)]
     fn one_block(self) -> Avx2 {
-        // SAFETY: this token's features, which were found, are those of that one and more.
+        // SAFETY: this token's features, which were found, include all features of that token.
         unsafe { Avx2::assume() }
     }
 }

@@ -1,14 +1,14 @@
 //! AES from plain logic: no table and no branch on secrets, so constant time on every CPU.
 //!
 //! Eight blocks are encrypted together. Word i holds bit i of all their bytes: the byte at row r
-//! and column c of the state (FIPS 197, 3.4) lies at row r and byte c of the word, and each of its
+//! and column c of the state (FIPS 197, 3.4) is at row r and byte c of the word, and each of its
 //! eight bits belongs to one block.
 //!
 //! - SubBytes is a circuit (`s_box`); the four final complements that it leaves out go into the
 //!   round keys instead.
 //! - ShiftRows is left out (Adomnicai, Peyrin: Fixslicing AES-like ciphers, TCHES 2021): after k
-//!   rounds row r lies k·r columns too far right, so the row below is found k columns further on,
-//!   and four rounds later all is back in place. Round keys are laid out accordingly.
+//!   rounds row r is k·r columns too far right, so the row below is k columns further on. After
+//!   four rounds everything is back in place. Round keys are laid out accordingly.
 //!
 //! Not here: the key schedule, and AES with instructions (`lanes`).
 
@@ -75,7 +75,8 @@ impl Aes {
         aes
     }
 
-    /// The block of key stream at `counter`; and XORs `data` (any length) with the stream after it.
+    /// Returns the block of key stream at `counter`; and XORs `data` (any length) with the stream
+    /// after it.
     pub(super) fn xor_after_first_block(&self, counter: &[u8; 16], data: &mut [u8]) -> [u8; 16] {
         let mut stream = Stream([[[0; 16]; BLOCKS]; 2]);
         let used = if data.len() < 16 * BLOCKS {
@@ -94,7 +95,7 @@ impl Aes {
         *first
     }
 
-    /// Key stream of as many blocks as `stream` holds, from the counter block `counter` on.
+    /// Writes key stream of as many blocks as `stream` holds, from the counter block `counter` on.
     fn keystream<const GROUPS: usize>(
         &self,
         counter: &[u8; 16],
@@ -216,13 +217,13 @@ fn round<W: Words, const K: usize>(words: W, state: &mut State<W>, key: &SlicedK
     *state = next;
 }
 
-/// The rows of a block, byte c of row r being column c.
+/// Returns the rows of a block, byte c of row r being column c.
 #[inline(always)]
 fn rows(block: &[u8; 16]) -> [u32; 4] {
     [0, 1, 2, 3].map(|r| u32::from_le_bytes([block[r], block[4 + r], block[8 + r], block[12 + r]]))
 }
 
-/// Lays out the key of round `n` as the state lies there.
+/// Lays out the key of round `n` like the state in that round.
 fn slice_key(sliced: &mut SlicedKey, key: &[u8; 16], n: usize) {
     let mut key = rows(key);
     for (r, row) in key.iter_mut().enumerate() {
@@ -245,8 +246,8 @@ fn add_key<W: Words>(words: W, state: &mut State<W>, key: &SlicedKey) {
     }
 }
 
-/// MixColumns (FIPS 197, 5.1.3) where the row below lies `K` columns further on: 2a + 3b + c + d =
-/// 2(a + b) + b + (c + d), a being the byte itself and b, c, d those below.
+/// Applies MixColumns (FIPS 197, 5.1.3) where the row below is `K` columns further on: 2a + 3b +
+/// c + d = 2(a + b) + b + (c + d), a being the byte itself and b, c, d the bytes below.
 #[inline(always)]
 fn mix_columns<W: Words, const K: usize>(words: W, a: State<W>) -> State<W> {
     let b = a.map(|word| {
@@ -281,8 +282,8 @@ fn mix_columns<W: Words, const K: usize>(words: W, a: State<W>) -> State<W> {
     mixed
 }
 
-/// The inverse of [`mix_columns`]. It is MixColumns after a + 4(a + c), c being the byte two below
-/// (the polynomial of InvMixColumns is that of MixColumns times 4x^2 + 5).
+/// Applies the inverse of [`mix_columns`]. It is MixColumns after a + 4(a + c), c being the byte
+/// two below (the polynomial of InvMixColumns is that of MixColumns times 4x^2 + 5).
 #[inline(always)]
 fn mix_columns_back<W: Words, const K: usize>(words: W, a: State<W>) -> State<W> {
     let sums = a.map(|word| {
@@ -300,7 +301,7 @@ fn mix_columns_back<W: Words, const K: usize>(words: W, a: State<W>) -> State<W>
     mix_columns::<W, K>(words, mixed)
 }
 
-/// Each byte times 2 in the field of AES.
+/// Returns each byte times 2 in the field of AES.
 #[inline(always)]
 fn double<L: Logic>(logic: L, [a, b, c, d, e, f, g, h]: State<L>) -> State<L> {
     [h, logic.xor(a, h), b, logic.xor(c, h), logic.xor(d, h), e, f, g]
@@ -310,8 +311,8 @@ fn double<L: Logic>(logic: L, [a, b, c, d, e, f, g, h]: State<L>) -> State<L> {
 /// row for bit i.
 const MATRIX_UNDONE: u64 = 0xa449_9225_4a94_2952;
 
-/// The inverse of [`sub_bytes`], by the same circuit: it is inversion and then the matrix, so that
-/// inversion alone, which undoes itself, lies between two inverse matrices.
+/// Applies the inverse of [`sub_bytes`], by the same circuit: that is inversion and then the
+/// matrix, so inversion, which undoes itself, is between two inverse matrices.
 #[inline(always)]
 fn sub_bytes_back<W: Words>(words: W, state: State<W>) -> State<W> {
     let inverted = sub_bytes(words, linear::<W, MATRIX_UNDONE>(words, &state));
@@ -387,7 +388,7 @@ fn xor(data: &mut [u8], stream: &[u8]) {
     }
 }
 
-/// The counter block `blocks` after `counter`.
+/// Returns the counter block `blocks` after `counter`.
 fn advanced(counter: &[u8; 16], blocks: usize) -> [u8; 16] {
     let mut counter = *counter;
     let low: &mut [u8; 4] = counter.last_chunk_mut().expect("four of sixteen bytes");

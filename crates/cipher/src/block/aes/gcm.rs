@@ -28,9 +28,9 @@ use crate::mode::ghash::{
 use crate::mode::part::check_stretch;
 use crate::mode::wipe_stack::wipe_stack;
 
-/// AES of `R` rounds in GCM. What short messages need is made with the key, the rest with the first
-/// longer one: whoever sets a key for each field or packet does not pay for what no message of it
-/// uses.
+/// AES of `R` rounds in GCM. The powers for short messages are made with the key, the rest with the
+/// first longer message: a caller that sets a key for each field or packet does not pay for powers
+/// that no message uses.
 pub(super) struct AesGcm<L, const R: usize> {
     lanes: L,
     keys: RoundKeys,
@@ -401,8 +401,8 @@ impl<L: AesLanes, S: Schedule<L>, const R: usize, const SEAL: bool, const SLOTS:
     }
 }
 
-/// The key stream of one batch, and the hash with the batch `hashed` taken in: a vector of it goes
-/// beside each round.
+/// Returns the key stream of one batch, and the hash with the batch `hashed` taken in: a vector of
+/// it goes beside each round.
 #[inline(always)]
 fn encrypt_and_hash<L: AesLanes, const R: usize, const SLOTS: usize>(
     lanes: L,
@@ -417,7 +417,7 @@ fn encrypt_and_hash<L: AesLanes, const R: usize, const SLOTS: usize>(
     whiten(lanes, keys, &mut stream);
     let mut products = Products::zero(lanes);
     // Compilers would unroll this loop and put all products first; then nothing runs side by side.
-    // They cannot where they do not know its length.
+    // They cannot if its length is hidden from them.
     for i in 1..black_box(BATCH) {
         round(lanes, keys, i, &mut stream);
         let blocks = lanes.reverse_bytes(lanes.load(&hashed[i * L::BYTES..]));

@@ -1,11 +1,11 @@
-//! The key schedule of AES (FIPS 197, 5.2), over whatever computes the S-box.
+//! The key schedule of AES (FIPS 197, 5.2), over any form of the S-box.
 //!
 //! Not here: the schedule in registers of AES instructions (`lanes`), and how round keys are laid
 //! out for the rounds.
 
 use zeroize::{Zeroize, optimization_barrier};
 
-/// The most rounds: those of a 256-bit key.
+/// The most rounds: with a 256-bit key.
 pub(super) const ROUNDS_MAX: usize = 14;
 
 /// The round keys in the order of their use: in protected memory, which is zeroed, or `Zeroizing`.

@@ -1,6 +1,6 @@
 //! AES rounds over vectors of counter blocks, and counter mode of them.
 //!
-//! Eight vectors are in flight at once, so that one's round hides behind the others'. Fewer go
+//! Eight vectors are in flight at once, which hides the latency of each vector's round. Fewer go
 //! together where less is left: a message's last bytes take one pass, not one pass a vector.
 //!
 //! Not here: decryption (`lanes_blocks`), and AES without instructions (`bitsliced`).
@@ -18,7 +18,7 @@ use crate::mode::{Counter128, counter_mode};
 
 /// Round keys that vectors can be filled with.
 pub(super) trait Schedule<L: AesLanes> {
-    /// The key of round `r` in every lane.
+    /// Returns the key of round `r` in every lane.
     fn get(&self, lanes: L, r: usize) -> L::Vector;
 }
 
@@ -134,7 +134,7 @@ fn substitute<L: AesLanes>(
     lanes.aes_last_round(lanes.shuffle_bytes(words, order), constant)
 }
 
-/// Each word plus all words before it.
+/// Returns each word plus all words before it.
 #[inline(always)]
 fn sums<L: AesLanes>(lanes: L, words: L::Vector) -> L::Vector {
     let pairs = lanes.xor(words, lanes.shuffle_bytes(words, &WORD_UP));
@@ -165,7 +165,7 @@ fn six_words<L: AesLanes>(
 pub(super) struct LaneKeys([u8; 64 * (ROUNDS_MAX + 1)]);
 
 impl LaneKeys {
-    /// To be set by `spread`.
+    /// Returns zeros, to be set by `spread`.
     pub(super) fn zero() -> Self {
         Self([0; 64 * (ROUNDS_MAX + 1)])
     }
@@ -195,8 +195,7 @@ impl LaneKeys {
         for r in 0..=R {
             let mut key = forward.get(lanes, R - r);
             if r != 0 && r != R {
-                // What the last round substitutes and shifts, the inverse round shifts and
-                // substitutes back.
+                // The inverse round undoes the substitution and the shift of the last round.
                 key = lanes.aes_round_back(lanes.aes_last_round(key, zero), zero);
             }
             lanes.store(key, &mut self.0[r * L::BYTES..]);
@@ -219,7 +218,7 @@ pub(super) struct FirstBlocks<'a, W> {
 }
 
 impl<'a, W: AesLanes> FirstBlocks<'a, W> {
-    /// Those of `keys`.
+    /// Borrows the keys of `keys`.
     pub(super) fn of(keys: &'a LaneKeys) -> Self {
         Self { keys, spread_over: PhantomData }
     }
@@ -254,7 +253,7 @@ pub(super) fn encrypt<L: AesLanes, const R: usize, const N: usize>(
     last_round::<L, R, N>(lanes, keys, v);
 }
 
-/// The key addition before the first round.
+/// Adds the key before the first round.
 #[inline(always)]
 pub(super) fn whiten<L: AesLanes, const N: usize>(
     lanes: L,
@@ -267,7 +266,7 @@ pub(super) fn whiten<L: AesLanes, const N: usize>(
     }
 }
 
-/// Round `r`, from 1 on, but not the last one.
+/// Computes round `r`, from 1 on, but not the last round.
 #[inline(always)]
 pub(super) fn round<L: AesLanes, const N: usize>(
     lanes: L,
@@ -281,7 +280,7 @@ pub(super) fn round<L: AesLanes, const N: usize>(
     }
 }
 
-/// Round `R`, the last one.
+/// Computes round `R`, the last one.
 #[inline(always)]
 pub(super) fn last_round<L: AesLanes, const R: usize, const N: usize>(
     lanes: L,
@@ -294,7 +293,7 @@ pub(super) fn last_round<L: AesLanes, const R: usize, const N: usize>(
     }
 }
 
-/// The next `N` vectors of counter blocks; `counters` moves on.
+/// Returns the next `N` vectors of counter blocks; `counters` moves on.
 #[inline(always)]
 pub(super) fn take_counters<L: AesLanes, const N: usize>(
     lanes: L,

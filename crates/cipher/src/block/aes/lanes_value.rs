@@ -1,7 +1,7 @@
-//! AES for one value of FF1: the rounds of `lanes` on vectors of one block, with all else that the
-//! value waits for around them, so that nothing goes by way of memory between two blocks.
+//! AES for one value of FF1: the rounds of `lanes` on vectors of one block, with everything else on
+//! the value's critical path around them, so that nothing goes through memory between two blocks.
 //!
-//! Not here: what FF1 does between two blocks (`mode/ff1_value/one_value.rs`).
+//! Not here: FF1's steps between two blocks (`mode/ff1_value/one_value.rs`).
 
 use super::lanes::{FirstBlocks, Schedule, last_round, round};
 use crate::arch::{AesLanes, Kernel, Products};
@@ -31,7 +31,7 @@ impl<L: Products, W: AesLanes, const R: usize, const SEAL: bool, const LONG: boo
     }
 }
 
-/// AES of `R` rounds of a block that is added to `whitened`: what all such blocks have in common,
+/// AES of `R` rounds of a block that is added to `whitened`: the common part of all such blocks,
 /// and the first round key.
 struct Rounds<'a, L: AesLanes, W, const R: usize> {
     lanes: L,

@@ -1,11 +1,11 @@
-//! AES and AES-GCM as the standards write them, byte by byte: what the fast versions are tested
-//! against. Not for use.
+//! AES and AES-GCM as the standards write them, byte by byte: the reference for tests of the fast
+//! versions. Not for use.
 //!
 //! Not here: GHASH (`mode/ghash.rs` has its own).
 
 use crate::mode::ghash;
 
-/// Product in GF(2^8) (FIPS 197, 4.2).
+/// Returns the product in GF(2^8) (FIPS 197, 4.2).
 pub(super) fn multiply(a: u8, b: u8) -> u8 {
     let mut product = 0;
     for bit in (0..8).rev() {
@@ -68,7 +68,7 @@ impl Aes {
         state
     }
 
-    /// The first `bytes` bytes of key stream from `counter` on, the last 32 bits counting.
+    /// Returns the first `bytes` bytes of key stream from `counter` on, the last 32 bits counting.
     pub(super) fn keystream(&self, counter: [u8; 16], bytes: usize) -> Vec<u8> {
         let first = u32::from_be_bytes(*counter.last_chunk().unwrap());
         let mut stream = Vec::new();

@@ -2,14 +2,14 @@
 //!
 //! It is the circuit of Boyar and Peralta (A depth-16 circuit for the AES S-box, eprint 2011/332,
 //! in its 113-gate form) without its four final complements. ARIA and SEED have it between linear
-//! maps of their own. Not here: its inverse, which AES makes of it in the same way (`bitsliced`),
-//! and the S-box of AES instructions (`lanes`).
+//! maps of their own. Not here: its inverse, which AES derives from it (`bitsliced`), and the S-box
+//! of AES instructions (`lanes`).
 
 use crate::arch::Logic;
 use crate::block::bit_sliced::State;
 
-/// The S-box without its constant, on every byte. Names are those of the paper: U0 and S0 are the
-/// highest bits.
+/// Applies the S-box without its constant, on every byte. Names are those of the paper: U0 and S0
+/// are the highest bits.
 #[inline(always)]
 #[rustfmt::skip]
 pub(in crate::block) fn sub_bytes<L: Logic>(logic: L, state: State<L>) -> State<L> {

@@ -4,8 +4,8 @@
 //! block, so that a row of the word is a 32-bit word of the block; each of a byte's eight bits
 //! belongs to one block.
 //!
-//! - All S-boxes are made of one circuit, that of AES without its constant: linear maps before and
-//!   after it differ by column. Constants are moved into the round keys.
+//! - All S-boxes are made of one circuit, the AES S-box without its constant: linear maps before
+//!   and after it differ by column. Constants are moved into the round keys.
 //! - The diffusion layer is a product of four maps (Kwon et al.: New block cipher: ARIA, ICISC
 //!   2003): each byte takes the others of its row; each row takes three rows; bytes move within
 //!   rows; each row takes three rows.
@@ -43,7 +43,7 @@ const BEFORE: [[u8; 16]; 2] = [constants(2), constants(0)];
 /// Constants that it adds to its output.
 const AFTER: [[u8; 16]; 2] = [constants(0), constants(2)];
 
-/// The constants of S1 and S2 in columns `first` and `first` + 1.
+/// Returns the constants of S1 and S2 in columns `first` and `first` + 1.
 const fn constants(first: usize) -> [u8; 16] {
     let mut block = [0; 16];
     let mut i = 0;

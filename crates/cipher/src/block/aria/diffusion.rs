@@ -1,5 +1,4 @@
-//! The diffusion layer of ARIA as a table of sums. Not here: the sums themselves, which each form
-//! arranges in its own way.
+//! The diffusion layer of ARIA as a table of sums.
 
 /// The diffusion layer A (RFC 5794, 2.4.3): output i is the sum of these seven inputs.
 ///

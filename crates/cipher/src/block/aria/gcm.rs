@@ -1,10 +1,10 @@
 //! ARIA-GCM (SP 800-38D) in one pass: the rounds of one batch of counter blocks and the hash of a
 //! batch of ciphertext side by side, since neither waits for the other.
 //!
-//! A few blocks take as long as many if they are encrypted alone. So a short message has those that
-//! mask its tags in a vector beside its own, and a long one has them, and a short tail, beside its
-//! first batch. Sealing hashes the batch before the one it encrypts; opening hashes the batch it
-//! decrypts, and wipes what it decrypted where the tag turns out wrong.
+//! A few blocks take as long as many if they are encrypted alone. So a short message has the blocks
+//! that mask its tags in a vector beside its own; a long message has them, and a short tail, beside
+//! its first batch. Sealing hashes the batch before the one it encrypts; opening hashes the batch
+//! it decrypts, and wipes what it decrypted where the tag turns out wrong.
 //!
 //! Not here: the rounds (`lanes`), and products of the hash (`mode/ghash.rs`).
 
@@ -196,7 +196,7 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Kernel<L>
 }
 
 impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, SEAL> {
-    /// For less than a batch.
+    /// Handles less than a batch.
     #[inline(always)]
     fn run_short(self, lanes: L) -> [[u8; 16]; 2] {
         let first = self.first_blocks(lanes);
@@ -233,7 +233,7 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
         tags(lanes, powers, masks, hash, head)
     }
 
-    /// The counter blocks that mask the tags, of the message and of the head, in a vector.
+    /// Returns the counter blocks that mask the tags, of the message and of the head, in a vector.
     #[inline(always)]
     fn first_blocks(&self, lanes: L) -> <L as Lanes>::Vector {
         Lanes::load(
@@ -242,7 +242,7 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
         )
     }
 
-    /// For a batch and more.
+    /// Handles a batch and more.
     #[inline(always)]
     fn run_long(self, lanes: L) -> [[u8; 16]; 2] {
         let Self {
@@ -307,9 +307,8 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
     }
 }
 
-/// The counter blocks that mask the tags, of the message and of the head, and `N` - 2 more. Those
-/// without a use are the first once more: a block of zeros, encrypted, would be the key of the
-/// hash.
+/// Returns the counter blocks that mask the tags, of the message and of the head, and `N` - 2 more.
+/// Unused blocks repeat the first: a block of zeros, encrypted, would be the key of the hash.
 #[inline(always)]
 fn mask_blocks<const N: usize>(counter: &[u8; 16], head: Option<&Head<'_>>) -> [[u8; 16]; N] {
     let mut blocks = [*counter; N];
@@ -330,7 +329,7 @@ impl RowBlocks {
         Self(mask_blocks(counter, head))
     }
 
-    /// Adds those of a tail from `counter` on.
+    /// Adds the counter blocks of a tail from `counter` on.
     #[inline(always)]
     fn set_tail(&mut self, mut counter: [u8; 16]) {
         for block in &mut self.0[2..][..TAIL_BYTES / 16] {
@@ -339,7 +338,7 @@ impl RowBlocks {
         }
     }
 
-    /// The masks of the tags, once they are encrypted.
+    /// Returns the masks of the tags, once they are encrypted.
     #[inline(always)]
     fn masks<L: ByteLanes>(&self, lanes: L) -> L::Vector {
         lanes.load(self.0.as_flattened())
@@ -363,7 +362,7 @@ impl Drop for RowBlocks {
 }
 
 /// XORs a batch with the key stream from `counter` on, and encrypts the first `N` vectors of
-/// `beside` meanwhile.
+/// `beside` at the same time.
 #[inline(always)]
 fn xor_batch_beside<L: ByteLanes + AesLanes, const R: usize, const N: usize>(
     lanes: L,
@@ -384,7 +383,7 @@ fn xor_batch_beside<L: ByteLanes + AesLanes, const R: usize, const N: usize>(
     optimization_barrier(beside);
 }
 
-/// The tags of head and message: the hash of each under its mask.
+/// Returns the tags of head and message: the hash of each under its mask.
 #[inline(always)]
 fn tags<L: ByteLanes + AesLanes>(
     lanes: L,

@@ -1,12 +1,10 @@
-//! The key schedule of ARIA (RFC 5794, 2.2), over whatever computes a round of one block.
-//!
-//! Not here: the rounds, and how round keys are laid out for them.
+//! The key schedule of ARIA (RFC 5794, 2.2), over any form of a round of one block.
 
 use zeroize::{Zeroizing, optimization_barrier};
 
 use super::diffusion::DIFFUSION;
 
-/// The most rounds: those of a 256-bit key.
+/// The most rounds: with a 256-bit key.
 pub(super) const ROUNDS_MAX: usize = 16;
 
 /// The round keys ek1 and on, zeroed on drop.
@@ -25,8 +23,8 @@ impl Drop for RoundKeys {
     }
 }
 
-/// Makes of the keys of encryption in `rounds` rounds those of decryption (RFC 5794, 2.2): in
-/// reverse order, all but the first and the last through the diffusion layer.
+/// Turns the encryption keys of `rounds` rounds into decryption keys (RFC 5794, 2.2): in reverse
+/// order, all but the first and the last through the diffusion layer.
 pub(super) fn reverse(keys: &mut RoundKeys, rounds: usize) {
     let keys = &mut keys.0[..=rounds];
     keys.reverse();

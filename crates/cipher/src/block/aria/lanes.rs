@@ -2,8 +2,8 @@
 //!
 //! A long message is sliced: vector i holds byte i of as many blocks as there are lanes. Then the
 //! diffusion layer is XORs alone, and counters need no loading: a message's counters differ in few
-//! bytes. A short one stays in rows, a block being 16 lanes: that costs more a block, but one block
-//! takes no longer than four.
+//! bytes. A short message stays in rows, a block being 16 lanes: that costs more a block, but one
+//! block takes no longer than four.
 //!
 //! Not here: decryption (`lanes_blocks`), and ARIA without such vectors (`bitsliced`).
 
@@ -63,7 +63,7 @@ pub(super) struct LaneKeys {
 }
 
 impl LaneKeys {
-    /// To be set.
+    /// Returns zeros, to be set later.
     pub(super) fn zero() -> Self {
         Self { rows: RoundKeys::zero(), sliced: [[0; 16]; ROUNDS_MAX + 1] }
     }
@@ -215,15 +215,14 @@ pub(super) fn keystream_beside<L: ByteLanes, const R: usize>(
     transpose(lanes, encrypt_beside::<L, R>(lanes, keys, sliced_counters(lanes, counter), beside))
 }
 
-/// Counter blocks from `counter` on, sliced, in the order that [`transpose`] asks for.
+/// Counter blocks from `counter` on, sliced, in the order that [`transpose`] requires.
 #[inline(always)]
 fn sliced_counters<L: ByteLanes>(lanes: L, counter: &[u8; 16]) -> [L::Vector; 16] {
     let order = lanes.load(const { &block_order(L::GROUPS) });
     let mut x = sixteen!(I, lanes.splat(counter[I]));
     let low = counter[15];
     x[15] = lanes.add8(x[15], order);
-    // The last byte wraps once at most. From there on the bytes above it are those of the next
-    // number.
+    // The last byte wraps once at most. From there on the bytes above it belong to the next number.
     if usize::from(low) + L::BYTES > 256 {
         let upper = u32::from_be_bytes([0, counter[12], counter[13], counter[14]]);
         let [_, a, b, c] = upper.to_be_bytes();
@@ -307,7 +306,7 @@ fn substitute_sliced<L: ByteLanes, const ODD: bool>(
     })
 }
 
-/// The diffusion layer and the addition of the next round's key.
+/// Applies the diffusion layer and the addition of the next round's key.
 ///
 /// [`DIFFUSION`] in 48 sums instead of 96, found by summing first, again and again, a pair that
 /// most outputs share (Paar: Optimized arithmetic for Reed-Solomon encoders, ISIT 1997).
@@ -453,7 +452,7 @@ pub(super) struct RowRounds<'a, L: ByteLanes, const R: usize, const N: usize> {
 }
 
 impl<'a, L: ByteLanes, const R: usize, const N: usize> RowRounds<'a, L, R, N> {
-    /// `blocks`, to be encrypted.
+    /// Returns `blocks`, to be encrypted.
     #[inline(always)]
     pub(super) fn new(lanes: L, keys: &'a LaneKeys, blocks: [L::Vector; N]) -> Self {
         let keys = &keys.rows;
@@ -462,7 +461,7 @@ impl<'a, L: ByteLanes, const R: usize, const N: usize> RowRounds<'a, L, R, N> {
         Self { keys, v, next: 1 }
     }
 
-    /// The blocks encrypted, after whatever rounds are left.
+    /// Returns the blocks encrypted, after whatever rounds are left.
     #[inline(always)]
     pub(super) fn finish(mut self, lanes: L) -> [L::Vector; N] {
         while self.next <= R {

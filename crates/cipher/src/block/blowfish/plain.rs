@@ -1,8 +1,8 @@
 //! Blowfish with look-ups in its tables, not constant time: the key schedule, counter mode and
 //! whole blocks.
 //!
-//! Several blocks go through the rounds side by side: one alone would wait for its own look-ups.
-//! Not here: look-ups by vectors (`sliced`).
+//! Several blocks go through the rounds side by side: a single block would wait for its own
+//! look-ups. Not here: look-ups by vectors (`sliced`).
 
 use zeroize::optimization_barrier;
 
@@ -35,7 +35,7 @@ impl Blowfish {
             }
             *word ^= key_word;
         }
-        // the encryptions of zero, of that, and so on, each with what was set so far
+        // the encryptions of zero, of the result, and so on, each with the tables set so far
         let mut block = [0];
         for i in 0..(ROUNDS + 2) / 2 {
             blowfish.encrypt(&mut block);
@@ -84,7 +84,7 @@ impl Blowfish {
         }
     }
 
-    /// The function F.
+    /// Applies the function F.
     #[inline(always)]
     fn mix(&self, x: u32) -> u32 {
         let [s0, s1, s2, s3] = &self.s;

@@ -13,10 +13,10 @@ use crate::memory::Protected;
 /// A keyed Blowfish, byte by byte. Zeroed on drop.
 #[repr(C, align(64))]
 pub(super) struct Planes {
-    /// The four tables, each as those of the four bytes of its words, most significant first.
+    /// The four tables, each split into a table for each byte of its words, most significant first.
     s: [[[u8; 256]; 4]; 4],
     /// The bytes of P, each as often as a word has bytes, as vectors are filled with words from
-    /// memory at no cost. The last two are not used: they fill what the alignment asks for.
+    /// memory at no cost. The last two are not used: they pad to the alignment.
     p: [[u32; 4]; ROUNDS + 4],
 }
 
@@ -31,7 +31,7 @@ impl Planes {
         sliced
     }
 
-    /// To be set.
+    /// Returns zeros, to be set later.
     fn zero() -> Self {
         Self { s: [[[0; 256]; 4]; 4], p: [[0; 4]; ROUNDS + 4] }
     }
@@ -91,7 +91,7 @@ impl Planes {
         &self.p[if BACK { ROUNDS + 1 - round } else { round }]
     }
 
-    /// The function F.
+    /// Applies the function F.
     #[inline(always)]
     fn mix<L: TableLanes>(&self, lanes: L, [a, b, c, d]: [L::Vector; 4]) -> [L::Vector; 4] {
         let [s0, s1, s2, s3] = &self.s;
@@ -122,7 +122,7 @@ fn splat<L: TableLanes>(lanes: L, p: &[u32; 4]) -> [L::Vector; 4] {
     [lanes.splat32(p[0]), lanes.splat32(p[1]), lanes.splat32(p[2]), lanes.splat32(p[3])]
 }
 
-/// `x` with `p` added.
+/// Returns `x` with `p` added.
 #[inline(always)]
 fn add<L: TableLanes>(lanes: L, x: [L::Vector; 4], p: &[u32; 4]) -> [L::Vector; 4] {
     let p = splat(lanes, p);

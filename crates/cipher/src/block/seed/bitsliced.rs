@@ -1,7 +1,7 @@
 //! SEED from plain logic: no table and no branch on secrets, so constant time on every CPU.
 //!
-//! Words stay words for additions; for the S-boxes eight vectors of them are turned into planes,
-//! plane i holding bit i of all their bytes, and back.
+//! Words stay words for additions; for the S-boxes eight vectors are turned into planes and back,
+//! plane i holding bit i of all their bytes.
 //!
 //! Not here: counting and the layout of blocks (`word_sliced`), and the circuit of the S-boxes
 //! (`aes/s_box.rs`).
@@ -134,7 +134,7 @@ fn mix<const M: usize>(portable: Portable, x: &mut [Vector; M]) {
     }
 }
 
-/// The same bytes for the circuits; no instruction where both are registers.
+/// Returns the same bytes for the circuits; no instruction where both are registers.
 #[inline(always)]
 fn to_word(portable: Portable, vector: Vector) -> <Portable as Logic>::Word {
     let mut bytes = [0; 16];

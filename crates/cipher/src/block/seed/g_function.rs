@@ -1,7 +1,5 @@
-//! The function G of SEED (RFC 4269, 2.4): what the key schedule needs of it, and its half behind
-//! the S-boxes.
-//!
-//! Not here: the S-boxes, which each form computes in its own way.
+//! The function G of SEED (RFC 4269, 2.4): the parts for the key schedule, and its half behind the
+//! S-boxes.
 
 use crate::arch::Lanes;
 
@@ -13,8 +11,8 @@ pub(super) trait Mix {
 /// The masks m0 to m3 of the function G (RFC 4269, 2.4).
 const MASKS: [u8; 4] = [0xfc, 0xf3, 0xcf, 0x3f];
 
-/// The second half of the function G (RFC 4269, 2.4), for the bytes `y` behind the S-boxes: each
-/// byte of the result is the sum of all four of its word, of each without two bits.
+/// Applies the second half of the function G (RFC 4269, 2.4), for the bytes `y` behind the S-boxes:
+/// each byte of the result is the sum of all four of its word, of each without two bits.
 #[inline(always)]
 pub(super) fn mix_masked<L: Lanes>(lanes: L, y: L::Vector) -> L::Vector {
     const fn mask(even: usize, odd: usize) -> u32 {

@@ -1,6 +1,4 @@
-//! The key schedule of SEED (RFC 4269, 2.5), over whatever computes the function G.
-//!
-//! Not here: the rounds.
+//! The key schedule of SEED (RFC 4269, 2.5), over any form of the function G.
 
 use zeroize::{Zeroizing, optimization_barrier};
 

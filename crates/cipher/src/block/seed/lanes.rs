@@ -137,7 +137,7 @@ fn round_function<L: ByteLanes, const M: usize>(
     }
 }
 
-/// The function G (RFC 4269, 2.4) of each word.
+/// Returns the function G (RFC 4269, 2.4) of each word.
 #[inline(always)]
 fn mix<L: ByteLanes>(lanes: L, x: L::Vector) -> L::Vector {
     let inverted = lanes.affine::<INTO_FIELD, 0>(x);

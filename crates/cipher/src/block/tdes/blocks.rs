@@ -15,7 +15,7 @@ use crate::arch::{Kernel, Planes};
 use crate::memory::Protected;
 use crate::mode::BlockCipher;
 
-/// The circuits, keyed in place so that no copy stays behind.
+/// Returns the circuits, keyed in place so that no copy stays behind.
 pub(super) fn circuits<P: Planes>(planes: P, key: &[u8; 24]) -> Protected<dyn BlockCipher<8>> {
     let mut tdes = Protected::with(|| TdesBlocks { planes, keys: RoundKeys::zero() });
     tdes.keys.expand(key);

@@ -2,9 +2,9 @@
 //! time, for messages too short for the circuits.
 //!
 //! Both halves are kept as the selection E spreads them: vector n holds, for each block, the six
-//! bits that go into S-box n. Permutations and exclusive ors being linear, a table of 64 entries
-//! for each S-box and each of the six S-boxes that its four bits reach in the next round does a
-//! round without any bit being moved.
+//! bits that go into S-box n. Permutations and exclusive ors are linear. So a table of 64 entries
+//! for each S-box, and each of the six S-boxes that its four bits reach in the next round, computes
+//! a round without moving any bit.
 //!
 //! Not here: the layout of blocks in vectors (`byte_sliced`).
 
@@ -77,7 +77,7 @@ static TABLES: Tables = {
     while n < 8 {
         let mut v = 0;
         while v < 64 {
-            // the outer bits are the row, the inner ones the column
+            // the outer bits are the row, the inner bits the column
             let output = S_BOXES[n][v >> 5 << 5 | (v & 1) << 4 | v >> 1 & 15];
             let mut place = 0;
             while place < 48 {
@@ -125,7 +125,7 @@ const SOURCES: [[usize; 6]; 8] = {
     sources
 };
 
-/// A matrix that takes bit `from` of a byte to bit `to`.
+/// Returns a matrix that takes bit `from` of a byte to bit `to`.
 const fn moved(from: usize, to: usize) -> u64 {
     1 << from << (8 * (7 - to))
 }
@@ -160,7 +160,7 @@ const fn out_matrix(y: usize, g: usize) -> u64 {
     matrix
 }
 
-/// The sum of linear maps of `$v`, one for each of `$i`, leaving out those that are zero.
+/// The sum of linear maps of `$v`, one for each of `$i`, leaving out zero maps.
 macro_rules! sum_of_maps {
     ($lanes:ident, $v:ident, $matrix:ident, $out:ident, $($i:literal)*) => {{
         let mut sum = $lanes.splat(0);

@@ -11,7 +11,7 @@ use crate::arch::{Kernel, Planes};
 use crate::memory::Protected;
 use crate::mode::{Counter64, counter_mode};
 
-/// The circuits, keyed in place so that no copy stays behind.
+/// Returns the circuits, keyed in place so that no copy stays behind.
 pub(super) fn circuits<P: Planes>(planes: P, key: &[u8; 24]) -> Protected<dyn Counter64> {
     let mut tdes = Protected::with(|| Tdes { planes, keys: RoundKeys::zero() });
     tdes.keys.expand(key);
@@ -104,7 +104,7 @@ fn count<P: Planes>(planes: P, counter: u64, state: &mut [[P::Plane; 32]; 2]) {
     }
 }
 
-/// Exchanges `rows[a]` and `rows[b]` where they lie on the wrong side of the diagonal of 2 `N` x 2
+/// Exchanges `rows[a]` and `rows[b]` where they are on the wrong side of the diagonal of 2 `N` x 2
 /// `N` bits; `mask` has the lower `N` bits of each 2 `N`.
 macro_rules! exchange {
     ($planes:ident, $rows:ident, $n:literal, $mask:literal, $($a:literal $b:literal),*) => {

@@ -1,7 +1,7 @@
 //! The key schedule of Triple DES (FIPS 46-3; SP 800-67r2): which key bits make each round key, and
 //! the round keys of the circuits.
 //!
-//! Not here: those of look-ups (`bytes`), and the rounds.
+//! Not here: the round keys of look-ups (`bytes`).
 
 use zeroize::optimization_barrier;
 
@@ -46,12 +46,12 @@ pub(super) const SCHEDULE: [[u8; 48]; 16] = {
 pub(super) struct RoundKeys(pub(super) [[u64; 48]; ROUNDS]);
 
 impl RoundKeys {
-    /// To be set by `expand`.
+    /// Returns zeros, to be set by `expand`.
     pub(super) fn zero() -> Self {
         Self([[0; 48]; ROUNDS])
     }
 
-    /// Encryption under K1, decryption under K2, encryption under K3.
+    /// Expands `key`: encryption under K1, decryption under K2, encryption under K3.
     pub(super) fn expand(&mut self, key: &[u8; 24]) {
         let (keys, _) = key.as_chunks::<8>();
         let (thirds, _) = self.0.as_chunks_mut::<16>();

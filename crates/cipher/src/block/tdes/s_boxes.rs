@@ -6,11 +6,9 @@
 //! significant first.
 //!
 //! The circuits were found by a randomised search of ours after Kwan (Reducing the gate count of
-//! bitslice DES, eprint 2000/051): take a gate that is there already, else one or two gates that
-//! complete the wanted function, else split by an input. A better circuit may replace one at any
-//! time; the tests compare every circuit with the standard's table on all its 64 inputs.
-//!
-//! Not here: the rounds.
+//! bitslice DES, eprint 2000/051): take an existing gate, else one or two gates that complete the
+//! function, else split by an input. A better circuit may replace any of them at any time; the
+//! tests compare every circuit with the standard's table on all its 64 inputs.
 
 use crate::arch::Planes;
 

@@ -84,7 +84,7 @@ pub(super) fn write(
 }
 
 /// Writes the last `G` numerals of `pieces` before place `end` of each value, by way of `words`,
-/// and leaves those before them.
+/// and leaves the numerals before them.
 #[inline(always)]
 fn write_group<const G: usize>(
     radix: &Radix,

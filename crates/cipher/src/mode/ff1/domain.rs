@@ -1,7 +1,5 @@
 //! Rules for values: how many of one length there must be at least, and which numerals they are
 //! made of.
-//!
-//! Not here: how they are encrypted.
 
 use super::error::Ff1Error;
 use crate::declassify::revealed;
@@ -15,7 +13,7 @@ pub enum Domain {
     /// Source: SP 800-38G Revision 1, second public draft (2025), 4: requirement 3 on radix and
     /// minlen.
     Standard,
-    /// Fewer than that: for old data, tests, and whoever must. It meets no standard where it
+    /// Fewer than that: for old data, tests, and unavoidable cases. It meets no standard where it
     /// matters.
     AllowSmall {
         /// Values of one length that there must be at least. Lengths are always at least 2.
@@ -27,7 +25,7 @@ impl Domain {
     /// The least number of values of one length by the standard.
     pub const STANDARD_VALUES: u64 = 1_000_000;
 
-    /// The shortest length allowed in `radix`, in numerals.
+    /// Returns the shortest length allowed in `radix`, in numerals.
     pub(super) fn length_min(self, radix: u32) -> usize {
         let least = match self {
             Self::Standard => Self::STANDARD_VALUES,

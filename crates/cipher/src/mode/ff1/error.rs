@@ -1,6 +1,7 @@
-//! Errors of a call of FF1: which value, which numeral of it, what was found and what is allowed.
+//! Errors of a call of FF1: which value, which numeral of it, the value found and the values
+//! allowed.
 //!
-//! No message shows more of a value than the one numeral that is no numeral of the radix.
+//! No message shows more of a value than the numeral that is not one of the radix.
 
 use crate::mode::ff1_value::bounds::{RADIX_MAX, RADIX_MIN, TWEAK_BYTES_MAX};
 
@@ -22,7 +23,7 @@ pub enum Ff1Error {
     KeyLength {
         /// Length given, in bytes.
         found: usize,
-        /// Length wanted, in bytes.
+        /// The required length, in bytes.
         want: usize,
     },
     /// The radix is out of range.

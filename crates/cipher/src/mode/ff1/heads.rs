@@ -2,8 +2,7 @@
 //! meets: it depends only on radix, length and length of the tweak, and saves each value one block
 //! in eleven.
 //!
-//! It is secret, so whoever keeps it keeps it in the memory for keys. Not here: how it is computed
-//! (`round`).
+//! It is secret, so it is kept in the memory for keys. Not here: how it is computed (`round`).
 
 use std::sync::OnceLock;
 
@@ -14,7 +13,7 @@ const KEPT: usize = 8;
 /// Bytes of stack that computing a state may leave something in.
 const STACK_OF_STATE: usize = 4096;
 
-/// States of blocks of `N` bytes, each once it was asked for.
+/// States of blocks of `N` bytes, each made on first use.
 pub(super) struct Heads<const N: usize>([OnceLock<Head<N>>; KEPT]);
 
 struct Head<const N: usize> {
@@ -24,13 +23,13 @@ struct Head<const N: usize> {
 }
 
 impl<const N: usize> Heads<N> {
-    /// None yet.
+    /// Returns no states yet.
     pub(super) fn new() -> Self {
         Self(std::array::from_fn(|_| OnceLock::new()))
     }
 
     /// The state for values of `length` numerals and tweaks of `tweak_bytes` bytes, as `compute`
-    /// has it; nothing where others came first.
+    /// has it; nothing where other shapes came first.
     #[inline(always)]
     pub(super) fn get(
         &self,

@@ -1,6 +1,6 @@
 //! Tests of what FF1 leaves on the stack of a call: neither the key nor a round key of AES, nor the
 //! block that hides the numbers, nor the number of half a value. Each call runs on a stack of its
-//! own, all of which is searched. Not here: anything but tests.
+//! own, all of which is searched.
 
 use super::{Domain, Ff1, Tweaks};
 use crate::arch::own_stack::left_by;
@@ -24,7 +24,7 @@ fn secrets(key: &[u8]) -> Vec<Secret> {
     for (round, round_key) in aes.round_keys.iter().enumerate() {
         secrets.push((format!("key of round {round}"), round_key.to_vec()));
     }
-    // P of 16 digits without a tweak: what everything is added to
+    // P of 16 digits without a tweak: everything is added to it
     let head = [1, 2, 1, 0, 0, 10, 10, 8, 0, 0, 0, 16, 0, 0, 0, 0];
     secrets.push(("block that hides the numbers".into(), aes.encrypt(head).to_vec()));
     for (half, digits) in VALUES.chunks(8).enumerate() {

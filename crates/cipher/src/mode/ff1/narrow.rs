@@ -1,7 +1,7 @@
 //! FF1 on numbers that are words: one value, or as many side by side as fit in the first-level
-//! cache, since each round of a value waits for the one before it, and those of others need not.
+//! cache, since each round of a value waits only for its own previous round.
 //!
-//! Not here: what is bound to a value (`round`), sums and differences (`reduction`), the loops
+//! Not here: the data bound to a value (`round`), sums and differences (`reduction`), the loops
 //! (`steps`), longer numbers (`wide`).
 
 use zeroize::optimization_barrier;
@@ -52,7 +52,7 @@ impl<S: ?Sized, const N: usize> Engine<'_, S, N> {
         right.to_numerals(right_numerals, &shape.radix);
     }
 
-    /// `changed` after `round`, whose function takes `half`.
+    /// Updates `changed` for `round`, whose function takes `half`.
     #[inline(always)]
     fn turn<H: Half, const SEAL: bool>(
         &self,

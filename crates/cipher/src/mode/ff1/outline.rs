@@ -1,6 +1,6 @@
 //! Data of a key for code that computes FF1 elsewhere, for example on a device: the values that
-//! follow from radix and length, and the states of the round function after everything that the
-//! rounds of a value have in common.
+//! follow from radix and length, and the states of the round function after the common input of a
+//! value's rounds.
 //!
 //! Not here: the rounds (`narrow`, `wide`).
 
@@ -26,8 +26,8 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// Zeros between a tweak of `tweak_bytes` bytes and the number of a round: what makes the two
-    /// and a half's number whole blocks of 16 bytes.
+    /// Returns the number of zeros between a tweak of `tweak_bytes` bytes and the number of a
+    /// round: they pad both and a half's number to whole blocks of 16 bytes.
     #[must_use]
     pub fn zeros(&self, tweak_bytes: usize) -> usize {
         zeros(self.number_bytes, tweak_bytes)
@@ -35,8 +35,8 @@ impl Outline {
 }
 
 impl Ff1 {
-    /// The outline of values of `length` numerals, at least 2; none where half a value has more
-    /// than 96 bits.
+    /// Returns the outline of values of `length` numerals, at least 2; none where half a value has
+    /// more than 96 bits.
     #[must_use]
     pub fn outline(&self, length: usize) -> Option<Outline> {
         let shape = self.shapes.get(length.checked_sub(2)?)?;
@@ -50,7 +50,7 @@ impl Ff1 {
         (!matches!(shape.numbers, Numbers::Wide)).then_some(outline)
     }
 
-    /// Length of the cipher's blocks in bytes: 8 or 16.
+    /// Returns the length of the cipher's blocks in bytes: 8 or 16.
     #[must_use]
     pub fn block_bytes(&self) -> usize {
         match self.cipher {
@@ -72,8 +72,8 @@ impl Ff1 {
         self.check(&tweaks, values, length)
     }
 
-    /// The round function's state, a block in the first bytes, after what stands before a tweak of
-    /// `tweak_bytes` bytes. It is secret.
+    /// Returns the round function's state, a block in the first bytes, after the input before a
+    /// tweak of `tweak_bytes` bytes. It is secret.
     ///
     /// # Panics
     /// If there is no outline for `length`; so does [`Ff1::state_after_tweak`].
@@ -89,8 +89,8 @@ impl Ff1 {
         })
     }
 
-    /// The state after `tweak` and the zeros behind it: what the number of a round and that of a
-    /// half are added to.
+    /// Returns the state after `tweak` and the zeros behind it: the numbers of a round and of a
+    /// half are added to it.
     #[must_use]
     pub fn state_after_tweak(&self, length: usize, tweak: &[u8]) -> Zeroizing<[u8; 16]> {
         self.state(length, |shape| match &self.cipher {

@@ -4,7 +4,7 @@
 //! Over blocks of 8 bytes P and Q are the same bytes, Q filled up to 16, and the counters that
 //! stretch have 8 bytes (`vectors/pipo-ff1.txt`).
 //!
-//! Not here: what is made of it (`narrow`, `wide`).
+//! Not here: its use (`narrow`, `wide`).
 
 use zeroize::optimization_barrier;
 
@@ -14,7 +14,7 @@ use super::tweaks::Tweaks;
 use crate::mode::ff1_value::bounds::ROUNDS;
 use crate::mode::ff1_value::shape::Shape;
 
-/// P: what is bound besides the tweak.
+/// Returns P: the data bound besides the tweak.
 fn head(shape: &Shape, tweak_bytes: usize) -> [u8; 16] {
     let mut head = [0; 16];
     head[..3].copy_from_slice(&[1, 2, 1]);
@@ -40,19 +40,19 @@ pub(super) struct Mac<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> Mac<'a, N> {
-    /// Over all that is the same in every round: P, the tweak, and the zeros behind it.
+    /// Starts over the common input of all rounds: P, the tweak, and the zeros behind it.
     pub(super) fn of_tweak(cipher: &'a dyn BlockCipher<N>, shape: &Shape, tweak: &[u8]) -> Self {
         let mut mac = Self::before_tweak(cipher, shape, tweak.len());
         mac.add_tweak(shape, tweak);
         mac
     }
 
-    /// From `state` on, that after whole blocks.
+    /// Continues from `state`, the state after whole blocks.
     pub(super) fn after(cipher: &'a dyn BlockCipher<N>, state: &[u8; N]) -> Self {
         Self { cipher, state: *state, filled: 0 }
     }
 
-    /// Over what stands before a tweak of `tweak_bytes` bytes: P.
+    /// Starts over the input before a tweak of `tweak_bytes` bytes: P.
     pub(super) fn before_tweak(
         cipher: &'a dyn BlockCipher<N>,
         shape: &Shape,
@@ -91,13 +91,13 @@ impl<'a, const N: usize> Mac<'a, N> {
         self.filled += zeros;
     }
 
-    /// Writes the value that the next block will be added to, including what was added already,
+    /// Writes the value that the next block will be added to, including everything added already,
     /// into `state`. After whole blocks it is the MAC.
     pub(super) fn finish(self, state: &mut [u8; N]) {
         *state = self.state;
     }
 
-    /// As it is now, to go on from more than once.
+    /// Copies the current state, to continue from it more than once.
     pub(super) fn fork(&self) -> Self {
         Self { cipher: self.cipher, state: self.state, filled: self.filled }
     }
@@ -110,8 +110,8 @@ impl<const N: usize> Drop for Mac<'_, N> {
     }
 }
 
-/// The states after the tweaks of the values from `first` on, one for each of `states`: side by
-/// side, where all the tweaks are as long.
+/// Writes the states after the tweaks of the values from `first` on, one for each of `states`: side
+/// by side, where all tweaks have the same length.
 pub(super) fn states_after<const N: usize>(
     cipher: &dyn BlockCipher<N>,
     shape: &Shape,

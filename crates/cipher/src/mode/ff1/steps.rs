@@ -1,7 +1,7 @@
 //! Steps applied to many values side by side between the calls of the block cipher: loops without
 //! branches, each of which the compiler turns into instructions on vectors of the backend at hand.
 //!
-//! Not here: what is done to one (`half`, `reduction`), and the order (`narrow`).
+//! Not here: the steps on one value (`half`, `reduction`), and their order (`narrow`).
 
 use crate::arch::{Kernel, Lanes};
 
@@ -245,7 +245,7 @@ pub(super) fn added<H: Half, const N: usize, const UPPER: bool>(
     block
 }
 
-/// A block as numbers of its first and its last 8 bytes, which may be the same.
+/// Returns a block as numbers of its first and its last 8 bytes, which may be the same.
 #[inline(always)]
 pub(super) fn words<const N: usize>(block: &[u8; N]) -> [u64; 2] {
     let (first, last) = (
@@ -255,7 +255,7 @@ pub(super) fn words<const N: usize>(block: &[u8; N]) -> [u64; 2] {
     [u64::from_be_bytes(*first), u64::from_be_bytes(*last)]
 }
 
-/// Each half of a block by itself: so the compiler puts many of them together.
+/// Adds each half of a block separately, so that the compiler combines many of them.
 #[inline(always)]
 fn put<H: Half, const N: usize, const UPPER: bool>(added: [u64; 2], half: H, block: &mut [u8; N]) {
     let [high, low] = half.words();

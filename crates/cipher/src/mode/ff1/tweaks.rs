@@ -1,6 +1,6 @@
 //! The tweaks of one value and of many.
 //!
-//! Not here: what is made of them (`round`).
+//! Not here: their use (`round`).
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ pub enum Tweaks<'a> {
 }
 
 impl<'a> Tweaks<'a> {
-    /// The tweak of value `index`.
+    /// Returns the tweak of value `index`.
     ///
     /// # Panics
     /// If there is none; so does [`Tweaks::of`].
@@ -37,7 +37,7 @@ impl<'a> Tweaks<'a> {
         }
     }
 
-    /// Those of `values` alone.
+    /// Returns the tweaks of `values` alone.
     #[must_use]
     pub fn of(&self, values: Range<usize>) -> Self {
         match *self {

@@ -1,6 +1,6 @@
 //! FF1 on numbers of any length, in buffers on the stack.
 //!
-//! Not here: arithmetic (`limbs`), what is bound to a value (`round`), numbers that are words
+//! Not here: arithmetic (`limbs`), the data bound to a value (`round`), numbers that are words
 //! (`narrow`).
 
 use zeroize::optimization_barrier;

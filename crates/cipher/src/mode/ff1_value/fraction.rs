@@ -1,10 +1,10 @@
 //! Sums and differences modulo a power of the radix by fractions of it: a number over the modulus,
-//! 64 bits after the point. What is before the point is dropped by itself, so nothing is compared
-//! and nothing chosen; the modulus times a fraction is the number again, and the radix times a
+//! 64 bits after the point. The part before the point drops out automatically, so nothing is
+//! compared or selected; the modulus times a fraction is the number again, and the radix times a
 //! fraction its first numeral.
 //!
 //! For one value at a time, where each step waits for the one before: products of 64 bits with 128
-//! are quick alone, and most vectors have none. Not here: fractions for those that have
+//! are quick alone, and most vectors have none. Not here: fractions for vectors that have them
 //! (`fraction52`), many numbers side by side, and numbers of more than 60 bits (`reduction`).
 
 use super::fraction52::Fractions52;
@@ -40,17 +40,16 @@ impl Fractions {
         Self { modulus, short, one: halves(one), first: halves(first) }
     }
 
-    /// The fraction of `number` to begin with: what [`Fractions::turn`] adds (if `SEAL`) is too
-    /// small by up to twice what is lost here, and what it subtracts makes the difference too
-    /// large.
+    /// Returns the fraction of `number` to begin with: what [`Fractions::turn`] adds (if `SEAL`) is
+    /// too small by up to twice the loss here; if it subtracts, the difference is too large.
     #[inline(always)]
     pub(crate) fn fraction<const SEAL: bool>(&self, number: u64) -> u64 {
         product(number, self.one).wrapping_add(if SEAL { 3 * LOST } else { LOST })
     }
 
-    /// The fraction of the sum (if `SEAL`) or difference of a number, by its `fraction`, and what a
-    /// round takes: of 64 bits, `high`, or (if `LONG`, where there is no `short`) those and the
-    /// upper 32 of `low`.
+    /// Returns the fraction of the sum (if `SEAL`) or difference of a number, by its `fraction`,
+    /// and what a round takes: of 64 bits, `high`, or (if `LONG`, where there is no `short`) those
+    /// 64 and the upper 32 of `low`.
     ///
     /// It is too large by less than seven units of its last bit, so [`Fractions::number`] is right.
     #[inline(always)]
@@ -67,7 +66,7 @@ impl Fractions {
         if SEAL { fraction.wrapping_add(taken) } else { fraction.wrapping_sub(taken) }
     }
 
-    /// The number that `fraction` is of; `fraction` may be too large by up to 2^64 over the
+    /// Returns the number that `fraction` is of; `fraction` may be too large by up to 2^64 over the
     /// modulus, at least 16 units.
     #[inline(always)]
     pub(crate) fn number(&self, fraction: u64) -> u64 {
@@ -94,7 +93,7 @@ pub(crate) fn to_numerals(fraction: u64, radix: &Radix, numerals: &mut [u16]) {
     }
 }
 
-/// The first four numerals of `fraction`.
+/// Returns the first four numerals of `fraction`.
 #[inline(always)]
 fn four(fraction: u64, radix: u64) -> [u16; 4] {
     let (mut rest, mut numerals) = (fraction, 0);
@@ -106,13 +105,13 @@ fn four(fraction: u64, radix: u64) -> [u16; 4] {
     std::array::from_fn(|place| (numerals >> (16 * place)) as u16)
 }
 
-/// `number` times `fraction` after the point, rounded down twice.
+/// Returns `number` times `fraction` after the point, rounded down twice.
 #[inline(always)]
 fn product(number: u64, fraction: [u64; 2]) -> u64 {
     upper(number, fraction[1]).wrapping_add(number.wrapping_mul(fraction[0]))
 }
 
-/// The upper 64 bits of a product.
+/// Returns the upper 64 bits of a product.
 #[inline(always)]
 fn upper(a: u64, b: u64) -> u64 {
     (u128::from(a).wrapping_mul(u128::from(b)) >> 64) as u64
@@ -152,7 +151,7 @@ mod tests {
                     for (i, &taken) in taken.iter().enumerate() {
                         let wide = u128::from(modulus);
                         let remainder = (taken >> (128 - 8 * round_bytes)) % wide;
-                        // also those that make a sum of 0 and of the largest number
+                        // including values that make a sum of 0 and of the largest number
                         let random = taken.rotate_left(17) % wide;
                         let number = [
                             0,

@@ -42,7 +42,7 @@ impl Fractions52 {
         Self {
             modulus,
             sum: counted(below(104), below(100)),
-            // what is missing to one, and so to nothing
+            // the part missing to one, and so to nothing
             difference: counted((1 << 104) - above(104), (1 << 100) - above(100)),
         }
     }
@@ -97,7 +97,7 @@ impl<L: Products> InVectors<L> {
         }
     }
 
-    /// `number` to begin with; `round` is added to it in the block that takes it.
+    /// Returns `number` to begin with; `round` is added to it in the block that takes it.
     #[inline(always)]
     pub(crate) fn begin(&self, number: u64, round: u64) -> Number<L::Vector> {
         let lanes = self.lanes;
@@ -105,8 +105,8 @@ impl<L: Products> InVectors<L> {
         Number { end: lanes.number(number | round), fraction, turned: lanes.zero() }
     }
 
-    /// The sum or difference of `number` and the first 8 bytes of `block`; `round` is added to it
-    /// in the block that takes it next.
+    /// Returns the sum or difference of `number` and the first 8 bytes of `block`; `round` is added
+    /// to it in the block that takes it next.
     #[inline(always)]
     pub(crate) fn turn(
         &self,
@@ -117,7 +117,7 @@ impl<L: Products> InVectors<L> {
         let (lanes, zero) = (self.lanes, self.lanes.zero());
         let (lower, upper) =
             (lanes.shuffle_bytes(block, &LOWER_48), lanes.shuffle_bytes(block, &UPPER_16));
-        // three products at once, and sums of them; what is waited for is a product each before and
+        // three products at once, and sums of them; the critical path is one product before and one
         // after
         let upper_of_lower = lanes.add_low_product(number.fraction, lower, self.taken[0]);
         let lower_of_lower = lanes.add_high_product(zero, lower, self.taken[1]);
@@ -128,8 +128,8 @@ impl<L: Products> InVectors<L> {
         Number { end, fraction, turned }
     }
 
-    /// The fraction of `number` to go on from: not smaller than that of a sum or difference by what
-    /// is lost.
+    /// Returns the fraction of `number` to go on from: not smaller, despite the loss, than the
+    /// fraction of a sum or difference.
     #[inline(always)]
     fn fraction(&self, number: L::Vector) -> L::Vector {
         let upper = self.lanes.add_low_product(self.lost, number, self.number[0]);
@@ -142,7 +142,7 @@ impl<L: Products> InVectors<L> {
         self.lanes.reverse_bytes(number.end)
     }
 
-    /// The fraction of `number`, 64 bits after the point, too large by less than it may be.
+    /// Returns the fraction of `number`, 64 bits after the point, too large by less than it may be.
     #[inline(always)]
     pub(crate) fn turned(&self, number: Number<L::Vector>) -> u64 {
         self.lanes.to_number(number.turned) << 12
@@ -183,7 +183,7 @@ mod tests {
             {
                 let taken = u64::from_be_bytes(*block.first_chunk().unwrap()) % modulus;
                 let random = u64::from_be_bytes(*block.last_chunk().unwrap()) % modulus;
-                // also those that make a sum of 0 and of the largest number, and differences
+                // including values that make a sum of 0 and of the largest number, and differences
                 let numbers = [
                     0,
                     modulus - 1,

@@ -12,14 +12,14 @@ pub(crate) trait Half: Copy + Send + Sync {
     /// No numeral, or zeros only.
     const ZERO: Self;
 
-    /// The number of `numerals`, most significant first.
+    /// Returns the number of `numerals`, most significant first.
     fn of_numerals(numerals: &[u16], radix: &Radix) -> Self;
     /// Writes its numerals.
     fn to_numerals(self, numerals: &mut [u16], radix: &Radix);
     /// Its upper and its lower 64 bits.
     fn words(self) -> [u64; 2];
-    /// The sum (if `SEAL`) or difference of it and what a round takes: the first bytes of `high`
-    /// and `low`.
+    /// Returns the sum (if `SEAL`) or difference of it and what a round takes: the first bytes of
+    /// `high` and `low`.
     fn turn<const SEAL: bool>(self, modulus: &Self::Modulus, high: u64, low: u64) -> Self;
 }
 
@@ -83,7 +83,7 @@ impl Radix {
         }
     }
 
-    /// Quotient and remainder of `number`, below 2^61.
+    /// Returns the quotient and remainder of `number`, below 2^61.
     #[inline(always)]
     pub(crate) fn divide(&self, number: u64) -> (u64, u16) {
         let quotient =
@@ -91,8 +91,8 @@ impl Radix {
         (quotient, number.wrapping_sub(quotient.wrapping_mul(self.value.into())) as u16)
     }
 
-    /// Quotient and remainder of `number`, below 2^31: with products of 32 bits, which vectors
-    /// have.
+    /// Returns the quotient and remainder of `number`, below 2^31: with products of 32 bits, which
+    /// vectors have.
     #[inline(always)]
     pub(crate) fn divide_piece(&self, number: u64) -> (u64, u64) {
         let quotient = (number & 0xffff_ffff).wrapping_mul(self.piece_inverse & 0xffff_ffff)
@@ -103,7 +103,8 @@ impl Radix {
         )
     }
 
-    /// Quotient and remainder of `number`, below 2^61, by the power of the radix that is a piece.
+    /// Returns the quotient and remainder of `number`, below 2^61, by the power of the radix that
+    /// is a piece.
     #[inline(always)]
     pub(crate) fn divide_by_piece(&self, number: u64) -> (u64, u64) {
         let quotient = (u128::from(number).wrapping_mul(u128::from(self.by_piece_inverse))
@@ -112,9 +113,9 @@ impl Radix {
     }
 }
 
-/// A shift, and 2 to its power over `divisor`, rounded up: the product with a number of `bits`
-/// bits, shifted, is the quotient, since the inverse is too large by less than 2^-bits of the
-/// quotient's unit (Granlund and Montgomery, PLDI 1994, theorem 4.2).
+/// Returns a shift, and 2 to its power over `divisor`, rounded up: the product with a number of
+/// `bits` bits, shifted, is the quotient, since the inverse is too large by less than 2^-bits of
+/// the quotient's unit (Granlund and Montgomery, PLDI 1994, theorem 4.2).
 fn rounded_inverse(divisor: u64, bits: u32) -> (u64, u32) {
     let shift = bits + divisor.next_power_of_two().trailing_zeros();
     (((1_u128 << shift) / u128::from(divisor) + 1) as u64, shift)
@@ -125,8 +126,8 @@ const EVEN: u64 = 0x0000_ffff_0000_ffff;
 /// Lower half of a word.
 const LOW: u64 = 0xffff_ffff;
 
-/// The number of four numerals, the first of which is the lowest quarter of `word`; with the radix
-/// and its square.
+/// Returns the number of four numerals, the first of which is the lowest quarter of `word`; with
+/// the radix and its square.
 #[inline(always)]
 pub(crate) fn of_four(word: u64, radix: u64, square: u64) -> u64 {
     // two pairs at once, neither of which reaches 2^32

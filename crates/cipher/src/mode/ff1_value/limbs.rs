@@ -1,16 +1,15 @@
 //! Numbers of any length: limbs of 64 bits, the lowest first.
 //!
-//! Numbers are secret and their lengths are not: each loop runs as often as a length says.
+//! Numbers are secret and their lengths are not: each loop runs as often as a length requires.
 //!
-//! Not here: what is computed with them (`wide`).
+//! Not here: the computations with them (`wide`).
 
 use zeroize::optimization_barrier;
 
 use super::bounds::LENGTH_MAX;
 use super::half::{Half, Radix};
 
-/// Limbs of the largest number there is: what a round takes, half a value added to it, and one
-/// more.
+/// Limbs of the largest number: the input of a round, half a value added to it, and one more.
 pub(crate) const LIMBS: usize = LENGTH_MAX / 2 * 16 / 64 + 2;
 
 /// Writes `number` big-endian into all of `bytes`, which suffice.
@@ -30,7 +29,7 @@ pub(crate) fn of_big_endian(bytes: &[u8], number: &mut [u64]) {
     }
 }
 
-/// Adds those bits of `other` that `mask` has.
+/// Adds the bits of `other` that `mask` has.
 pub(crate) fn add(number: &mut [u64], other: &[u64], mask: u64) {
     let mut carry: u128 = 0;
     for (limb, other) in number.iter_mut().zip(other) {
@@ -41,7 +40,7 @@ pub(crate) fn add(number: &mut [u64], other: &[u64], mask: u64) {
     }
 }
 
-/// Subtracts those bits of `other` that `mask` has, and returns the borrow, 0 or 1.
+/// Subtracts the bits of `other` that `mask` has, and returns the borrow, 0 or 1.
 pub(crate) fn subtract(number: &mut [u64], other: &[u64], mask: u64) -> u64 {
     let mut borrow = 0;
     for (limb, other) in number.iter_mut().zip(other) {
@@ -75,8 +74,8 @@ fn multiply_add(number: &mut [u64], factor: u64, added: u64) -> u64 {
     carry
 }
 
-/// Times `factor` and `added` more, for a number of which the first `length` limbs are in use;
-/// counts those on.
+/// Multiplies by `factor` and adds `added`, for a number with `length` limbs in use; updates
+/// `length`.
 fn grow(number: &mut [u64], length: &mut usize, factor: u64, added: u64) {
     let carry = multiply_add(&mut number[..*length], factor, added);
     if let Some(next) = number.get_mut(*length) {
@@ -85,7 +84,7 @@ fn grow(number: &mut [u64], length: &mut usize, factor: u64, added: u64) {
     }
 }
 
-/// The product of `numerals` radices.
+/// Returns the product of `numerals` radices.
 fn factor(radix: &Radix, numerals: usize) -> u64 {
     if numerals == radix.power_numerals {
         radix.power
@@ -197,13 +196,13 @@ impl Modulus {
     }
 }
 
-/// All bits where `bit` is 1, none where it is 0. The compiler must not see that there are no other
-/// masks: it made a branch of that, which valgrind showed.
+/// Returns all bits where `bit` is 1, none where it is 0. The compiler must not see that there are
+/// no other masks: it made a branch of that, which valgrind showed.
 pub(crate) fn mask(bit: u64) -> u64 {
     0_u64.wrapping_sub(std::hint::black_box(bit))
 }
 
-/// 128 bits of `number` from bit `bit` on.
+/// Returns 128 bits of `number` from bit `bit` on.
 fn at_bit(number: &[u64], bit: usize) -> u128 {
     let at = |limb: usize| u128::from(number.get(limb).copied().unwrap_or(0));
     let (limb, bit) = (bit / 64, bit % 64);

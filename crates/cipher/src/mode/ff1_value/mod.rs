@@ -1,5 +1,5 @@
 //! Arithmetic of one value of FF1: its halves as numbers, their change of base, and their sums with
-//! what a round adds. Not here: rounds over many values, tweaks, and the mode itself (`ff1`).
+//! the output of a round. Not here: rounds over many values, tweaks, and the mode itself (`ff1`).
 
 pub(crate) mod bounds;
 pub(crate) mod fraction;

@@ -1,7 +1,7 @@
 //! One value from numerals to numerals in registers: ten rounds, each of which waits for the one
-//! before, so what counts is the way from one block to the next.
+//! before it, so only the latency from one block to the next counts.
 //!
-//! Not here: what encrypts a block (`block`), and many values side by side (`narrow`).
+//! Not here: the encryption of a block (`block`), and many values side by side (`narrow`).
 
 use super::bounds::ROUNDS;
 use super::fraction::{Fractions, to_numerals};
@@ -15,9 +15,10 @@ pub(crate) trait LastBlock {
     /// Instructions that compute on blocks.
     type Lanes: Products;
 
-    /// The instructions for these blocks.
+    /// Returns the instructions for these blocks.
     fn lanes(&self) -> Self::Lanes;
-    /// The encrypted block. `end` and `number` are added to the block; `end` is not waited for.
+    /// Returns the encrypted block. `end` and `number` are added to the block; `end` is not waited
+    /// for.
     fn encrypt(&self, end: u128, number: Vector<Self>) -> Vector<Self>;
 }
 
@@ -46,7 +47,7 @@ impl OneValue<'_, 16> {
     /// Seals or opens it, `LONG` being [`OneValue::is_long`]; `block` begins with state and tail.
     #[inline(always)]
     pub(crate) fn crypt<const SEAL: bool, const LONG: bool>(self, block: &impl LastBlock) {
-        // where the number of a round stands in the last 16 bytes
+        // the place of the number of a round in the last 16 bytes
         let place = 8 * self.shape.number_bytes as u32;
         match self.fractions {
             [Fractions { short: Some(left), .. }, Fractions { short: Some(right), .. }]
@@ -95,10 +96,10 @@ trait Round {
     /// Half a value.
     type Number: Copy;
 
-    /// `number` of half `half`, which round `next` takes if it takes it first.
+    /// Returns `number` of half `half`, which round `next` takes if it takes it first.
     fn begin(&self, half: usize, number: u64, next: u8) -> Self::Number;
-    /// Returns half `half`, which was `number`, as it is after a round that takes `other`; `rounds`
-    /// are this round and the next.
+    /// Returns half `half`, which was `number`, after a round that takes `other`; `rounds` are this
+    /// round and the next.
     fn turn(
         &self,
         half: usize,
@@ -178,7 +179,7 @@ impl<B: LastBlock> Round for ByVectors<'_, B> {
         [_, next]: [u8; 2],
     ) -> Self::Number {
         let fractions = &self.fractions[half];
-        // the number of the round stands before the other half already
+        // the number of the round already precedes the other half
         let block = self.block.encrypt(0, fractions.added(other));
         fractions.turn(number, block, u64::from(next) << self.place)
     }

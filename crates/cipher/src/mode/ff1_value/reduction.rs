@@ -1,9 +1,9 @@
-//! Sums and differences modulo a power of the radix, of a number below it and of what a round takes
-//! from its function.
+//! Sums and differences modulo a power of the radix, of a number below it and of the output of a
+//! round's function.
 //!
-//! What is reduced is secret, what it is reduced by is not: quotients are estimated by a
-//! multiplication with the modulus' inverse, never too large and at most five too small, and what
-//! is left over is subtracted without a branch.
+//! The reduced number is secret, the modulus is not. Quotients are estimated by a multiplication
+//! with the modulus' inverse, never too large and at most five too small, and the rest is
+//! subtracted without a branch.
 //!
 //! Not here: numbers of more than 128 bits (`wide`).
 
@@ -28,7 +28,7 @@ pub(crate) enum Estimate {
 }
 
 impl Modulus64 {
-    /// `value`, of at most 60 bits, for rounds that take `round_bytes` bytes: 8 or 12.
+    /// Returns `value`, of at most 60 bits, for rounds that take `round_bytes` bytes: 8 or 12.
     pub(crate) fn new(value: u64, round_bytes: usize) -> Self {
         let estimate = match (round_bytes, value <= 1 << 32) {
             (8, _) => Estimate::Short,
@@ -40,8 +40,8 @@ impl Modulus64 {
         Self { value, inverse: ((1_u128 << power) / u128::from(value)) as u64, estimate }
     }
 
-    /// `number`, below the modulus, plus (if `SEAL`) or minus what a round takes: of 64 bits
-    /// (`high`), and in all but [`Estimate::Short`] of the upper 32 bits of `low` as well.
+    /// Returns `number`, below the modulus, plus (if `SEAL`) or minus what a round takes: of 64
+    /// bits (`high`), and in all but [`Estimate::Short`] of the upper 32 bits of `low` as well.
     ///
     /// `estimate` is that of the modulus, as a constant so that loops over many numbers have no
     /// branch.
@@ -69,14 +69,14 @@ impl Modulus64 {
         self.settle(number.wrapping_add(added))
     }
 
-    /// A number below six times the modulus, which is at most 2^32, congruent to `number`.
+    /// Returns a number below six times the modulus, which is at most 2^32, congruent to `number`.
     #[inline(always)]
     fn remainder_short(&self, number: u64) -> u64 {
         number.wrapping_sub(high_product(number, self.inverse).wrapping_mul(self.value))
     }
 
-    /// `number`, below eight times the modulus, modulo it. A difference below 0 wraps and is larger
-    /// than any number.
+    /// Returns `number`, below eight times the modulus, modulo it. A difference below 0 wraps and
+    /// is larger than any number.
     #[inline(always)]
     fn settle(&self, number: u64) -> u64 {
         let number = number.min(number.wrapping_sub(4 * self.value));
@@ -85,8 +85,8 @@ impl Modulus64 {
     }
 }
 
-/// The upper 64 bits of a product, or at most three less: products of 32 bits alone, which vectors
-/// have.
+/// Returns the upper 64 bits of a product, or at most three less: products of 32 bits alone, which
+/// vectors have.
 ///
 /// A quotient estimated by it with an inverse that was rounded down, and a dividend whose lower
 /// bits were cut off, is at most five too small.
@@ -109,7 +109,7 @@ pub(crate) struct Modulus128 {
 }
 
 impl Modulus128 {
-    /// `value`, of at most 96 bits, for rounds that take `round_bytes` bytes: 12 or 16.
+    /// Returns `value`, of at most 96 bits, for rounds that take `round_bytes` bytes: 12 or 16.
     pub(crate) fn new(value: u128, round_bytes: usize) -> Self {
         // 2^128 is no multiple of 3, but of 2: the quotient of 2^128 - 1 is one less where the
         // modulus divides 2^128.
@@ -117,8 +117,8 @@ impl Modulus128 {
         Self { value, inverse, shift: 128 - 8 * round_bytes as u32 }
     }
 
-    /// `number`, below the modulus, plus (if `SEAL`) or minus what a round takes, the first bytes
-    /// of `taken`.
+    /// Returns `number`, below the modulus, plus (if `SEAL`) or minus what a round takes, the first
+    /// bytes of `taken`.
     #[inline(always)]
     pub(crate) fn turn<const SEAL: bool>(&self, number: u128, taken: u128) -> u128 {
         let taken = taken >> self.shift;
@@ -132,14 +132,14 @@ impl Modulus128 {
     }
 }
 
-/// `b`, unless it wrapped below 0; then `a`. Comparing 128 bits might become a branch.
+/// Returns `b`, unless it wrapped below 0; then `a`. Comparing 128 bits might become a branch.
 #[inline(always)]
 fn least(a: u128, b: u128) -> u128 {
     let wrapped = 0_u128.wrapping_sub(b >> 127);
     a & wrapped | b & !wrapped
 }
 
-/// The upper 128 bits of a product.
+/// Returns the upper 128 bits of a product.
 #[inline(always)]
 fn high_product_128(a: u128, b: u128) -> u128 {
     let halves = |x: u128| (x & u128::from(u64::MAX), x >> 64);
@@ -151,14 +151,14 @@ fn high_product_128(a: u128, b: u128) -> u128 {
     a_high.wrapping_mul(b_high).wrapping_add(upper)
 }
 
-/// Quotient and remainder of `number`, below 2^97, by `divisor` of more than 2^44, with 2^128 over
-/// it, rounded down.
+/// Returns the quotient and remainder of `number`, below 2^97, by `divisor` of more than 2^44, with
+/// 2^128 over it, rounded down.
 #[inline(always)]
 pub(crate) fn divide(number: u128, divisor: u64, inverse: u128) -> (u64, u64) {
     // at most one too small
     let quotient = high_product_128(number, inverse) as u64;
     let remainder = (number as u64).wrapping_sub(quotient.wrapping_mul(divisor));
-    // both below 2^61, so that the highest bit of their difference says which is larger
+    // both below 2^61, so that the highest bit of their difference shows which is larger
     let less = remainder.wrapping_sub(divisor);
     let stays = 0_u64.wrapping_sub(less >> 63);
     (quotient.wrapping_add(1).wrapping_add(stays), remainder & stays | less & !stays)

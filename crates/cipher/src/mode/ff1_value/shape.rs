@@ -65,7 +65,7 @@ impl Shape {
     }
 }
 
-/// The shapes of all lengths whose numbers are words: the first is that of length 2.
+/// Returns the shapes of all lengths whose numbers are words: the first is that of length 2.
 pub(crate) fn of_words(radix: Radix) -> Box<[Shape]> {
     let all = (2..=LENGTH_MAX).map(|length| Shape::new(radix, length));
     all.take_while(|shape| !matches!(shape.numbers, Numbers::Wide)).collect()
@@ -77,7 +77,7 @@ fn numeral_bits(radix: &Radix, numerals: usize) -> usize {
     if radix.value.is_power_of_two() {
         return radix.value.trailing_zeros() as usize * numerals;
     }
-    // No power of such a radix is one of two, so radix^numerals has as many bits as that number
+    // No power of such a radix is a power of two, so radix^numerals has as many bits as that number
     // less one.
     power_bits(radix, numerals)
 }

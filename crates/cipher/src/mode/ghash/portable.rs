@@ -106,7 +106,8 @@ impl<W: Words> Drop for Key<W> {
     }
 }
 
-/// The operands of two numbers: quarters, then sums of quarters as Karatsuba's method wants them.
+/// Returns the operands of two numbers: quarters, then sums of quarters as Karatsuba's method
+/// requires.
 #[inline(always)]
 fn operands<W: Words>(words: W, numbers: [u128; 2]) -> Operands<W> {
     let quarter = |i: u32| {
@@ -137,7 +138,7 @@ fn add_product<W: Words>(words: W, sums: &mut [W::Word; 4], x: W::Word, y: &[W::
     }
 }
 
-/// Both halves' products, cleared of what is not carry-less, added.
+/// Returns both halves' products, cleared of the carries, added.
 #[inline(always)]
 fn value<W: Words>(words: W, sums: [W::Word; 4]) -> u64 {
     let mut value = words.rows([0; 4]);
@@ -150,13 +151,14 @@ fn value<W: Words>(words: W, sums: [W::Word; 4]) -> u64 {
     both as u64 ^ (both >> 64) as u64
 }
 
-/// The product of 128 bits from those of the low halves, the high halves, and the sums of halves.
+/// Returns the product of 128 bits from the products of the low halves, the high halves, and the
+/// sums of halves.
 #[inline(always)]
 fn karatsuba(low: u64, high: u64, both: u64) -> u128 {
     u128::from(low) ^ u128::from(low ^ high ^ both) << 32 ^ u128::from(high) << 64
 }
 
-/// A number times x^-64, modulo the polynomial (see the lanes' `reduce`).
+/// Returns a number times x^-64, modulo the polynomial (see the lanes' `reduce`).
 #[inline(always)]
 fn fold_low(number: u128) -> u128 {
     const { assert!(MODULUS >> 64 == 0xc200_0000_0000_0000) };

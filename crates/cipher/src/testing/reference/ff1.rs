@@ -65,8 +65,8 @@ pub fn ff1(
     value.iter_mut().zip(sealed).for_each(|(place, numeral)| *place = numeral as u16);
 }
 
-/// The digits of the number with `digits` in base `from`, in base `to`, most significant first and
-/// not 0.
+/// Returns the digits of the number with `digits` in base `from`, in base `to`, most significant
+/// first and not 0.
 fn rebased(digits: &[u32], from: u32, to: u32) -> Vec<u32> {
     let mut number = digits.to_vec();
     let mut rebased = Vec::new();

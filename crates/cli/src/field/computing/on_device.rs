@@ -1,5 +1,5 @@
-//! FF1 of a file's columns on a device. The first values of each column that go there are sealed on
-//! the CPU, too: to see that both give the same, and what the CPU would have taken.
+//! FF1 of a file's columns on a device. The first values of each column that go there are also
+//! sealed on the CPU, to check that both results agree, and to estimate the CPU's time.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
@@ -112,7 +112,7 @@ fn of_device(column: &str, error: Error) -> FieldsError {
     FieldsError::Permuter(words.into())
 }
 
-/// A column that is asked afterwards what it did.
+/// A column whose counts are read afterwards.
 #[derive(Debug)]
 struct Shared(Arc<Permuted>);
 
@@ -167,8 +167,8 @@ impl Permuted {
         Ok(())
     }
 
-    /// The first values of the column that are given, on the CPU; none if there was a sample
-    /// before.
+    /// Returns the first values of the column that are given, on the CPU; none if there was a
+    /// sample before.
     fn sample(
         &self,
         seal: bool,
