@@ -413,6 +413,30 @@ mod tests {
         assert_eq!(plan.addresses[0].to_string(), "10.9.0.1/24");
     }
 
+    #[test]
+    fn every_setting_is_in_the_page_of_formats() {
+        let text = || Some(String::new());
+        let path = || Some(PathBuf::new());
+        let full = Config {
+            name: text(),
+            key: text(),
+            passphrase_file: path(),
+            associations: path(),
+            state_dir: path(),
+            peer: text(),
+            listen: text(),
+            address: vec![String::new()],
+            route: vec![String::new()],
+            suite: text(),
+            rekey_after_s: Some(1),
+            guard: Some(true),
+        };
+        let page = include_str!("../../../../docs/formats.md");
+        for setting in toml::Table::try_from(full).unwrap().keys() {
+            assert!(page.contains(&format!("| `{setting}` | ")), "{setting}");
+        }
+    }
+
     /// A FIFO without a writer would let a reader wait for ever.
     #[test]
     fn settings_are_not_read_from_a_fifo() {

@@ -4,6 +4,7 @@
 mod engine;
 mod open_loop;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -19,6 +20,7 @@ use sealstone_bench::results::{Cell, Results, Sample, Verdict};
 use sealstone_bench::study::coverage::Surroundings;
 use sealstone_bench::study::plan::Plan;
 use sealstone_bench::study::point::{StudyError, StudyPoint};
+use sealstone_bench::words::target::Target;
 use serde_json::Value;
 
 /// Returns a plan that takes about a second.
@@ -376,6 +378,60 @@ fn a_store_that_dies_leaves_what_was_measured_and_no_answer() {
         "no error in the report"
     );
     assert_eq!(left_in(&plan.out), Vec::<PathBuf>::new());
+}
+
+/// Adds the keys of all objects in `value`, but of those that map names of the user's or of an
+/// engine.
+fn keys(value: &Value, found: &mut BTreeSet<String>) {
+    const MAPS: [&str; 8] = [
+        "plan",
+        "layers",
+        "settings",
+        "latency",
+        "service",
+        "failed",
+        "histograms",
+        "service_histograms",
+    ];
+    match value {
+        Value::Object(object) => {
+            for (key, inner) in object {
+                found.insert(key.clone());
+                match inner {
+                    Value::Object(map) if MAPS.contains(&key.as_str()) && key != "plan" => {
+                        map.values().for_each(|inner| keys(inner, found));
+                    }
+                    _ if key == "plan" => {}
+                    inner => keys(inner, found),
+                }
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| keys(value, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_key_of_results_is_in_the_page_of_formats() {
+    let dir = tempfile::tempdir().unwrap();
+    let closed = plan(dir.path(), &["none", "aes-256", "aria-256"], &["a", "e"]);
+    let fixed = Plan { target: Some(Target::Rate(2_000.0)), ..closed.clone() };
+    let page = include_str!("../../../../docs/formats.md");
+    let from = page.find("## 17. Results").expect("a section on results");
+    let section = &page[from..page[from + 3..].find("\n## ").map_or(page.len(), |end| from + end)];
+    let mut found = BTreeSet::new();
+    for plan in [closed, fixed] {
+        let results = run(&plan, &FakeEngine::default()).unwrap();
+        let path = dir.path().join("results.json");
+        groups::comparison(&plan, vec![results]).write_json(&path).unwrap();
+        keys(&serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap(), &mut found);
+    }
+    assert!(
+        ["schema", "layers", "cipher", "p99_us", "is_kept"].iter().all(|key| found.contains(*key))
+    );
+    let missing: Vec<_> =
+        found.iter().filter(|key| !section.contains(&format!("`{key}`"))).collect();
+    assert!(missing.is_empty(), "not in docs/formats.md: {missing:?}");
 }
 
 #[test]
