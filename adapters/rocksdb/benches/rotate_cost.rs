@@ -2,7 +2,8 @@
 //! headers are under the new version, and how long a reader waits during the rotation, compared
 //! with slices of the same length without a rotation.
 //!
-//! `cargo bench -p sealstone-rocksdb --bench rotate_cost -- [ROTATIONS] [TABLES] [KIB_A_TABLE] [READERS]`
+//! `cargo bench -p sealstone-rocksdb --bench rotate_cost -- [ROTATIONS] [TABLES]
+//! [KIB_A_TABLE] [READERS]`
 //!
 //! The store has that many tables, four times as much data as its cache, and readers that read
 //! random keys without a pause. The order within a pair of slices changes from pair to pair. Exits

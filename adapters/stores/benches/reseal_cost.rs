@@ -2,7 +2,8 @@
 //! between a reseal in progress and none, on about a gigabyte. Prints the ratio of throughputs with
 //! its 95 % confidence interval, and the longest wait of a reader.
 //!
-//! `cargo bench -p sealstone-stores --bench reseal_cost -- [PAIRS] [SLICE_SECONDS] [RECORDS] [RATE_MB_S] [THREADS]`
+//! `cargo bench -p sealstone-stores --bench reseal_cost -- [PAIRS] [SLICE_SECONDS]
+//! [RECORDS] [RATE_MB_S] [THREADS]`
 //!
 //! A slice with a reseal ends by stopping it, and the next one resumes with the remaining files;
 //! once all of the store is under one cipher, it continues with the other. The order within a pair

@@ -99,8 +99,8 @@ impl fmt::Display for Ambiguous {
 
 impl Error for Ambiguous {}
 
-/// Returns the delimiter of `text`: the one in its first line or, if several are, the one by which the
-/// records below have as many fields as the header. The comma if there is none, for a single
+/// Returns the delimiter of `text`: the one in its first line or, if several are, the one by which
+/// the records below have as many fields as the header. The comma if there is none, for a single
 /// column.
 ///
 /// # Errors

@@ -2,8 +2,8 @@
 //! line ends included. Not here: opening and renaming files (`sealstone-files`).
 //!
 //! One reader, a worker for each core and one writer pass pieces of whole records on; tokens bound
-//! how many pieces there are. Records are split by `sealstone-csv` and not by the crate `csv`, whose
-//! fields have lost their quotes: what is not sealed must stay as it is, byte for byte.
+//! how many pieces there are. Records are split by `sealstone-csv` and not by the crate `csv`,
+//! whose fields have lost their quotes: what is not sealed must stay as it is, byte for byte.
 
 mod chunks;
 mod edit;

@@ -51,8 +51,8 @@ fn unknown_names_come_with_the_nearest() {
     fails(
         dir.path(),
         &["compare", "--workloads", "a,bach-load"],
-        "sealstone: unknown workload \"bach-load\"; did you mean batch-load?\n  known workloads: a, b, c, \
-         d, e, f, oltp, batch-load, batch-scan, seq-read, seq-write, seq-mix, const-read, \
+        "sealstone: unknown workload \"bach-load\"; did you mean batch-load?\n  known workloads: \
+         a, b, c, d, e, f, oltp, batch-load, batch-scan, seq-read, seq-write, seq-mix, const-read, \
          const-write, const-mix, rand-read, rand-write, rand-mix, stream; most also run as \
          NAME-cold and NAME-sync\n",
     );
@@ -317,10 +317,10 @@ fn a_settings_file_is_wrong_with_its_line() {
         ("records = 5\n[a\n", "plan.toml:2: unclosed table, expected `]`\n"),
         (
             "recods = 5\n",
-            "plan.toml:1: unknown setting \"recods\"; did you mean records?\n  known settings: accel, \
-             against, baseline, block-bytes, bytes, cache, ciphers, delimiter, depth, fail-if, \
-             fields, keep, key, layer, links, load-every, margin, max-errors, max-time, nodes, \
-             operations, out, own-workloads, p99, pairs, passphrase-file, path, policy, \
+            "plan.toml:1: unknown setting \"recods\"; did you mean records?\n  known settings: \
+             accel, against, baseline, block-bytes, bytes, cache, ciphers, delimiter, depth, \
+             fail-if, fields, keep, key, layer, links, load-every, margin, max-errors, max-time, \
+             nodes, operations, out, own-workloads, p99, pairs, passphrase-file, path, policy, \
              protect-from, records, records-from, rounds, seed, slice-ms, store, stores, suites, \
              target, threads, threads-of, until, verify, workloads\n",
         ),

@@ -58,7 +58,8 @@ fn opens_in_python(dir: &Path, url: &str, name: &str) {
     let installed = installed();
     let text = "import pathlib, sys, pyarrow as pa, pyarrow.csv, sealstone\n\
                 texts = \
-                pyarrow.csv.ConvertOptions(column_types={name: pa.string() for name in ('id', 'phone', 'memo')})\n\
+                pyarrow.csv.ConvertOptions(column_types={name: pa.string() for name in \
+                ('id', 'phone', 'memo')})\n\
                 sealed = pyarrow.csv.read_csv('again.csv', convert_options=texts)\n\
                 manifest = pathlib.Path('again.csv.sealed.toml')\n\
                 people = sealstone.open(sealed, manifest, key=sys.argv[1])\n\

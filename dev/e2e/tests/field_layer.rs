@@ -506,7 +506,8 @@ fn what_cannot_be_is_said_before_anything_is_measured() {
     for (arguments, want) in [
         (
             &["--layer=feild"][..],
-            "unknown layer \"feild\"; did you mean field?\n  known layers: rest, field, server, wire\n",
+            "unknown layer \"feild\"; did you mean field?\n  known layers: rest, field, server, \
+             wire\n",
         ),
         (&["--layer=rest,field"], "layer is rest,field: files at rest and values in their columns"),
         (

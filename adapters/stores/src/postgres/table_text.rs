@@ -366,7 +366,11 @@ mod tests {
             named().read(&layout(), Wanted::Clear, Some(&key), 9),
             "SELECT \"a\", \"b\", \"memo\"::text, \"memo_sealed\", CASE WHEN \"memo_sealed\" IS \
              NOT NULL THEN (\"memo_sealed_digest\" IS NOT DISTINCT FROM \
-             pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to((\"memo\")::text, 'UTF8')), 'hex'), 16))::int END, \"id\"::text FROM \"public\".\"t\"\"x\" AS t WHERE ((\"memo\" IS NOT NULL AND \"memo_sealed\" IS NULL)) AND (\"a\", \"b\") > ('7'::bigint, 'é'''::character varying) ORDER BY t.\"a\", t.\"b\" LIMIT 9"
+             pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(\
+             (\"memo\")::text, 'UTF8')), 'hex'), 16))::int END, \"id\"::text FROM \
+             \"public\".\"t\"\"x\" AS t WHERE ((\"memo\" IS NOT NULL AND \"memo_sealed\" \
+             IS NULL)) AND (\"a\", \"b\") > ('7'::bigint, 'é'''::character varying) \
+             ORDER BY t.\"a\", t.\"b\" LIMIT 9"
         );
     }
 

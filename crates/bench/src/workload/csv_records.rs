@@ -106,7 +106,7 @@ pub enum Error {
     Ambiguous {
         /// The file.
         path: PathBuf,
-        /// What could.
+        /// The possible characters.
         found: Ambiguous,
     },
     /// A quote without its end.
