@@ -118,16 +118,16 @@ mod tests {
         let names = ["id", "phone", "memo"];
         assert_eq!(
             not_among("phnoe", [], &names),
-            "; did you mean \"phone\"?\ncolumns: id, phone, memo"
+            "; did you mean phone?\ncolumns: id, phone, memo"
         );
         assert_eq!(
             not_among("Phone", [], &names),
-            "; did you mean \"phone\"?\ncolumns: id, phone, memo"
+            "; did you mean phone?\ncolumns: id, phone, memo"
         );
         assert_eq!(not_among("x", ["memo"], &names), "\ncolumns: id, phone, memo");
         assert_eq!(
             not_among("idd", ["memo"], &names),
-            "; did you mean \"id\"?\ncolumns: id, phone, memo"
+            "; did you mean id?\ncolumns: id, phone, memo"
         );
         assert!(!not_among("idd", [], &names).contains("\"id\""), "three letters say too little");
         assert!(
@@ -142,7 +142,7 @@ mod tests {
         let said = not_among("phnoe", [], &names);
         assert_eq!(
             said,
-            "; did you mean \"phone\"?\ncolumns: phone, (column 2), (column 3), (column 4)"
+            "; did you mean phone?\ncolumns: phone, (column 2), (column 3), (column 4)"
         );
     }
 }

@@ -71,7 +71,7 @@ mod tests {
     fn a_name_of_several_words_is_quoted() {
         let hint = |name: &str, known: &str| Unknown::new("column", name, [known]).hint();
         assert_eq!(hint("phnoe", "phone"), "; did you mean phone?");
-        assert_eq!(hint("이릅", "이름"), "; did you mean 이름?");
+        assert_eq!(hint("휴대전화번회", "휴대전화번호"), "; did you mean 휴대전화번호?");
         assert_eq!(hint("home adress", "home address"), "; did you mean \"home address\"?");
         assert_eq!(hint("A", "a"), "; did you mean \"a\"?");
         assert_eq!(hint("x", "phone"), "");

@@ -483,7 +483,7 @@ fn a_policy_says_it_once() {
     fs::write(dir.path().join("fields.toml"), policy.replace("tweak", "tweek")).unwrap();
     command(dir.path(), &[&seal[..], &["--yes"]].concat()).fails_with(
         "sealstone: policy fields.toml, tables.people.columns.phone: unknown key \"tweek\"; did \
-         you mean tweak?\n  keys here: method, format, tweak, index, empty, small-domain\n",
+         you mean tweak?\n  known keys: method, format, tweak, index, empty, small-domain\n",
     );
 }
 
