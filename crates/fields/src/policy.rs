@@ -143,7 +143,7 @@ pub enum PolicyError {
         /// The column.
         column: String,
         /// The name asked for.
-        unknown: Unknown,
+        unknown: Box<Unknown>,
     },
     /// FF1 without a format.
     #[error("column {0}: ff1 needs a format, such as ff1:digits")]
@@ -262,7 +262,8 @@ impl Column {
             ("aead", None) => Method::Aead,
             ("aead", Some(_)) => return Err(PolicyError::NeedlessFormat(column())),
             (other, _) => {
-                let unknown = Unknown::new("method", other, METHODS.iter().map(|row| row.name));
+                let known = METHODS.iter().map(|row| row.name);
+                let unknown = Unknown::new("method", other, known).into();
                 return Err(PolicyError::Method { column: column(), unknown });
             }
         };
