@@ -13,7 +13,7 @@
 //! let mut fields = Vec::new();
 //! let found = sealstone_csv::record(data, 0, b',', &mut fields).unwrap();
 //! assert_eq!((found.text_end, found.end), (10, 11));
-//! assert_eq!(fields[1].value(data), b"Kim, A"[..]);
+//! assert_eq!(&*fields[1].value(data), b"Kim, A");
 //! ```
 //!
 //! Not here: opening files (`sealstone-file`), sealing fields (`sealstone-fields`), records of
