@@ -20,7 +20,7 @@ use sealstone_seal::{Layout, SealedFile, TAG_BYTES};
 
 /// Blocks of RocksDB with their trailer, of its usual 4 KiB and of 16 KiB.
 const BLOCKS: [usize; 2] = [4101, 16389];
-const PAGES: [u32; 5] = [1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10];
+const PAGES: [u32; 3] = [4 << 10, 8 << 10, 16 << 10];
 const FILE_BYTES: usize = 32 << 20;
 const ROUNDS: usize = 41;
 const READS: usize = 400;
