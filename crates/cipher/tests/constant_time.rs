@@ -172,6 +172,11 @@ fn run(cipher: &'static Cipher, backend: Backend, lengths: &[usize]) {
             let associated = secret("associated", length / 2);
             let mut tag = keyed.seal(&nonce, &associated, &mut data).unwrap();
             let mut other = data.clone();
+            let context = Context { nonce: &nonce, associated: &associated };
+            for skip in [0, length / 3] {
+                let mut part = vec![0; length / 2];
+                assert_eq!(keyed.open_part(context, &data, &tag, skip, &mut part), Ok(()));
+            }
             assert_eq!(keyed.open(&nonce, &associated, &mut data, &tag), Ok(()));
             tag[5] ^= 4;
             assert_eq!(
