@@ -17,7 +17,7 @@ const SAMPLING: [(usize, u64); 3] = [(32 << 10, 64), (512 << 10, 8), (usize::MAX
 pub struct CipherWork {
     /// Bytes encrypted.
     pub encrypted_bytes: u64,
-    /// Bytes decrypted.
+    /// Bytes verified, of which those asked for were decrypted.
     pub decrypted_bytes: u64,
     /// CPU seconds, extrapolated from samples.
     pub cpu_s: f64,

@@ -147,7 +147,7 @@ const SYNONYMS: &[(&str, &str)] = &[
 /// Returns the name among `known` that `name` was probably meant to be; empty where none is like
 /// it. Case does not matter, and neither does `_` for `-`.
 ///
-/// What others call something comes first. The measure is then the Jaro-Winkler similarity, which
+/// A synonym that others use comes first. The measure is then the Jaro-Winkler similarity, which
 /// favours a common beginning: `aes` is nearer to `aes-256` than to `3des`. A name that is a whole
 /// part of the other is at least `PART` like it. Of names that are equally near the last is
 /// returned. A name that is neither part nor beginning of the other must be within a few letters of

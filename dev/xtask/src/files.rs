@@ -116,7 +116,7 @@ pub(crate) fn code_findings(source: &Source) -> Vec<String> {
 pub(crate) fn width_findings(source: &Source, text: &str) -> Vec<String> {
     let as_it_is = |token: &&Token| {
         let broken = token.text.replace("\\\n", "").contains('\n');
-        token.kind == Kind::Literal && (token.text.contains("r#\"") || broken)
+        token.kind == Kind::Literal && (token.text.starts_with("r#\"") || broken)
     };
     let lines_of = |token: &Token| token.line..=token.line + token.text.matches('\n').count();
     let free: BTreeSet<usize> = source.tokens.iter().filter(as_it_is).flat_map(lines_of).collect();

@@ -13,7 +13,7 @@ use crate::meter::CipherMeter;
 /// Number of bytes of a frame file that are fetched at once.
 pub(super) const FRAMES_READ_BYTES: usize = 256 << 10;
 /// Stored bytes of pages that are fetched and opened at once: few enough to stay in the CPU's cache
-/// from the read to the copy into RocksDB's buffer.
+/// from the read until they are decrypted into RocksDB's buffer.
 const PIECE_BYTES: usize = 256 << 10;
 
 /// Reads one sealed file. Serves many threads at once.

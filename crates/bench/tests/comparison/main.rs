@@ -380,28 +380,19 @@ fn a_store_that_dies_leaves_what_was_measured_and_no_answer() {
     assert_eq!(left_in(&plan.out), Vec::<PathBuf>::new());
 }
 
-/// Adds the keys of all objects in `value`, but of those that map names of the user's or of an
-/// engine.
+/// Adds the keys of all objects in `value`, except of the plan and of objects whose keys are names.
 fn keys(value: &Value, found: &mut BTreeSet<String>) {
-    const MAPS: [&str; 8] = [
-        "plan",
-        "layers",
-        "settings",
-        "latency",
-        "service",
-        "failed",
-        "histograms",
-        "service_histograms",
-    ];
+    const MAPS: [&str; 7] =
+        ["layers", "settings", "latency", "service", "failed", "histograms", "service_histograms"];
     match value {
         Value::Object(object) => {
             for (key, inner) in object {
                 found.insert(key.clone());
                 match inner {
-                    Value::Object(map) if MAPS.contains(&key.as_str()) && key != "plan" => {
+                    _ if key == "plan" => {}
+                    Value::Object(map) if MAPS.contains(&key.as_str()) => {
                         map.values().for_each(|inner| keys(inner, found));
                     }
-                    _ if key == "plan" => {}
                     inner => keys(inner, found),
                 }
             }
@@ -428,6 +419,17 @@ fn every_key_of_results_is_in_the_page_of_formats() {
     }
     assert!(
         ["schema", "layers", "cipher", "p99_us", "is_kept"].iter().all(|key| found.contains(*key))
+    );
+    found.extend(
+        [
+            Verdict::NoDifference,
+            Verdict::Costs,
+            Verdict::Gains,
+            Verdict::AtMost,
+            Verdict::CannotConclude,
+            Verdict::NotMet,
+        ]
+        .map(|verdict| serde_json::to_value(verdict).unwrap().as_str().unwrap().to_owned()),
     );
     let missing: Vec<_> =
         found.iter().filter(|key| !section.contains(&format!("`{key}`"))).collect();

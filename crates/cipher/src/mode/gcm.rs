@@ -158,10 +158,8 @@ impl Gcm {
             *byte ^= key;
         }
         if !rest.is_empty() {
-            let mut counter = *counter;
-            let first: &mut [u8; 4] = counter.last_chunk_mut().expect("four of sixteen bytes");
-            // the stream began with block 1, which masks the tag
-            *first = (1 + (stream.len() / 16) as u32).to_be_bytes();
+            // the stream began with the block that masks the tag
+            let counter = data_counter(counter, stream.len() / 16 - 1);
             self.cipher.xor_keystream32(&counter, rest);
         }
     }
