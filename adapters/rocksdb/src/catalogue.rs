@@ -75,6 +75,13 @@ pub(crate) struct Catalogues {
     dirty: AtomicBool,
 }
 
+/// Makes the result for a reader of the file at `path` that the owner of the store has removed: the
+/// same as a moment later.
+fn removed(path: &str) -> Refusal {
+    RawError(format!("{path}: No such file or directory: whoever writes the store has removed it"))
+        .into()
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -212,16 +219,12 @@ impl Catalogues {
         let found = self.directory(&directory);
         let mut found = lock(&found);
         match found.check(name, info, self.changing().reading())? {
-            // a reader gets the result that it would get a moment later
             Err(SealError::NotListed)
                 if !found.is_owned()
                     && (found.has_removed(name, &info.file_id)
                         || directory::header(self.files(), path)?.is_none()) =>
             {
-                Err(RawError(format!(
-                    "{path}: No such file or directory: whoever writes the store has removed it"
-                ))
-                .into())
+                Err(removed(path))
             }
             // only CURRENT is replaced under its name; if that happened since it was opened, the
             // opened file is a moment old
@@ -295,8 +298,14 @@ impl Catalogues {
         let (directory, name) = split(path);
         let found = self.directory(&directory);
         let mut found = lock(&found);
-        found.load(self.changing().reading())?;
-        Ok(found.synced(name))
+        let synced = found.synced(name, self.changing().reading())?;
+        if synced.is_none()
+            && !found.is_owned()
+            && (found.is_leaving(name) || directory::header(self.files(), path)?.is_none())
+        {
+            return Err(removed(path));
+        }
+        Ok(synced)
     }
 
     /// Records that the first `synced_bytes` bytes of the log at `path`, whose id is `file_id`, are
@@ -555,7 +564,8 @@ impl<'a> View<'a> {
     /// is listed there.
     pub(crate) fn synced(&mut self, path: &str) -> Result<Option<u64>, Refusal> {
         let (directory, name) = split(path);
-        Ok(self.directory(&directory)?.synced(name))
+        let reading = self.reading;
+        self.directory(&directory)?.synced(name, reading)
     }
 
     /// Returns whether the file at `path` is about to be removed, or was found after a crash: of no

@@ -177,7 +177,18 @@ impl SealedFiles {
         let file = match opening::open(self.keys(), self.sealer.backend, header, read)? {
             Ok(file) => file,
             Err(SealError::Unfinished { found }) if is_log_name(name) => {
-                return self.open_lost_log(name, found, stored_bytes, raw);
+                let log = self.open_lost_log(name, found, stored_bytes, raw);
+                // its writer may have begun it in the meantime
+                let again = Header::read(&mut |into: &mut [u8]| raw.read_at(0, into))?;
+                let unfinished = matches!(
+                    sealstone_seal::inspect(again.stored()),
+                    Err(SealError::Unfinished { .. })
+                );
+                return if unfinished || log.is_ok() {
+                    log
+                } else {
+                    self.open(name, stored_bytes, raw)
+                };
             }
             Err(error) => return Err(failure(name, None, error)),
         };

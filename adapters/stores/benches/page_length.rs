@@ -33,8 +33,8 @@ fn main() -> Result<(), StoreError> {
         print!(" {column:>9}");
     }
     println!();
-    for page_bytes in [0, 4096, 8192, 16384, 32768] {
-        let engine = RocksDb::new(keys.clone()).with_page_bytes(page_bytes.max(4096));
+    for page_bytes in [0, 1024, 2048, 4096, 16384] {
+        let engine = RocksDb::new(keys.clone()).with_page_bytes(page_bytes.max(1024));
         let variant = match page_bytes {
             0 => Variant::plain("none"),
             _ => Variant { rest: Some(Choice::auto(cipher)), ..Variant::plain("sealed") },

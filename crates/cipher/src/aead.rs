@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::facts::Cipher;
 use crate::memory::Protected;
 use crate::mode::SetKey;
-pub use crate::mode::aead::{Aead, Context};
+pub use crate::mode::aead::{Aead, Context, PARTS_MAX, Part, PartError, Unsealed};
 use crate::mode::ctr_mac::CtrMac;
 use crate::mode::gcm::Gcm;
 

@@ -65,7 +65,7 @@ pub mod suites;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use aead::{Aead, Context, aead};
+pub use aead::{Aead, Context, PARTS_MAX, Part, PartError, Unsealed, aead};
 pub use ahead::Ahead;
 pub use approval::{Approval, NOT_A_MODULE};
 pub use backend::{Backend, BackendError};

@@ -12,6 +12,7 @@ mod debug_output;
 mod ff1;
 mod hmac;
 mod misaligned;
+mod parts;
 mod pseudorandom;
 pub mod reference;
 mod summary;
@@ -20,7 +21,7 @@ pub mod vectors;
 #[cfg(all(target_os = "linux", not(miri)))]
 pub use crate::arch::forked;
 
-use crate::aead::{Aead, Context, aead};
+use crate::aead::{Aead, Context, Part, PartError, aead};
 use crate::backend::Backend;
 use crate::cbc::cbc;
 use crate::cmac::cmac;
@@ -31,6 +32,7 @@ use crate::memory::Protected;
 use crate::modes::Mode;
 use debug_output::assert_prints_no_key;
 use misaligned::Misaligned;
+use parts::aead_parts;
 use summary::offered_key;
 use vectors::{Case, vectors_of};
 
@@ -116,6 +118,7 @@ pub fn aead_conformance(cipher: &'static Cipher, make: MakeAead) -> Summary {
     aead_lengths(cipher, make, &mut summary);
     aead_counters(cipher, make, &mut summary);
     aead_forgeries(cipher, make, &mut summary);
+    aead_parts(cipher, make, &mut summary);
     aead_arguments(cipher, make);
     aead_threads(cipher, make);
     assert!(
@@ -259,7 +262,8 @@ fn compare_stretches(
         }
         let what = format!("{what}: bytes {from} to {to}");
         let mut out = Misaligned::new(&vec![0xa5; to - from], offset);
-        let opened = aead.open_part(context, source.shared(), tag, from, out.data());
+        let part = Part { context, sealed: source.shared(), tag, skip: from, bytes: to - from };
+        let opened = aead.open_parts(&[part], out.data());
         assert_eq!(opened, Ok(()), "{what}: does not open");
         assert!(out.data() == &plaintext[from..to], "{what}: opens to something else");
         out.check_fence(&what);
@@ -334,8 +338,10 @@ fn aead_forgeries(cipher: &'static Cipher, make: MakeAead, summary: &mut Summary
             for from in [0, ciphertext.len() - ciphertext.len() / 3] {
                 let mut out = vec![0xa5; ciphertext.len() - from];
                 let context = Context { nonce, associated };
-                let result = aead.open_part(context, ciphertext, tag, from, &mut out);
-                assert_eq!(result, Err(Error::Authentication), "{}, from {from}", what());
+                let part = Part { context, sealed: ciphertext, tag, skip: from, bytes: out.len() };
+                let result = aead.open_parts(&[part], &mut out);
+                let refused = PartError { index: 0, error: Error::Authentication };
+                assert_eq!(result, Err(refused), "{}, from {from}", what());
                 assert_zeroed(&out, &what());
             }
             summary.forgeries += 1;
@@ -428,7 +434,9 @@ fn aead_arguments(cipher: &'static Cipher, make: MakeAead) {
         assert_eq!(aead.open(&nonce, b"", &mut data, &[0; 16]), Err(refused));
         assert_zeroed(&data, cipher.name);
         let (context, mut out) = (Context { nonce: &nonce, associated: b"" }, [7; 2]);
-        assert_eq!(aead.open_part(context, b"text", &[0; 16], 1, &mut out), Err(refused));
+        let part = Part { context, sealed: b"text", tag: &[0; 16], skip: 1, bytes: 2 };
+        let refused = PartError { index: 0, error: refused };
+        assert_eq!(aead.open_parts(&[part], &mut out), Err(refused));
         assert_zeroed(&out, cipher.name);
     }
     // Only where the limit fits in memory can it be overstepped.
@@ -443,7 +451,9 @@ fn aead_arguments(cipher: &'static Cipher, make: MakeAead) {
             cipher.name
         );
         let (context, mut out) = (Context { nonce: &nonce, associated: b"" }, [7; 2]);
-        assert_eq!(aead.open_part(context, &data, &[0; 16], 1, &mut out), Err(refused));
+        let part = Part { context, sealed: &data, tag: &[0; 16], skip: 1, bytes: 2 };
+        let of_part = PartError { index: 0, error: refused };
+        assert_eq!(aead.open_parts(&[part], &mut out), Err(of_part));
         assert_zeroed(&out, cipher.name);
         assert_eq!(aead.open(&nonce, b"", &mut data, &[0; 16]), Err(refused));
         assert_zeroed(&data, cipher.name);

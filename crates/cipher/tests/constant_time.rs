@@ -15,7 +15,9 @@ use sealstone_cipher::cbc::{Message as CbcMessage, cbc, pad, unpad};
 use sealstone_cipher::ff1::{Domain, Tweaks, ff1, takes};
 use sealstone_cipher::hmac::{Hmac, Mac, Message, TAG_BYTES_MAX, hmac, macs};
 use sealstone_cipher::testing::{bytes, memcheck};
-use sealstone_cipher::{Backend, Cipher, Context, Error, aead, blocks, ciphers, cmac, ctr};
+use sealstone_cipher::{
+    Backend, Cipher, Context, Error, Part, Unsealed, aead, blocks, ciphers, cmac, ctr,
+};
 
 /// Returns the names of the ciphers that are not constant time, and documented as such.
 fn leaky() -> impl Iterator<Item = &'static str> {
@@ -173,10 +175,13 @@ fn run(cipher: &'static Cipher, backend: Backend, lengths: &[usize]) {
             let mut tag = keyed.seal(&nonce, &associated, &mut data).unwrap();
             let mut other = data.clone();
             let context = Context { nonce: &nonce, associated: &associated };
-            for skip in [0, length / 3] {
-                let mut part = vec![0; length / 2];
-                assert_eq!(keyed.open_part(context, &data, &tag, skip, &mut part), Ok(()));
-            }
+            let part = |skip| Part { context, sealed: &data, tag: &tag, skip, bytes: length / 2 };
+            let mut out = vec![0; 2 * (length / 2)];
+            assert_eq!(keyed.open_parts(&[part(0), part(length / 3)], &mut out), Ok(()));
+            let mut run_tag = [0; 16];
+            let mut copy = secret("data", length);
+            let run = Unsealed { context, data: &mut copy, tag: &mut run_tag };
+            assert_eq!(keyed.seal_run(&mut [run]), Ok(()));
             assert_eq!(keyed.open(&nonce, &associated, &mut data, &tag), Ok(()));
             tag[5] ^= 4;
             assert_eq!(

@@ -4,7 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use sealstone_cipher::memory::Protected;
 use sealstone_cipher::testing::{aead_conformance, ctr_conformance};
-use sealstone_cipher::{Aead, Backend, Context, Ctr, Error, Limits, aead, cipher, ciphers, ctr};
+use sealstone_cipher::{
+    Aead, Backend, Context, Ctr, Error, Limits, Part, PartError, Unsealed, aead, cipher, ciphers,
+    ctr,
+};
 
 /// Faults of an AEAD.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,9 +34,32 @@ enum Fault {
     PartUnchecked,
     /// Leaves a stretch as it was where opening fails.
     PartKeepsData,
+    /// Of several parts checks the first alone.
+    PartsFirstChecked,
+    /// Decrypts all parts from the nonce of the first on.
+    PartsOneNonce,
+    /// Names the last part for whichever is forged.
+    PartsNameLast,
+    /// Gives each message of a run the tag of the first.
+    RunSharesTag,
 }
 
 struct FaultyAead(Protected<dyn Aead>, Fault);
+
+impl FaultyAead {
+    /// Decrypts parts whatever their tags: both ways are the same key stream.
+    fn unchecked(&self, parts: &[Part<'_>], out: &mut [u8]) {
+        let mut rest = out;
+        for Part { context, sealed, skip, bytes, .. } in parts {
+            let mut whole = sealed.to_vec();
+            // a refused argument leaves the message as it is, which no check takes for the plaintext
+            let _ = self.0.seal(context.nonce, context.associated, &mut whole);
+            let (this, after) = rest.split_at_mut(*bytes);
+            this.copy_from_slice(&whole[*skip..][..*bytes]);
+            rest = after;
+        }
+    }
+}
 
 impl Aead for FaultyAead {
     fn nonce_bytes(&self) -> usize {
@@ -79,36 +105,51 @@ impl Aead for FaultyAead {
         Ok([tag, self.seal(body.nonce, associated, data)?])
     }
 
-    fn open_part(
-        &self,
-        context: Context<'_>,
-        sealed: &[u8],
-        tag: &[u8; 16],
-        skip: usize,
-        out: &mut [u8],
-    ) -> Result<(), Error> {
+    fn seal_run(&self, messages: &mut [Unsealed<'_>]) -> Result<(), PartError> {
+        self.0.seal_run(messages)?;
+        if let (Fault::RunSharesTag, [first, rest @ ..]) = (self.1, messages) {
+            rest.iter_mut().for_each(|message| *message.tag = *first.tag);
+        }
+        Ok(())
+    }
+
+    fn open_parts(&self, parts: &[Part<'_>], out: &mut [u8]) -> Result<(), PartError> {
+        let before = out.to_vec();
         match self.1 {
             // whole vectors from the first on
             Fault::PartBegins => {
-                let skip = skip / 16 * 16;
-                self.0.open_part(context, sealed, tag, skip, out)
+                let parts: Vec<Part<'_>> =
+                    parts.iter().map(|part| Part { skip: part.skip / 16 * 16, ..*part }).collect();
+                self.0.open_parts(&parts, out)
             }
             Fault::PartUnchecked => {
-                // both ways are the same key stream
-                let mut whole = sealed.to_vec();
-                self.0.seal(context.nonce, context.associated, &mut whole)?;
-                out.copy_from_slice(&whole[skip..][..out.len()]);
+                self.unchecked(parts, out);
                 Ok(())
             }
-            Fault::PartKeepsData => {
-                let before = out.to_vec();
-                let opened = self.0.open_part(context, sealed, tag, skip, out);
-                if opened.is_err() {
-                    out.copy_from_slice(&before);
-                }
-                opened
+            Fault::PartKeepsData => self.0.open_parts(parts, out).inspect_err(|_| {
+                out.copy_from_slice(&before);
+            }),
+            Fault::PartsFirstChecked => {
+                let (first, _) = parts.split_at(parts.len().min(1));
+                self.0
+                    .open_parts(first, &mut vec![0; first.iter().map(|part| part.bytes).sum()])?;
+                self.unchecked(parts, out);
+                Ok(())
             }
-            _ => self.0.open_part(context, sealed, tag, skip, out),
+            Fault::PartsOneNonce => {
+                self.0.open_parts(parts, out)?;
+                let mut parts = parts.to_vec();
+                for at in 1..parts.len() {
+                    parts[at].context.nonce = parts[0].context.nonce;
+                }
+                self.unchecked(&parts, out);
+                Ok(())
+            }
+            Fault::PartsNameLast => self.0.open_parts(parts, out).map_err(|failed| {
+                let index = parts.len() - 1;
+                PartError { index, ..failed }
+            }),
+            _ => self.0.open_parts(parts, out),
         }
     }
 
@@ -173,6 +214,10 @@ fn faulty_aeads_are_caught() {
             Fault::PartBegins,
             Fault::PartUnchecked,
             Fault::PartKeepsData,
+            Fault::PartsFirstChecked,
+            Fault::PartsOneNonce,
+            Fault::PartsNameLast,
+            Fault::RunSharesTag,
         ] {
             caught(&format!("{name} with {fault:?}"), || {
                 aead_conformance(line, &|key| {

@@ -3,7 +3,7 @@
 //! verifying the pages and decrypting the block alone, straight into its buffer. A measurement, not
 //! a test.
 //!
-//! `cargo bench -p sealstone-seal --bench page_read -- [CIPHER…]`
+//! `cargo bench -p sealstone-seal --bench page_read -- [CIPHER…] [BACKEND…]`
 
 use std::error::Error;
 use std::fs::File;
@@ -20,7 +20,7 @@ use sealstone_seal::{Layout, SealedFile, TAG_BYTES};
 
 /// Blocks of RocksDB with their trailer, of its usual 4 KiB and of 16 KiB.
 const BLOCKS: [usize; 2] = [4101, 16389];
-const PAGES: [u32; 3] = [4 << 10, 8 << 10, 16 << 10];
+const PAGES: [u32; 4] = [1 << 10, 2 << 10, 4 << 10, 16 << 10];
 const FILE_BYTES: usize = 32 << 20;
 const ROUNDS: usize = 41;
 const READS: usize = 400;
@@ -35,12 +35,12 @@ struct Sealed {
 impl Sealed {
     fn make(
         keys: &KeyFile,
-        name: &str,
+        (name, backend): (&str, Backend),
         page_bytes: u32,
         data: &[u8],
     ) -> Result<Self, Box<dyn Error>> {
         let layout = Layout::Paged { page_bytes };
-        let (file, header) = SealedFile::create(keys, cipher(name)?, Backend::auto(), layout)?;
+        let (file, header) = SealedFile::create(keys, cipher(name)?, backend, layout)?;
         let mut stored = header.to_vec();
         let mut writer = PageWriter::new(&file)?;
         writer.append(data, &mut stored)?;
@@ -85,8 +85,16 @@ impl Sealed {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut ciphers: Vec<String> =
-        std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let (mut ciphers, mut backends) = (Vec::new(), Vec::new());
+    for argument in std::env::args().skip(1).filter(|argument| argument != "--bench") {
+        match Backend::by_name(&argument) {
+            Ok(backend) => backends.push(backend),
+            Err(_) => ciphers.push(argument),
+        }
+    }
+    if backends.is_empty() {
+        backends.push(Backend::auto());
+    }
     if ciphers.is_empty() {
         ciphers = ["aes-256", "aria-256", "lea-256", "seed-128"].map(String::from).to_vec();
     }
@@ -96,18 +104,23 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut plain = tempfile::tempfile()?;
     plain.write_all(&data)?;
     println!(
-        "{:<9} {:>6} {:>6} {:>8} {:>9} {:>8} {:>6}   ns a read, medians of {ROUNDS} rounds",
-        "cipher", "block", "page", "plain", "in place", "in part", "ratio"
+        "{:<9} {:<8} {:>6} {:>6} {:>8} {:>9} {:>8} {:>6}   ns a read, medians of {ROUNDS} rounds",
+        "cipher", "backend", "block", "page", "plain", "in place", "in part", "ratio"
     );
-    for (cipher, block) in ciphers.iter().flat_map(|name| BLOCKS.map(|block| (name, block))) {
-        for page_bytes in PAGES {
-            let sealed = Sealed::make(&keys, cipher, page_bytes, &data)?;
-            let [plain, place, part] = measure(&sealed, &plain, block);
-            let ratio = (part - plain) / (place - plain);
-            println!(
-                "{cipher:<9} {block:>6} {page_bytes:>6} {plain:>8.0} {place:>9.0} {part:>8.0} \
-                 {ratio:>6.2}"
-            );
+    for cipher in &ciphers {
+        for backend in &backends {
+            for (block, page_bytes) in
+                BLOCKS.iter().flat_map(|block| PAGES.map(|page_bytes| (*block, page_bytes)))
+            {
+                let sealed = Sealed::make(&keys, (cipher, *backend), page_bytes, &data)?;
+                let [plain, place, part] = measure(&sealed, &plain, block);
+                let ratio = (part - plain) / (place - plain);
+                println!(
+                    "{cipher:<9} {:<8} {block:>6} {page_bytes:>6} {plain:>8.0} {place:>9.0} \
+                     {part:>8.0} {ratio:>6.2}",
+                    backend.name()
+                );
+            }
         }
     }
     Ok(())

@@ -16,7 +16,7 @@ use sealstone_seal::engine_page::{
     self, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, PLACE_TAG_BYTES, Place, PlaceKind,
 };
 use sealstone_seal::frame::FrameWriter;
-use sealstone_seal::paged::{PAGE_BYTES_MIN, PageWriter};
+use sealstone_seal::paged::PageWriter;
 use sealstone_seal::{FORMAT_VERSION, Layout, SealedFile};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -69,7 +69,7 @@ fn content(bytes: usize) -> Vec<u8> {
 
 /// Seals 9,000 bytes: two pages and a shorter last page.
 fn paged(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn Error>> {
-    let layout = Layout::Paged { page_bytes: PAGE_BYTES_MIN };
+    let layout = Layout::Paged { page_bytes: 4096 };
     let (file, header) = SealedFile::create(keys, cipher, Backend::auto(), layout)?;
     let mut stored = header.to_vec();
     let mut writer = PageWriter::new(&file)?;

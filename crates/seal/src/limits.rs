@@ -1,8 +1,8 @@
 //! Limits on the sizes of the pieces of sealed files, and the room for a catalogue's slots. Not
 //! here: how much a key may protect (`sealstone_cipher::ciphers`).
 
-/// Shortest page, in bytes of data.
-pub const PAGE_BYTES_MIN: u32 = 4 << 10;
+/// Shortest page, in bytes of data: tags are then 1.6 % of a file.
+pub const PAGE_BYTES_MIN: u32 = 1 << 10;
 
 /// Longest page, in bytes of data.
 pub const PAGE_BYTES_MAX: u32 = 64 << 10;

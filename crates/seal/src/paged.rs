@@ -35,7 +35,10 @@
 //! # }
 //! ```
 
-use sealstone_cipher::Context;
+use std::ops::Range;
+
+use arrayvec::ArrayVec;
+use sealstone_cipher::{Context, PARTS_MAX, Part, Unsealed};
 
 use crate::header::{FILE_ID_BYTES, HEADER_BYTES, HeaderInfo, Layout};
 pub use crate::limits::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
@@ -333,8 +336,8 @@ impl Pages {
         Ok(Span { first_page, pages: last_page - first_page + 1, stored, skip_bytes, bytes })
     }
 
-    /// Opens the pages of `span` into `out`: each page is verified as a whole, and then the part of
-    /// it that is in the stretch is decrypted, from one buffer into the other.
+    /// Opens the pages of `span` into `out`: pages are verified as a whole, up to [`PARTS_MAX`] at
+    /// once, and then what is in the stretch is decrypted, from one buffer into the other.
     ///
     /// - `span`: from [`Pages::locate`]
     /// - `stored`: the bytes at `span.stored`
@@ -349,44 +352,61 @@ impl Pages {
     pub fn read(&self, span: &Span, stored: &[u8], out: &mut [u8]) -> Result<(), SealError> {
         let out = &mut out[..span.bytes];
         let (mut rest, mut filled, mut skip) = (stored, 0, span.skip_bytes);
-        for page in span.first_page..span.first_page + span.pages {
-            let data_bytes = self.shape.page(page).bytes - TAG_BYTES;
-            let take = (data_bytes - skip).min(out.len() - filled);
-            let opened = match rest.split_at_checked(data_bytes + TAG_BYTES) {
-                Some((this, after)) => {
-                    rest = after;
-                    self.open_part(page, this, skip, &mut out[filled..filled + take])
+        let (mut page, end) = (span.first_page, span.first_page + span.pages);
+        while page < end {
+            let count = run_of(self.file.info(), page).min(end - page);
+            match self.open_run(page..page + count, rest, skip, &mut out[filled..]) {
+                Ok(opened) => {
+                    (rest, filled) = (&rest[opened.stored_bytes..], filled + opened.data_bytes);
                 }
-                None => Err(self.bad_page(page)),
-            };
-            if let Err(error) = opened {
-                out.fill(0);
-                return Err(error);
+                Err(error) => {
+                    out.fill(0);
+                    return Err(error);
+                }
             }
-            filled += take;
-            skip = 0;
+            (page, skip) = (page + count, 0);
         }
         Ok(())
     }
 
-    /// Opens the part of page `page`, one of the file, that begins at `skip` and fills `out`.
-    #[inline]
-    fn open_part(
+    /// Opens `run`, pages of the file and of one segment, from the beginning of `stored`: what they
+    /// hold after the first `skip` bytes, as far as `out` reaches.
+    fn open_run(
         &self,
-        page: u64,
+        run: Range<u64>,
         stored: &[u8],
         skip: usize,
         out: &mut [u8],
-    ) -> Result<(), SealError> {
-        let Some((data, tag)) = stored.split_last_chunk::<TAG_BYTES>() else {
-            return Err(self.bad_page(page));
-        };
-        match self.place(page).open_part(&self.file, (data, tag), skip, out) {
-            Err(SealError::Cipher(sealstone_cipher::Error::Authentication)) => {
-                Err(self.bad_page(page))
-            }
-            opened => opened,
+    ) -> Result<Opened, SealError> {
+        let (segment, _) = self.place(run.start).segment(&self.file);
+        let keyed = self.file.segment(segment)?;
+        let unused_nonce = 12 - keyed.nonce_bytes();
+        let mut bound = ArrayVec::<([u8; 12], [u8; ASSOCIATED_BYTES]), PARTS_MAX>::new();
+        for page in run.clone() {
+            bound.push(self.place(page).bound(&self.file, self.shape.data_bytes(page)));
         }
+        let mut parts = ArrayVec::<Part<'_>, PARTS_MAX>::new();
+        let (mut at, mut filled, mut skip) = (0, 0, skip);
+        for (page, (nonce, associated)) in run.clone().zip(&bound) {
+            let data_bytes = self.shape.data_bytes(page);
+            let page_end = at + data_bytes + TAG_BYTES;
+            let Some((sealed, tag)) =
+                stored.get(at..page_end).and_then(|page| page.split_last_chunk::<TAG_BYTES>())
+            else {
+                return Err(self.bad_page(page));
+            };
+            let context = Context { nonce: &nonce[unused_nonce..], associated };
+            let bytes = (data_bytes - skip).min(out.len() - filled);
+            parts.push(Part { context, sealed, tag, skip, bytes });
+            (at, filled, skip) = (page_end, filled + bytes, 0);
+        }
+        keyed.open_parts(&parts, &mut out[..filled]).map_err(|failed| match failed.error {
+            sealstone_cipher::Error::Authentication => {
+                self.bad_page(run.start + failed.index as u64)
+            }
+            other => SealError::Cipher(other),
+        })?;
+        Ok(Opened { stored_bytes: at, data_bytes: filled })
     }
 
     fn place(&self, page: u64) -> Place {
@@ -454,18 +474,25 @@ impl PageWriter {
         let page_bytes = self.page_bytes as usize;
         stored.reserve(data.len() + data.len() / page_bytes * TAG_BYTES + TAG_BYTES);
         while !data.is_empty() {
+            let start = stored.len();
             if self.partial.len() == page_bytes {
-                let start = stored.len();
                 stored.extend_from_slice(&self.partial);
+                stored.extend_from_slice(&[0; TAG_BYTES]);
                 self.partial.clear();
-                self.seal_from(start, false, stored)?;
             }
-            if self.partial.is_empty() && data.len() > page_bytes {
-                let (full, rest) = data.split_at(page_bytes);
-                let start = stored.len();
-                stored.extend_from_slice(full);
-                self.seal_from(start, false, stored)?;
-                data = rest;
+            if self.partial.is_empty() {
+                let run = run_of(self.file.info(), self.page) - u64::from(stored.len() > start);
+                // one byte at least has to follow a page that is not the last
+                let full = (data.len() - 1) / page_bytes;
+                let (now, later) = data.split_at(full.min(run as usize) * page_bytes);
+                for page in now.chunks_exact(page_bytes) {
+                    stored.extend_from_slice(page);
+                    stored.extend_from_slice(&[0; TAG_BYTES]);
+                }
+                data = later;
+            }
+            if stored.len() > start {
+                self.seal_run(start, stored)?;
             } else {
                 let take = data.len().min(page_bytes - self.partial.len());
                 self.partial.extend_from_slice(&data[..take]);
@@ -482,21 +509,47 @@ impl PageWriter {
     pub fn finish(mut self, stored: &mut Vec<u8>) -> Result<(), SealError> {
         let start = stored.len();
         stored.extend_from_slice(&self.partial);
-        self.seal_from(start, true, stored)
+        self.seal_last(start, stored)
     }
 
-    /// Seals what `stored` holds from `start` on as the current page, in place, and adds the tag.
-    fn seal_from(
-        &mut self,
-        start: usize,
-        last: bool,
-        stored: &mut Vec<u8>,
-    ) -> Result<(), SealError> {
-        let place = Place { page_bytes: self.page_bytes, page: self.page, last };
+    /// Seals what `stored` holds from `start` on in place: full pages of one segment, each with room
+    /// for its tag, of which none is the last.
+    fn seal_run(&mut self, start: usize, stored: &mut Vec<u8>) -> Result<(), SealError> {
+        let stride = self.page_bytes as usize + TAG_BYTES;
+        let pages = (stored.len() - start) / stride;
+        let sealed = self.seal_pages(&mut stored[start..], stride);
+        match sealed {
+            Ok(()) => self.page += pages as u64,
+            // it holds data in the clear
+            Err(_) => stored.truncate(start),
+        }
+        sealed
+    }
+
+    /// Seals `run`, pages in strides of `stride` bytes, from the current page on.
+    fn seal_pages(&self, run: &mut [u8], stride: usize) -> Result<(), SealError> {
+        let place = |page| Place { page_bytes: self.page_bytes, page, last: false };
+        let keyed = self.file.segment(place(self.page).segment(&self.file).0)?;
+        let unused_nonce = 12 - keyed.nonce_bytes();
+        let mut bound = ArrayVec::<([u8; 12], [u8; ASSOCIATED_BYTES]), PARTS_MAX>::new();
+        for (page, stored) in (self.page..).zip(run.chunks_exact(stride)) {
+            bound.push(place(page).bound(&self.file, stored.len() - TAG_BYTES));
+        }
+        let mut messages = ArrayVec::<Unsealed<'_>, PARTS_MAX>::new();
+        for (stored, (nonce, associated)) in run.chunks_exact_mut(stride).zip(&bound) {
+            let (data, tag) = stored.split_last_chunk_mut().expect("a page and its tag");
+            let context = Context { nonce: &nonce[unused_nonce..], associated };
+            messages.push(Unsealed { context, data, tag });
+        }
+        keyed.seal_run(&mut messages).map_err(|failed| SealError::Cipher(failed.error))
+    }
+
+    /// Seals what `stored` holds from `start` on as the last page, in place, and adds the tag.
+    fn seal_last(&mut self, start: usize, stored: &mut Vec<u8>) -> Result<(), SealError> {
+        let place = Place { page_bytes: self.page_bytes, page: self.page, last: true };
         match place.seal(&self.file, &mut stored[start..]) {
             Ok(tag) => {
                 stored.extend_from_slice(&tag);
-                self.page += 1;
                 Ok(())
             }
             Err(error) => {
@@ -506,6 +559,32 @@ impl PageWriter {
             }
         }
     }
+}
+
+/// Bytes of data in pages that are sealed or verified together at most: few enough to be in the
+/// CPU's first cache still when they are decrypted.
+const RUN_BYTES: u64 = 24 << 10;
+
+/// Returns how many pages from `page` on are sealed or verified together at most: at least one, all
+/// of one segment, which has one key.
+fn run_of(info: &HeaderInfo, page: u64) -> u64 {
+    let page_bytes = match info.layout {
+        Layout::Paged { page_bytes } => u64::from(page_bytes),
+        Layout::Frames => RUN_BYTES,
+    };
+    let together = (RUN_BYTES / page_bytes).clamp(1, PARTS_MAX as u64);
+    together.min(info.segment_units - page % info.segment_units)
+}
+
+/// Bytes of associated data of a page.
+const ASSOCIATED_BYTES: usize = 32;
+
+/// Stretch of a run of pages that was opened.
+struct Opened {
+    /// Bytes that the pages have in the file.
+    stored_bytes: usize,
+    /// Bytes of data.
+    data_bytes: usize,
 }
 
 /// Context to which a page is bound, besides its file.
@@ -523,8 +602,14 @@ impl Place {
         (self.page / info.segment_units, self.page % info.segment_units * blocks_per_page)
     }
 
-    fn associated(&self, file: &SealedFile, data_bytes: usize) -> [u8; 32] {
-        let mut associated = [0; 32];
+    /// Returns the nonce, right-aligned, and the associated data of the page.
+    fn bound(&self, file: &SealedFile, data_bytes: usize) -> ([u8; 12], [u8; ASSOCIATED_BYTES]) {
+        let (_, counter) = self.segment(file);
+        (nonce(counter), self.associated(file, data_bytes))
+    }
+
+    fn associated(&self, file: &SealedFile, data_bytes: usize) -> [u8; ASSOCIATED_BYTES] {
+        let mut associated = [0; ASSOCIATED_BYTES];
         associated[..FILE_ID_BYTES].copy_from_slice(&file.info().file_id);
         associated[16..24].copy_from_slice(&self.page.to_be_bytes());
         associated[24..28].copy_from_slice(&(data_bytes as u32).to_be_bytes());
@@ -532,7 +617,7 @@ impl Place {
         associated
     }
 
-    /// Seals a page. It must be called once for each page of a file: `PageWriter` ensures that.
+    /// Seals a page. Each page of a file must be sealed once: `PageWriter` ensures that.
     fn seal(&self, file: &SealedFile, data: &mut [u8]) -> Result<[u8; TAG_BYTES], SealError> {
         let (segment, counter) = self.segment(file);
         let keyed = file.segment(segment)?;
@@ -554,23 +639,6 @@ impl Place {
         let associated = self.associated(file, data.len());
         keyed
             .open(&nonce(counter)[12 - keyed.nonce_bytes()..], &associated, data, tag)
-            .map_err(SealError::Cipher)
-    }
-
-    #[inline]
-    fn open_part(
-        &self,
-        file: &SealedFile,
-        (data, tag): (&[u8], &[u8; TAG_BYTES]),
-        skip: usize,
-        out: &mut [u8],
-    ) -> Result<(), SealError> {
-        let (segment, counter) = self.segment(file);
-        let keyed = file.segment(segment)?;
-        let associated = &self.associated(file, data.len());
-        let nonce = &nonce(counter)[12 - keyed.nonce_bytes()..];
-        keyed
-            .open_part(Context { nonce, associated }, data, tag, skip, out)
             .map_err(SealError::Cipher)
     }
 }

@@ -186,8 +186,20 @@ impl Directory {
         entry.is_some_and(|entry| entry.state == State::Removed && entry.file_id == *file_id)
     }
 
-    /// Returns how much of the file listed under `name` was synced.
-    pub(super) fn synced(&self, name: &str) -> Option<u64> {
+    /// Returns how much of the file listed under `name` was synced. None if none is listed there.
+    pub(super) fn synced(&mut self, name: &str, with: Reading<'_>) -> Result<Option<u64>, Refusal> {
+        self.load(with)?;
+        let synced = self.synced_loaded(name);
+        if synced.is_some() || self.is_owned() {
+            return Ok(synced);
+        }
+        // the owner of the store may have made it since
+        self.reload(with)?;
+        Ok(self.synced_loaded(name))
+    }
+
+    /// As [`Directory::synced`], in the catalogue as it was read.
+    fn synced_loaded(&self, name: &str) -> Option<u64> {
         let known = self.known()?;
         let entry = known
             .catalogue

@@ -150,3 +150,26 @@ fn a_reader_beside_a_writer_reports_no_damage() {
     );
     assert!(read_whole > 0, "{refused:?}");
 }
+
+#[test]
+fn a_log_that_began_after_the_catalogue_was_read_holds_nothing_yet() {
+    let site = site();
+    let dir = site.scratch.path().join("db");
+    let db = env(&site, None).open(&dir, &DbOptions::default()).unwrap();
+    let reader = env(&site, None);
+    let read_again = || read(&reader.open_for_reading(&dir, &[])?);
+    for round in 0..3 {
+        put(&db, round * 10..round * 10 + 10, 1);
+        assert_eq!(read_again().unwrap().len(), round as usize * 10 + 10);
+        db.flush().unwrap();
+        assert_eq!(fs::metadata(log(&dir)).unwrap().len(), 0, "this test needs a log not begun");
+        assert_eq!(read_again().unwrap().len(), round as usize * 10 + 10);
+    }
+
+    // a log that nobody has listed stays an error, in a catalogue read before or after
+    fs::write(dir.join("999999.log"), []).unwrap();
+    for reader in [&reader, &env(&site, None)] {
+        let error = reader.open_for_reading(&dir, &[]).and_then(|db| read(&db)).unwrap_err();
+        assert!(error.code == Code::Corruption && error.text.contains("999999.log"), "{error}");
+    }
+}

@@ -44,10 +44,11 @@ const fn block_numbers(groups: usize) -> [u8; 64] {
 
 impl<L: Lanes, C: WordCipher<L>> Counter128 for WordSliced<L, C> {
     fn encrypt_block(&self, block: &mut [u8; 16]) {
-        self.lanes.enter(CryptBlocks::<C, true> {
-            cipher: &self.cipher,
-            blocks: std::slice::from_mut(block),
-        });
+        Counter128::encrypt_blocks(self, std::slice::from_mut(block));
+    }
+
+    fn encrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
+        self.lanes.enter(CryptBlocks::<C, true> { cipher: &self.cipher, blocks });
     }
 
     fn xor_keystream32(&self, counter: &[u8; 16], data: &mut [u8]) {
@@ -216,7 +217,9 @@ impl<C, const ENCRYPT: bool> CryptBlocks<'_, C, ENCRYPT> {
         }
         let rest = batches.into_remainder();
         if !rest.is_empty() {
+            // room left over repeats a block: a block of zeros, encrypted, is the key of a hash
             let mut batch = [0; 256];
+            batch.as_chunks_mut().0.fill(*rest.first_chunk::<16>().expect("a whole block"));
             batch[..rest.len()].copy_from_slice(rest);
             crypt::<L, C, ENCRYPT, 1>(lanes, cipher, &mut batch[..4 * L::BYTES]);
             rest.copy_from_slice(&batch[..rest.len()]);

@@ -50,6 +50,10 @@ pub(crate) trait Counter128: Ctr {
     /// Encrypts one 16-byte block in place.
     fn encrypt_block(&self, block: &mut [u8; 16]);
 
+    /// Encrypts each of `blocks` in place: counters of several messages, or others that do not
+    /// follow each other.
+    fn encrypt_blocks(&self, blocks: &mut [[u8; 16]]);
+
     /// XORs `data` (any length) with the key stream that starts at `counter`; between blocks the
     /// last 32 bits count up big-endian and wrap (SP 800-38D, 6.2, inc32).
     fn xor_keystream32(&self, counter: &[u8; 16], data: &mut [u8]);

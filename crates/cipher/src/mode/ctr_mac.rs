@@ -14,11 +14,11 @@
 //!
 //! Not here: counter mode itself (`ctr`).
 
-use zeroize::Zeroize;
+use zeroize::{Zeroize, optimization_barrier};
 
 use super::Counter64;
-use super::aead::{Aead, Context};
-use super::part::{check_stretch, decrypt_stretch};
+use super::aead::{Aead, Part, PartError};
+use super::run::check_parts;
 use crate::declassify::is_tag;
 use crate::error::Error;
 use crate::limits::Limits;
@@ -69,9 +69,49 @@ impl CtrMac {
         *tag
     }
 
+    /// Checks the tag of a whole message, of which a part is wanted.
+    fn check(&self, part: &Part<'_>) -> Result<(), Error> {
+        let nonce = nonce_of(part.context.nonce)?;
+        self.check_length(part.sealed)?;
+        let expected = self.tag(nonce, part.context.associated, part.sealed);
+        if is_tag(&expected, part.tag) { Ok(()) } else { Err(Error::Authentication) }
+    }
+
+    /// XORs `data` with the key stream from the block `counter` on, less its first `before` bytes.
+    fn decrypt_from(&self, counter: u64, before: usize, data: &mut [u8]) {
+        if before == 0 {
+            self.cipher.xor_keystream64(counter, data);
+            return;
+        }
+        let mut head = Head([0; HEAD_BYTES]);
+        let (first, rest) = data.split_at_mut(data.len().min(HEAD_BYTES - before));
+        let end = before + first.len();
+        head.0[before..end].copy_from_slice(first);
+        self.cipher.xor_keystream64(counter, &mut head.0[..end]);
+        first.copy_from_slice(&head.0[before..end]);
+        if !rest.is_empty() {
+            self.cipher.xor_keystream64(counter.wrapping_add(HEAD_BYTES as u64 / 8), rest);
+        }
+    }
+
     fn check_length(&self, data: &[u8]) -> Result<(), Error> {
         let (found, limit) = (data.len() as u64, self.limits.message_bytes);
         if found > limit { Err(Error::MessageTooLong { found, limit }) } else { Ok(()) }
+    }
+}
+
+/// Bytes at the beginning of a stretch that are decrypted in a buffer of their own if it begins
+/// within a block: a multiple of every batch that a backend makes at once, since a few blocks alone
+/// take as long as many.
+const HEAD_BYTES: usize = 1024;
+
+/// Beginning of a stretch, after bytes of key stream that belong before it. Zeroed on drop.
+struct Head([u8; HEAD_BYTES]);
+
+impl Drop for Head {
+    fn drop(&mut self) {
+        self.0.fill(0);
+        optimization_barrier(self);
     }
 }
 
@@ -130,27 +170,63 @@ impl Aead for CtrMac {
         }
     }
 
-    fn open_part(
-        &self,
-        context: Context<'_>,
-        sealed: &[u8],
-        tag: &[u8; 16],
-        skip: usize,
-        out: &mut [u8],
-    ) -> Result<(), Error> {
-        check_stretch(sealed.len(), skip, out.len());
-        let checked =
-            nonce_of(context.nonce).and_then(|nonce| self.check_length(sealed).map(|()| nonce));
-        let nonce = checked.inspect_err(|_| out.zeroize())?;
-        let expected = self.tag(nonce, context.associated, sealed);
-        if !is_tag(&expected, tag) {
-            out.zeroize();
-            return Err(Error::Authentication);
+    fn open_parts(&self, parts: &[Part<'_>], out: &mut [u8]) -> Result<(), PartError> {
+        check_parts(parts, out);
+        for (index, part) in parts.iter().enumerate() {
+            if let Err(error) = self.check(part) {
+                out.zeroize();
+                return Err(PartError { index, error });
+            }
         }
-        let first = u64::from_be_bytes(nonce);
-        decrypt_stretch::<8>(sealed, skip, out, |block, data| {
-            self.cipher.xor_keystream64(first.wrapping_add(block as u64), data);
-        });
+        let (mut parts, mut rest) = (parts, out);
+        while let Some(run) = Run::of(parts) {
+            let (this, after) = rest.split_at_mut(run.bytes);
+            let mut to = &mut *this;
+            for part in &parts[..run.parts] {
+                let (now, later) = to.split_at_mut(part.bytes);
+                now.copy_from_slice(&part.sealed[part.skip..][..part.bytes]);
+                to = later;
+            }
+            self.decrypt_from(run.counter, run.before, this);
+            (parts, rest) = (&parts[run.parts..], after);
+        }
         Ok(())
+    }
+}
+
+/// Stretches that one key stream without a gap decrypts, as pages that follow each other have it.
+struct Run {
+    /// Number of parts.
+    parts: usize,
+    /// Number of bytes in their stretches.
+    bytes: usize,
+    /// Counter block of the first byte.
+    counter: u64,
+    /// Bytes of key stream that the block has before it.
+    before: usize,
+}
+
+impl Run {
+    /// Returns the longest that `parts`, whose nonces have 8 bytes, begin with; None without parts.
+    fn of(parts: &[Part<'_>]) -> Option<Self> {
+        let (first, more) = parts.split_first()?;
+        let nonce = |part: &Part<'_>| nonce_of(part.context.nonce).map_or(0, u64::from_be_bytes);
+        let mut run = Self {
+            parts: 1,
+            bytes: first.bytes,
+            counter: nonce(first).wrapping_add((first.skip / 8) as u64),
+            before: first.skip % 8,
+        };
+        for part in more {
+            let at = run.before + run.bytes;
+            let follows = at.is_multiple_of(8)
+                && part.skip == 0
+                && nonce(part) == run.counter.wrapping_add((at / 8) as u64);
+            if !follows {
+                break;
+            }
+            (run.parts, run.bytes) = (run.parts + 1, run.bytes + part.bytes);
+        }
+        Some(run)
     }
 }

@@ -10,9 +10,10 @@
 use zeroize::{Zeroize, optimization_barrier};
 
 use super::Counter128;
-use super::aead::{Aead, Context};
+use super::aead::{Aead, Context, Part, PartError, Unsealed};
 use super::ghash::GhashKey;
-use super::part::{check_stretch, decrypt_stretch};
+use super::key_stream::EncryptBlocks;
+use super::run::{CipherAndHash, open_parts, seal_run};
 use super::wipe_stack::wipe_stack;
 use crate::backend::Backend;
 use crate::declassify::is_tag;
@@ -232,34 +233,27 @@ impl Aead for Gcm {
         }
     }
 
-    fn open_part(
-        &self,
-        context: Context<'_>,
-        sealed: &[u8],
-        tag: &[u8; 16],
-        skip: usize,
-        out: &mut [u8],
-    ) -> Result<(), Error> {
-        check_stretch(sealed.len(), skip, out.len());
-        let counter =
-            first_counter(&self.limits, context.nonce, sealed).inspect_err(|_| out.zeroize())?;
-        // what the message begins with, if that is asked for, comes with the mask
-        let with_mask = if skip == 0 { out.len() } else { 0 };
-        let mut stream = Stream([0; STREAM_BYTES]);
-        stream.fill(self, &counter, with_mask);
-        let expected = self.tag(&stream.0, context.associated, sealed);
-        if !is_tag(&expected, tag) {
-            out.zeroize();
-            return Err(Error::Authentication);
-        }
-        if skip == 0 {
-            out.copy_from_slice(&sealed[..out.len()]);
-            self.apply(&stream.0, &counter, out);
-        } else {
-            decrypt_stretch::<16>(sealed, skip, out, |block, data| {
-                self.cipher.xor_keystream32(&data_counter(&counter, block), data);
-            });
-        }
-        Ok(())
+    fn seal_run(&self, messages: &mut [Unsealed<'_>]) -> Result<(), PartError> {
+        seal_run(self, messages)
+    }
+
+    fn open_parts(&self, parts: &[Part<'_>], out: &mut [u8]) -> Result<(), PartError> {
+        open_parts(self, parts, out)
+    }
+}
+
+impl EncryptBlocks for Gcm {
+    fn encrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
+        self.cipher.encrypt_blocks(blocks);
+    }
+}
+
+impl CipherAndHash for Gcm {
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    fn tag_input(&self, associated: &[u8], ciphertext: &[u8]) -> [u8; 16] {
+        self.ghash.tag_input(associated, ciphertext)
     }
 }

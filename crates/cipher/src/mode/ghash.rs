@@ -56,9 +56,16 @@ trait Hash: Send + Sync {
 /// Vectors multiplied before their sum is reduced.
 pub(crate) const BATCH: usize = 8;
 
-/// Slots of [`Powers`] for messages of any length: a vector that is empty but for H^(n + 1), n = 32
-/// being the most blocks of a batch; n powers; a vector of zeros.
-pub(crate) const LONG: usize = 40;
+/// Blocks multiplied before their sum is reduced, where nothing else goes on: each reduction waits
+/// for the one before it.
+const GROUP: usize = 32;
+
+/// Blocks of associated data that go with the first group of data.
+const WITH_GROUP: usize = 2;
+
+/// Slots of [`Powers`] for messages of any length: one unused; the powers for a group, with
+/// [`WITH_GROUP`] blocks before it and the lengths behind it; a vector of zeros.
+pub(crate) const LONG: usize = 1 + WITH_GROUP + GROUP + 1 + 4;
 
 /// Slots of [`Powers`] for short messages: as many powers as are made in three steps, and a vector
 /// of zeros.
@@ -112,7 +119,7 @@ impl<const SLOTS: usize> Powers<SLOTS> {
         self.set(lanes, L::BLOCKS, vector);
         // With all powers up to n known, n more come from them by multiplying with H^n: no long
         // chain.
-        let batch = if SLOTS == LONG { BATCH * L::BLOCKS } else { SHORT - 4 };
+        let batch = if SLOTS == LONG { GROUP } else { SHORT - 4 };
         let mut known = L::BLOCKS;
         while known < batch {
             for exponent in (L::BLOCKS..=known).step_by(L::BLOCKS) {
@@ -123,9 +130,12 @@ impl<const SLOTS: usize> Powers<SLOTS> {
             top = multiply(lanes, top, top);
         }
         if SLOTS == LONG {
-            let next = multiply(lanes, top, unit);
-            let lower = self.get(lanes, known).value;
-            self.set(lanes, known + 1, lanes.prepend(next, lower));
+            let mut highest = self.get(lanes, known).value;
+            for exponent in known + 1..=WITH_GROUP + GROUP + 1 {
+                top = multiply(lanes, top, unit);
+                highest = lanes.prepend(top, highest);
+                self.set(lanes, exponent, highest);
+            }
         }
     }
 
@@ -328,8 +338,8 @@ pub(crate) fn absorb<L: AesLanes, const SLOTS: usize>(
     products.hash(lanes)
 }
 
-/// Adds `rest`, not empty and at most a batch, to `products`, such that `after` more blocks, at
-/// most one, can follow; the hash so far goes in with the first block.
+/// Adds `rest`, not empty, to `products`, such that `after` more blocks can follow, for all of which
+/// there are powers; the hash so far goes in with the first block.
 #[inline(always)]
 fn add_rest<L: AesLanes, const SLOTS: usize>(
     lanes: L,
@@ -357,6 +367,23 @@ fn add_rest<L: AesLanes, const SLOTS: usize>(
         let blocks = lanes.reverse_bytes(lanes.load_partial(partial));
         products.add(lanes, lanes.xor(blocks, carried), powers, exponent);
     }
+}
+
+/// Adds a group to `products`, such that `AFTER` more blocks can follow. The hash so far goes in
+/// with the first vector, which comes last: it may just be ready by then.
+#[inline(always)]
+fn add_group<L: AesLanes, const SLOTS: usize, const AFTER: usize>(
+    lanes: L,
+    powers: &Powers<SLOTS>,
+    products: &mut Products<L>,
+    hash: L::Vector,
+    group: &[u8; 16 * GROUP],
+) {
+    let blocks = |i: usize| lanes.reverse_bytes(lanes.load(&group[i * L::BYTES..]));
+    for i in 1..GROUP / L::BLOCKS {
+        products.add(lanes, blocks(i), powers, GROUP + AFTER - i * L::BLOCKS);
+    }
+    products.add(lanes, lanes.xor(blocks(0), hash), powers, GROUP + AFTER);
 }
 
 /// Takes `rest` (at most a batch) and the block of lengths, and gives GHASH as bytes.
@@ -413,10 +440,37 @@ impl<L: AesLanes, const SLOTS: usize> Kernel<L> for TagInput<'_, SLOTS> {
 
     #[inline(always)]
     fn run(self, lanes: L) -> [u8; 16] {
-        let hash = absorb(lanes, self.powers, lanes.zero(), self.associated);
-        let (hash, rest) = self.powers.absorb_batches(lanes, hash, self.ciphertext);
-        let lengths = lengths(self.associated, self.ciphertext.len());
-        lanes.to_block(finish(lanes, self.powers, hash, rest, lengths))
+        let Self { powers, associated, ciphertext } = self;
+        let lengths = lengths(associated, ciphertext.len());
+        let (mut hash, mut products) = (lanes.zero(), Products::zero(lanes));
+        let group_bytes = if SLOTS == LONG { 16 * GROUP } else { SHORT_BYTES };
+        let (mut group, mut rest) = ciphertext.split_at(ciphertext.len().min(group_bytes));
+        if SLOTS == SHORT || associated.len() > 16 * WITH_GROUP {
+            hash = absorb(lanes, powers, hash, associated);
+        } else if !associated.is_empty() {
+            let after = group.len().div_ceil(16) + usize::from(rest.is_empty());
+            add_rest(lanes, powers, &mut products, hash, associated, after);
+        }
+        while !rest.is_empty() {
+            match group.first_chunk() {
+                Some(group) if SLOTS == LONG => {
+                    add_group::<L, SLOTS, 0>(lanes, powers, &mut products, hash, group);
+                }
+                _ => add_rest(lanes, powers, &mut products, hash, group, 0),
+            }
+            (hash, products) = (products.hash(lanes), Products::zero(lanes));
+            (group, rest) = rest.split_at(rest.len().min(group_bytes));
+        }
+        let mut last = lanes.first(&lengths.to_le_bytes());
+        match group.first_chunk() {
+            Some(group) if SLOTS == LONG => {
+                add_group::<L, SLOTS, 1>(lanes, powers, &mut products, hash, group);
+            }
+            _ if group.is_empty() => last = lanes.xor(last, hash),
+            _ => add_rest(lanes, powers, &mut products, hash, group, 1),
+        }
+        products.add(lanes, last, powers, 1);
+        lanes.to_block(lanes.reverse_bytes(products.hash(lanes)))
     }
 }
 

@@ -2,7 +2,7 @@
 //! neither the key nor the hash key, nor any power of it; with AES no round key and no mask of a
 //! tag either. Each call runs on a stack of its own, all of which is searched.
 
-use crate::aead::{Aead, Context, aead};
+use crate::aead::{Aead, Context, Part, Unsealed, aead};
 use crate::arch::own_stack::left_by;
 use crate::backend::Backend;
 use crate::block::aes::reference;
@@ -104,6 +104,23 @@ fn calls(keyed: &dyn Aead, length: usize, check: &mut dyn FnMut(&str, Vec<u8>)) 
     let place = (&mut opened, &mut result);
     check("opening", left_by(|| *place.1 = keyed.open(&NONCE, associated, place.0, &tag)));
     assert_eq!(result, Ok(()));
+    let context = Context { nonce: &NONCE, associated };
+    let sealed = &data.clone()[..];
+    let part = |skip| Part { context, sealed, tag: &tag, skip, bytes: length - skip };
+    let parts = [part(0), part(length / 3)];
+    let mut result_of_parts = Ok(());
+    let place = (&mut vec![0; 2 * length - length / 3], &mut result_of_parts);
+    check("opening parts", left_by(|| *place.1 = keyed.open_parts(&parts, place.0)));
+    assert_eq!(result_of_parts, Ok(()));
+    let (mut first, mut second, mut tags) = (data.clone(), data.clone(), [[0; 16]; 2]);
+    let [one, two] = &mut tags;
+    let mut run = [
+        Unsealed { context, data: &mut first, tag: one },
+        Unsealed { context, data: &mut second, tag: two },
+    ];
+    let place = (&mut run[..], &mut result_of_parts);
+    check("sealing a run", left_by(|| *place.1 = keyed.seal_run(place.0)));
+    assert_eq!(result_of_parts, Ok(()));
     let mut wrong = tag;
     wrong[3] ^= 1;
     let place = (&mut data, &mut result);

@@ -14,11 +14,12 @@ pub(crate) mod ff1;
 pub(crate) mod ff1_value;
 pub(crate) mod gcm;
 pub(crate) mod ghash;
+pub(crate) mod key_stream;
 #[cfg(all(test, target_os = "linux", target_arch = "x86_64", not(miri)))]
 mod left_in_memory;
 #[cfg(all(test, target_arch = "x86_64", not(miri)))]
 mod left_on_stack;
-pub(crate) mod part;
+pub(crate) mod run;
 pub(crate) mod wipe_stack;
 
 pub(crate) use block_cipher::{BlockCipher, SetKey};

@@ -133,7 +133,8 @@ impl Aes {
     /// Encrypts or decrypts `blocks`, at most `GROUPS` times eight.
     fn crypt_groups<const ENCRYPT: bool, const GROUPS: usize>(&self, blocks: &mut [[u8; 16]]) {
         let words = self.words;
-        let mut states = [[words.rows([0; 4]); BLOCKS]; GROUPS];
+        // room left over repeats a block: a block of zeros, encrypted, is the key of a hash
+        let mut states = [[words.rows(rows(&blocks[0])); BLOCKS]; GROUPS];
         for (state, block) in states.as_flattened_mut().iter_mut().zip(&*blocks) {
             *state = words.rows(rows(block));
         }
@@ -349,6 +350,10 @@ impl Counter128 for Aes {
         let mut stream = Stream([[[0; 16]; BLOCKS]]);
         self.keystream(block, &mut stream.0);
         *block = stream.0[0][0];
+    }
+
+    fn encrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
+        self.crypt_blocks::<true>(blocks);
     }
 
     fn xor_keystream32(&self, counter: &[u8; 16], data: &mut [u8]) {

@@ -12,11 +12,12 @@ use crate::error::Error;
 use crate::limits::Limits;
 use crate::memory::Protected;
 use crate::mode::Counter128;
-use crate::mode::aead::{Aead, Context};
+use crate::mode::aead::{Aead, Part, PartError, Unsealed};
 use crate::mode::ctr::Ctr;
-use crate::mode::gcm::{data_counter, first_counter};
+use crate::mode::gcm::first_counter;
 use crate::mode::ghash::GhashKey;
-use crate::mode::part::{check_stretch, decrypt_stretch};
+use crate::mode::key_stream::EncryptBlocks;
+use crate::mode::run::{CipherAndHash, open_parts, seal_run};
 use crate::mode::wipe_stack::wipe_stack;
 
 /// Bitsliced AES in GCM.
@@ -58,21 +59,17 @@ impl BitslicedGcm {
         let hash = self.ghash.tag_input(associated, data);
         xor(self.aes.xor_after_first_block(counter, data), hash)
     }
-}
 
-impl BitslicedGcm {
-    /// Returns the tag that the message should have.
+    /// Seals messages; never part of its caller, as above.
     #[inline(never)]
-    fn expected(&self, counter: &[u8; 16], associated: &[u8], sealed: &[u8]) -> [u8; 16] {
-        let mask = self.aes.xor_after_first_block(counter, &mut []);
-        xor(mask, self.ghash.tag_input(associated, sealed))
+    fn run(&self, messages: &mut [Unsealed<'_>]) -> Result<(), PartError> {
+        seal_run(self, messages)
     }
 
+    /// Opens parts; never part of its caller, as above.
     #[inline(never)]
-    fn decrypt_stretch(&self, counter: &[u8; 16], sealed: &[u8], skip: usize, out: &mut [u8]) {
-        decrypt_stretch::<16>(sealed, skip, out, |block, data| {
-            self.aes.xor_keystream32(&data_counter(counter, block), data);
-        });
+    fn parts(&self, parts: &[Part<'_>], out: &mut [u8]) -> Result<(), PartError> {
+        open_parts(self, parts, out)
     }
 }
 
@@ -119,25 +116,31 @@ impl Aead for BitslicedGcm {
         }
     }
 
-    fn open_part(
-        &self,
-        context: Context<'_>,
-        sealed: &[u8],
-        tag: &[u8; 16],
-        skip: usize,
-        out: &mut [u8],
-    ) -> Result<(), Error> {
-        check_stretch(sealed.len(), skip, out.len());
-        let counter =
-            first_counter(&self.limits, context.nonce, sealed).inspect_err(|_| out.fill(0))?;
-        let expected = self.expected(&counter, context.associated, sealed);
-        let right = is_tag(&expected, tag);
-        if right {
-            self.decrypt_stretch(&counter, sealed, skip, out);
-        } else {
-            out.fill(0);
-        }
+    fn seal_run(&self, messages: &mut [Unsealed<'_>]) -> Result<(), PartError> {
+        let sealed = self.run(messages);
         wipe_stack::<8192>();
-        if right { Ok(()) } else { Err(Error::Authentication) }
+        sealed
+    }
+
+    fn open_parts(&self, parts: &[Part<'_>], out: &mut [u8]) -> Result<(), PartError> {
+        let opened = self.parts(parts, out);
+        wipe_stack::<8192>();
+        opened
+    }
+}
+
+impl EncryptBlocks for BitslicedGcm {
+    fn encrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
+        Counter128::encrypt_blocks(&*self.aes, blocks);
+    }
+}
+
+impl CipherAndHash for BitslicedGcm {
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    fn tag_input(&self, associated: &[u8], ciphertext: &[u8]) -> [u8; 16] {
+        self.ghash.tag_input(associated, ciphertext)
     }
 }

@@ -9,6 +9,8 @@
 use std::hint::black_box;
 use std::sync::OnceLock;
 
+use zeroize::optimization_barrier;
+
 use super::key_schedule::RoundKeys;
 use super::lanes::{
     LaneKeys, Schedule, encrypt, last_round, load_tail, round, take_counters, whiten, xor_rest,
@@ -19,14 +21,14 @@ use crate::declassify::is_tag;
 use crate::error::Error;
 use crate::limits::{GCM_LIMITS, Limits};
 use crate::memory::Protected;
-use crate::mode::aead::{Aead, Context};
+use crate::mode::aead::{Aead, Context, PARTS_MAX, Part, PartError, Unsealed};
 use crate::mode::gcm::{Head, Mask, data_counter, first_counter};
 use crate::mode::ghash::{
     BATCH, LONG, Powers, Products, SHORT, SHORT_BYTES, TagInput, absorb, absorb_batch,
     field_key_in_lanes, hash_head, lengths,
 };
-use crate::mode::part::check_stretch;
-use crate::mode::wipe_stack::wipe_stack;
+use crate::mode::run::{check_parts, first_counters, message_counters};
+use crate::mode::wipe_stack::{WipeStack, wipe_stack};
 
 /// AES of `R` rounds in GCM. The powers for short messages are made with the key, the rest with the
 /// first longer message: a caller that sets a key for each field or packet does not pay for powers
@@ -202,105 +204,195 @@ impl<L: AesLanes, const R: usize> Aead for AesGcm<L, R> {
         }
     }
 
-    fn open_part(
-        &self,
-        context: Context<'_>,
-        sealed: &[u8],
-        tag: &[u8; 16],
-        skip: usize,
-        out: &mut [u8],
-    ) -> Result<(), Error> {
-        check_stretch(sealed.len(), skip, out.len());
-        let counter =
-            first_counter(&GCM_LIMITS, context.nonce, sealed).inspect_err(|_| out.fill(0))?;
+    fn seal_run(&self, messages: &mut [Unsealed<'_>]) -> Result<(), PartError> {
+        let firsts = &message_counters(&GCM_LIMITS, messages)?;
         let Long { keys, powers } = self.long();
-        let associated = context.associated;
-        let expected =
-            self.lanes.enter(Expected::<_, R> { keys, powers, counter, associated, sealed });
-        let right = is_tag(&expected, tag);
-        if right {
-            self.lanes.enter(DecryptStretch::<_, R> { keys, counter, sealed, skip, out });
-        } else {
-            out.fill(0);
+        self.lanes.enter(SealRun::<_, R> { keys, powers, firsts, messages });
+        // its frame is larger than that of one message
+        if L::BLOCKS < 4 {
+            wipe_stack::<4096>();
+        }
+        Ok(())
+    }
+
+    fn open_parts(&self, parts: &[Part<'_>], out: &mut [u8]) -> Result<(), PartError> {
+        check_parts(parts, out);
+        let firsts = first_counters(&GCM_LIMITS, parts, out)?;
+        let Long { keys, powers } = self.long();
+        let mut masks = Masks::of(&firsts, parts.len());
+        self.lanes.enter(Encrypt::<_, R> { keys, masks: &mut masks, count: parts.len() });
+        let tags = &mut masks.0[..parts.len()];
+        self.lanes.enter(AddHashes { powers, parts, tags });
+        let wrong = parts.iter().zip(tags).position(|(part, expected)| !is_tag(expected, part.tag));
+        match wrong {
+            None => self.lanes.enter(DecryptParts::<_, R> { keys, firsts: &firsts, parts, out }),
+            Some(_) => out.fill(0),
+        }
+        if L::BLOCKS == 4 {
+            self.lanes.enter(WipeStack::<2048>);
         }
         self.wipe_stack();
-        if right { Ok(()) } else { Err(Error::Authentication) }
+        wrong.map_or(Ok(()), |index| Err(PartError { index, error: Error::Authentication }))
     }
 }
 
-/// Computes the tag that a message should have.
-struct Expected<'a, S, const R: usize> {
+/// Seals messages one after the other: the end of one goes beside the beginning of the next.
+struct SealRun<'a, 'm, S, const R: usize> {
     keys: &'a S,
     powers: &'a Powers<LONG>,
     /// From [`first_counter`].
-    counter: [u8; 16],
-    associated: &'a [u8],
-    sealed: &'a [u8],
+    firsts: &'a [[u8; 16]],
+    messages: &'a mut [Unsealed<'m>],
 }
 
-impl<L: AesLanes, S: Schedule<L>, const R: usize> Kernel<L> for Expected<'_, S, R> {
-    type Output = [u8; 16];
-
-    #[inline(always)]
-    fn run(self, lanes: L) -> [u8; 16] {
-        let Self { keys, powers, counter, associated, sealed } = self;
-        let mut mask = Mask([0; 16]);
-        let mut masks = [lanes.first(&counter)];
-        encrypt::<L, R, 1>(lanes, keys, &mut masks);
-        mask.keep(lanes.to_block(masks[0]));
-        let hash = TagInput { powers, associated, ciphertext: sealed }.run(lanes);
-        (u128::from_ne_bytes(hash) ^ u128::from_ne_bytes(mask.0)).to_ne_bytes()
-    }
-}
-
-/// Decrypts a stretch of a message whose tag is right.
-struct DecryptStretch<'a, S, const R: usize> {
-    keys: &'a S,
-    /// From [`first_counter`].
-    counter: [u8; 16],
-    sealed: &'a [u8],
-    skip: usize,
-    out: &'a mut [u8],
-}
-
-impl<L: AesLanes, S: Schedule<L>, const R: usize> Kernel<L> for DecryptStretch<'_, S, R> {
+impl<L: AesLanes, S: Schedule<L>, const R: usize> Kernel<L> for SealRun<'_, '_, S, R> {
     type Output = ();
 
     #[inline(always)]
     fn run(self, lanes: L) {
-        let Self { keys, counter, sealed, skip, out } = self;
-        let (from, mut out) = (&sealed[skip..][..out.len()], out);
-        let mut from = from;
-        let (mut block, before) = (skip / 16, skip % 16);
-        if before > 0 {
-            let mut first = [lanes.first(&data_counter(&counter, block))];
-            encrypt::<L, R, 1>(lanes, keys, &mut first);
-            let mut stream = Mask([0; 16]);
-            stream.keep(lanes.to_block(first[0]));
-            let (head, rest) = out.split_at_mut(out.len().min(16 - before));
-            for ((to, from), key) in head.iter_mut().zip(from).zip(&stream.0[before..]) {
-                *to = from ^ key;
+        let Self { keys, powers, firsts, messages } = self;
+        for (Unsealed { context, data, tag }, counter) in messages.iter_mut().zip(firsts) {
+            let (counter, associated) = (*counter, context.associated);
+            let message =
+                Crypt::<_, R, true, LONG> { keys, powers, head: None, counter, associated, data };
+            [_, **tag] = message.run(lanes);
+        }
+    }
+}
+
+/// Masks of tags, then the tags that messages should have; see [`Mask`].
+struct Masks([[u8; 16]; PARTS_MAX.next_multiple_of(4)]);
+
+impl Masks {
+    /// The first `count` counter blocks. Room left over repeats the first one: a block of zeros,
+    /// encrypted, would be the key of the hash.
+    fn of(firsts: &[[u8; 16]; PARTS_MAX], count: usize) -> Self {
+        let mut masks = Self([firsts[0]; PARTS_MAX.next_multiple_of(4)]);
+        masks.0[..count].copy_from_slice(&firsts[..count]);
+        masks
+    }
+}
+
+impl Drop for Masks {
+    fn drop(&mut self) {
+        self.0.as_flattened_mut().fill(0);
+        optimization_barrier(self);
+    }
+}
+
+/// Makes the masks of `count` tags from their counter blocks.
+struct Encrypt<'a, S, const R: usize> {
+    keys: &'a S,
+    masks: &'a mut Masks,
+    count: usize,
+}
+
+impl<L: AesLanes, S: Schedule<L>, const R: usize> Kernel<L> for Encrypt<'_, S, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let Self { keys, masks, count } = self;
+        let bytes = 16 * count.next_multiple_of(L::BLOCKS);
+        for few in masks.0.as_flattened_mut()[..bytes].chunks_mut(4 * L::BYTES) {
+            let mut v = [lanes.load(few); 4];
+            for (v, bytes) in v.iter_mut().zip(few.chunks_exact(L::BYTES)) {
+                *v = lanes.load(bytes);
             }
-            (from, out) = (&from[head.len()..], rest);
-            block += 1;
-        }
-        let mut counters = lanes.counters(&data_counter(&counter, block));
-        let batch_bytes = BATCH * L::BYTES;
-        let whole = out.len() / batch_bytes * batch_bytes;
-        let (batches, rest) = out.split_at_mut(whole);
-        for (to, from) in batches.chunks_exact_mut(batch_bytes).zip(from.chunks_exact(batch_bytes))
-        {
-            let mut stream = take_counters::<L, BATCH>(lanes, &mut counters);
-            encrypt::<L, R, BATCH>(lanes, keys, &mut stream);
-            let vectors = to.chunks_exact_mut(L::BYTES).zip(from.chunks_exact(L::BYTES));
-            for ((to, from), key) in vectors.zip(stream) {
-                lanes.store(lanes.xor(lanes.load(from), key), to);
+            encrypt::<L, R, 4>(lanes, keys, &mut v);
+            for (v, bytes) in v.into_iter().zip(few.chunks_exact_mut(L::BYTES)) {
+                lanes.store(v, bytes);
             }
         }
-        if !rest.is_empty() {
-            rest.copy_from_slice(&from[whole..]);
-            xor_rest::<L, R, BATCH>(lanes, keys, counters, rest);
+    }
+}
+
+/// Adds the hashes of whole messages to the masks of their tags.
+struct AddHashes<'a> {
+    powers: &'a Powers<LONG>,
+    parts: &'a [Part<'a>],
+    tags: &'a mut [[u8; 16]],
+}
+
+impl<L: AesLanes> Kernel<L> for AddHashes<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let Self { powers, parts, tags } = self;
+        for (part, tag) in parts.iter().zip(tags) {
+            let (associated, ciphertext) = (part.context.associated, part.sealed);
+            let hash = TagInput { powers, associated, ciphertext }.run(lanes);
+            *tag = (u128::from_ne_bytes(*tag) ^ u128::from_ne_bytes(hash)).to_ne_bytes();
         }
+    }
+}
+
+/// Decrypts stretches of messages whose tags are right.
+struct DecryptParts<'a, S, const R: usize> {
+    keys: &'a S,
+    /// From [`first_counter`].
+    firsts: &'a [[u8; 16]],
+    parts: &'a [Part<'a>],
+    out: &'a mut [u8],
+}
+
+impl<L: AesLanes, S: Schedule<L>, const R: usize> Kernel<L> for DecryptParts<'_, S, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let Self { keys, firsts, parts, out } = self;
+        let mut rest = out;
+        for (part, counter) in parts.iter().zip(firsts) {
+            let (out, after) = rest.split_at_mut(part.bytes);
+            rest = after;
+            let from = &part.sealed[part.skip..][..part.bytes];
+            decrypt_stretch::<L, R>(lanes, keys, counter, part.skip, from, out);
+        }
+    }
+}
+
+/// Decrypts `from` into `out`, of the same length: the bytes after the first `skip` of the message
+/// whose first counter block is `counter`.
+#[inline(always)]
+fn decrypt_stretch<L: AesLanes, const R: usize>(
+    lanes: L,
+    keys: &impl Schedule<L>,
+    counter: &[u8; 16],
+    skip: usize,
+    from: &[u8],
+    out: &mut [u8],
+) {
+    let (mut from, mut out) = (from, out);
+    let (mut block, before) = (skip / 16, skip % 16);
+    if before > 0 {
+        let mut first = [lanes.first(&data_counter(counter, block))];
+        encrypt::<L, R, 1>(lanes, keys, &mut first);
+        let mut stream = Mask([0; 16]);
+        stream.keep(lanes.to_block(first[0]));
+        let (head, rest) = out.split_at_mut(out.len().min(16 - before));
+        for ((to, from), key) in head.iter_mut().zip(from).zip(&stream.0[before..]) {
+            *to = from ^ key;
+        }
+        (from, out) = (&from[head.len()..], rest);
+        block += 1;
+    }
+    let mut counters = lanes.counters(&data_counter(counter, block));
+    let batch_bytes = BATCH * L::BYTES;
+    let whole = out.len() / batch_bytes * batch_bytes;
+    let (batches, rest) = out.split_at_mut(whole);
+    for (to, from) in batches.chunks_exact_mut(batch_bytes).zip(from.chunks_exact(batch_bytes)) {
+        let mut stream = take_counters::<L, BATCH>(lanes, &mut counters);
+        encrypt::<L, R, BATCH>(lanes, keys, &mut stream);
+        let vectors = to.chunks_exact_mut(L::BYTES).zip(from.chunks_exact(L::BYTES));
+        for ((to, from), key) in vectors.zip(stream) {
+            lanes.store(lanes.xor(lanes.load(from), key), to);
+        }
+    }
+    if !rest.is_empty() {
+        rest.copy_from_slice(&from[whole..]);
+        xor_rest::<L, R, BATCH>(lanes, keys, counters, rest);
     }
 }
 

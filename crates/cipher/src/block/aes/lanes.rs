@@ -473,6 +473,12 @@ impl<L: AesLanes, const R: usize> Counter128 for Aes<L, R> {
         self.lanes.enter(EncryptBlock::<R> { keys: &self.keys, block });
     }
 
+    fn encrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
+        for block in blocks {
+            self.encrypt_block(block);
+        }
+    }
+
     fn xor_keystream32(&self, counter: &[u8; 16], data: &mut [u8]) {
         let (lanes, plain) = (self.lanes, &self.keys);
         if data.len() <= SHORT * L::BYTES {

@@ -136,10 +136,11 @@ impl Aria {
     }
 
     /// Encrypts `blocks` in place.
-    fn encrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
+    fn crypt_blocks(&self, blocks: &mut [[u8; 16]]) {
         let words = self.words;
         for piece in blocks.chunks_mut(BLOCKS) {
-            let mut state = [words.rows([0; 4]); BLOCKS];
+            // room left over repeats a block: a block of zeros, encrypted, is the key of a hash
+            let mut state = [words.load(&piece[0]); BLOCKS];
             for (word, block) in state.iter_mut().zip(&*piece) {
                 *word = words.load(block);
             }
@@ -284,6 +285,10 @@ impl Counter128 for Aria {
         *block = stream.0[0];
     }
 
+    fn encrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
+        self.crypt_blocks(blocks);
+    }
+
     fn xor_keystream32(&self, counter: &[u8; 16], data: &mut [u8]) {
         let mut counter = *counter;
         let mut stream = Stream([[0; 16]; BLOCKS]);
@@ -326,11 +331,11 @@ impl BlockCipher<16> for AriaBlocks {
     }
 
     fn encrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
-        self.forward.encrypt_blocks(blocks);
+        self.forward.crypt_blocks(blocks);
     }
 
     fn decrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
-        self.back.encrypt_blocks(blocks);
+        self.back.crypt_blocks(blocks);
     }
 }
 

@@ -11,21 +11,22 @@
 use zeroize::optimization_barrier;
 
 use super::lanes::{
-    Beside, Expand, LaneKeys, ROWS_MAX, RowRounds, XorKeystream, encrypt_rows, keystream_beside,
-    xor_rest, xor_rows_beside,
+    Beside, Encrypt, Expand, LaneKeys, ROWS_MAX, RowRounds, XorKeystream, encrypt_rows,
+    keystream_beside, xor_rest, xor_rows_beside,
 };
 use crate::arch::{AesLanes, ByteLanes, Kernel, Lanes};
 use crate::declassify::is_tag;
 use crate::error::Error;
 use crate::limits::Limits;
 use crate::memory::Protected;
-use crate::mode::aead::{Aead, Context};
-use crate::mode::gcm::{Head, Mask, data_counter, first_counter};
+use crate::mode::aead::{Aead, Context, Part, PartError, Unsealed};
+use crate::mode::gcm::{Head, first_counter};
 use crate::mode::ghash::{
     BATCH, LONG, LongPowers, Powers, Products, TagInput, absorb, absorb_batch, field_key_in_lanes,
     finish, hash_head, lengths,
 };
-use crate::mode::part::{check_stretch, decrypt_stretch};
+use crate::mode::key_stream::EncryptBlocks;
+use crate::mode::run::{CipherAndHash, message_counters, open_parts};
 
 /// ARIA of `R` rounds in GCM.
 pub(super) struct AriaGcm<L, const R: usize> {
@@ -127,35 +128,52 @@ impl<L: ByteLanes + AesLanes, const R: usize> Aead for AriaGcm<L, R> {
         }
     }
 
-    fn open_part(
-        &self,
-        context: Context<'_>,
-        sealed: &[u8],
-        tag: &[u8; 16],
-        skip: usize,
-        out: &mut [u8],
-    ) -> Result<(), Error> {
-        check_stretch(sealed.len(), skip, out.len());
-        let counter =
-            first_counter(&self.limits, context.nonce, sealed).inspect_err(|_| out.fill(0))?;
-        let keys = &self.keys;
-        let mut mask = Mask([0; 16]);
-        Lanes::enter(self.lanes, XorKeystream::<R> { keys, counter: &counter, data: &mut mask.0 });
-        let associated = context.associated;
-        let hash = Lanes::enter(
-            self.lanes,
-            TagInput { powers: &self.powers.0, associated, ciphertext: sealed },
-        );
-        let expected = (u128::from_ne_bytes(hash) ^ u128::from_ne_bytes(mask.0)).to_ne_bytes();
-        if !is_tag(&expected, tag) {
-            out.fill(0);
-            return Err(Error::Authentication);
-        }
-        decrypt_stretch::<16>(sealed, skip, out, |block, data| {
-            let counter = &data_counter(&counter, block);
-            Lanes::enter(self.lanes, XorKeystream::<R> { keys, counter, data });
-        });
+    fn seal_run(&self, messages: &mut [Unsealed<'_>]) -> Result<(), PartError> {
+        let firsts = &message_counters(&self.limits, messages)?;
+        Lanes::enter(self.lanes, SealRun { gcm: self, firsts, messages });
         Ok(())
+    }
+
+    fn open_parts(&self, parts: &[Part<'_>], out: &mut [u8]) -> Result<(), PartError> {
+        open_parts(self, parts, out)
+    }
+}
+
+/// Seals messages one after the other: the end of one goes beside the beginning of the next.
+struct SealRun<'a, 'm, L, const R: usize> {
+    gcm: &'a AriaGcm<L, R>,
+    firsts: &'a [[u8; 16]],
+    messages: &'a mut [Unsealed<'m>],
+}
+
+impl<L: ByteLanes + AesLanes, const R: usize> Kernel<L> for SealRun<'_, '_, L, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let Self { gcm, firsts, messages } = self;
+        for (Unsealed { context, data, tag }, counter) in messages.iter_mut().zip(firsts) {
+            let (counter, associated) = (*counter, context.associated);
+            let message = Crypt::<L, R, true> { gcm, head: None, counter, associated, data };
+            [_, **tag] = message.run(lanes);
+        }
+    }
+}
+
+impl<L: ByteLanes + AesLanes, const R: usize> EncryptBlocks for AriaGcm<L, R> {
+    fn encrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
+        Lanes::enter(self.lanes, Encrypt::<R> { keys: &self.keys, blocks });
+    }
+}
+
+impl<L: ByteLanes + AesLanes, const R: usize> CipherAndHash for AriaGcm<L, R> {
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    fn tag_input(&self, associated: &[u8], ciphertext: &[u8]) -> [u8; 16] {
+        let powers = &self.powers.0;
+        Lanes::enter(self.lanes, TagInput { powers, associated, ciphertext })
     }
 }
 

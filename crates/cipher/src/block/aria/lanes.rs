@@ -107,6 +107,10 @@ impl<L: ByteLanes, const R: usize> Counter128 for Aria<L, R> {
         self.lanes.enter(EncryptBlock::<R> { keys: &self.keys, block });
     }
 
+    fn encrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
+        self.lanes.enter(Encrypt::<R> { keys: &self.keys, blocks });
+    }
+
     fn xor_keystream32(&self, counter: &[u8; 16], data: &mut [u8]) {
         self.lanes.enter(XorKeystream::<R> { keys: &self.keys, counter, data });
     }
@@ -145,6 +149,70 @@ impl<L: ByteLanes, const R: usize> Kernel<L> for EncryptBlock<'_, R> {
         encrypt_rows::<L, R, 1>(lanes, self.keys, &mut v);
         self.block.fill(0);
         lanes.xor_partial(v[0], self.block);
+    }
+}
+
+/// Encrypts blocks in place, each by itself.
+pub(super) struct Encrypt<'a, const R: usize> {
+    pub(super) keys: &'a LaneKeys,
+    pub(super) blocks: &'a mut [[u8; 16]],
+}
+
+impl<L: ByteLanes, const R: usize> Kernel<L> for Encrypt<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let Self { keys, blocks } = self;
+        let mut batches = blocks.as_flattened_mut().chunks_exact_mut(16 * L::BYTES);
+        for batch in &mut batches {
+            encrypt_batch::<L, R>(lanes, keys, batch);
+        }
+        let rest = batches.into_remainder();
+        if rest.is_empty() {
+            return;
+        }
+        const { assert!(16 * L::BYTES <= 1024) };
+        // room left over repeats a block: a block of zeros, encrypted, is the key of a hash
+        let mut padded = [0; 1024];
+        padded.as_chunks_mut().0.fill(*rest.first_chunk::<16>().expect("a whole block"));
+        padded[..rest.len()].copy_from_slice(rest);
+        match rest.len().div_ceil(L::BYTES) {
+            1 => encrypt_few::<L, R, 1>(lanes, keys, &mut padded),
+            2 => encrypt_few::<L, R, 2>(lanes, keys, &mut padded),
+            3 | ROWS_MAX => encrypt_few::<L, R, ROWS_MAX>(lanes, keys, &mut padded),
+            _ => encrypt_batch::<L, R>(lanes, keys, &mut padded),
+        }
+        rest.copy_from_slice(&padded[..rest.len()]);
+        padded.fill(0);
+        optimization_barrier(&padded);
+    }
+}
+
+/// Encrypts the first sixteen vectors of `data`, sliced.
+#[inline(always)]
+fn encrypt_batch<L: ByteLanes, const R: usize>(lanes: L, keys: &LaneKeys, data: &mut [u8]) {
+    let v = sixteen!(I, lanes.load(&data[I * L::BYTES..]));
+    let v = transpose(lanes, encrypt_sliced::<L, R>(lanes, keys, transpose(lanes, v)));
+    for (vector, bytes) in v.into_iter().zip(data.chunks_exact_mut(L::BYTES)) {
+        lanes.store(vector, bytes);
+    }
+}
+
+/// Encrypts the first `N` vectors of `data`, in rows.
+#[inline(always)]
+fn encrypt_few<L: ByteLanes, const R: usize, const N: usize>(
+    lanes: L,
+    keys: &LaneKeys,
+    data: &mut [u8],
+) {
+    let mut v = [lanes.splat(0); N];
+    for (vector, bytes) in v.iter_mut().zip(data.chunks_exact(L::BYTES)) {
+        *vector = lanes.load(bytes);
+    }
+    encrypt_rows::<L, R, N>(lanes, keys, &mut v);
+    for (vector, bytes) in v.into_iter().zip(data.chunks_exact_mut(L::BYTES)) {
+        lanes.store(vector, bytes);
     }
 }
 
@@ -237,7 +305,7 @@ fn sliced_counters<L: ByteLanes>(lanes: L, counter: &[u8; 16]) -> [L::Vector; 16
 
 /// Encrypts sliced blocks.
 #[inline(always)]
-pub(super) fn encrypt_sliced<L: ByteLanes, const R: usize>(
+fn encrypt_sliced<L: ByteLanes, const R: usize>(
     lanes: L,
     keys: &LaneKeys,
     x: [L::Vector; 16],
