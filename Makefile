@@ -89,7 +89,7 @@ help:
 	@echo 'make deb                a Debian package of the same, with manual pages and completions; prints its path'
 	@echo 'make test-deb           install that package into a fresh Debian and use it there (as root)'
 	@echo 'make soak               plain and sealed RocksDB on a disk that loses what was not synced; MINUTES=10, or SEED=17 to replay one'
-	@echo 'make db-bench           what RocksDB'"'"'s own db_bench measures with and without the seal; ARGS="--rounds 12"'
+	@echo 'make db-bench           what RocksDB'"'"'s own db_bench measures plain, under its EncryptedFileSystem and sealed; ARGS="--rounds 12"'
 	@echo 'make clean              remove what was built'
 	@echo 'ENGINE=bundled          with compare and install: build RocksDB from source instead of linking the system library'
 
@@ -170,10 +170,13 @@ wire-speed:
 	cargo bench --locked --package sealstone-wire --bench wire_speed -- $(ARGS)
 
 # a quiet machine, as for every figure; the plug-in is for the RocksDB that db_bench has, whatever ENGINE says
-db-bench: setup setup-rocksdb-tools
+db-bench: setup setup-rocksdb-tools setup-rivals
 	@sh dev/setup.sh system
 	cargo build --release --locked --package sealstone-rocksdb-plugin --package sealstone-db-bench
-	@"$$CARGO_TARGET_DIR/release/sealstone-db-bench" --plugin "$$CARGO_TARGET_DIR/release/libsealstone_rocksdb_plugin.so" $(ARGS)
+	c++ -std=c++17 -O2 -fno-rtti -shared -fPIC -Wall -Wextra -o "$$CARGO_TARGET_DIR/release/libencrypted_fs.so" \
+	    dev/db-bench/rival/encrypted_fs.cc -lrocksdb -lcrypto
+	@"$$CARGO_TARGET_DIR/release/sealstone-db-bench" --plugin "$$CARGO_TARGET_DIR/release/libsealstone_rocksdb_plugin.so" \
+	    --rival "$$CARGO_TARGET_DIR/release/libencrypted_fs.so" $(ARGS)
 
 # beside the other builds, since maturin sets what everything that knows Python is built anew for
 wheel: setup-python

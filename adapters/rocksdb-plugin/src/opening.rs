@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sealstone_cipher::{Backend, BackendError};
 use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
 use sealstone_keys::{AbsoluteError, KeyError, Passphrase, absolute_path, absolute_source};
-use sealstone_rocksdb::{AnchorError, PAGE_BYTES, Sealing, open_anchor};
+use sealstone_rocksdb::{AnchorError, Sealing, open_anchor};
 
 use crate::settings::{Settings, SettingsError};
 
@@ -94,11 +94,7 @@ pub(crate) fn sealing(text: &str) -> Result<Sealing, OpeningError> {
             None => Ok::<_, OpeningError>(open_anchor(&absolute_path(&spec)?)?),
         });
     let anchor = anchor.transpose()?.map(Arc::from);
-    Ok(Sealing {
-        anchor,
-        page_bytes: settings.page_bytes.unwrap_or(PAGE_BYTES),
-        ..Sealing::new(keys, cipher, backend)
-    })
+    Ok(Sealing { anchor, page_bytes: settings.page_bytes, ..Sealing::new(keys, cipher, backend) })
 }
 
 #[cfg(test)]
@@ -122,7 +118,7 @@ mod tests {
         let made = sealing(&uri).unwrap();
         assert_eq!(
             (made.cipher.name, made.page_bytes, made.anchor.is_none()),
-            ("aria-256", PAGE_BYTES, true)
+            ("aria-256", None, true)
         );
         assert_eq!(made.keys.name().unwrap(), "orders");
         let made = sealing(&format!(
@@ -130,7 +126,7 @@ mod tests {
             dir.path().join("mark").display()
         ))
         .unwrap();
-        assert_eq!(made.page_bytes, 65536);
+        assert_eq!(made.page_bytes, Some(65536));
         assert!(made.anchor.unwrap().describe().contains("mark"));
     }
 

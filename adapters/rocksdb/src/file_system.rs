@@ -1,7 +1,7 @@
 //! Sealing as the file system sees it: new files get a key and a format, existing files are read by
 //! their header. The C++ half (`shim/sealed_fs.cc`) moves the stored bytes.
 //!
-//! A table writes through the shim, which hands its bytes to Rust; pages of 4,096 bytes are filled,
+//! A table writes through the shim, which hands its bytes to Rust; pages of 1,024 bytes are filled,
 //! sealed, and handed back for the file below. For reading, the stored pages that cover a request
 //! are read in one call and verified, and then the bytes asked for are decrypted straight into
 //! RocksDB's buffer: the thread's own buffer holds ciphertext alone. Logs and manifests are frame
@@ -28,7 +28,7 @@ use sealstone_seal::{
 use crate::catalogue::{Catalogues, Refusal, Sealer};
 use crate::meter::{CipherMeter, CipherWork};
 use crate::opening::{self, Header};
-use crate::sealing::Sealing;
+use crate::sealing::{self, Sealing};
 use failure::failure;
 pub(crate) use failure::{Failure, RawFailed, RawRead};
 pub(crate) use reader::Reader;
@@ -39,7 +39,7 @@ pub(crate) use writer::{Syncer, Writer};
 /// Makes and opens sealed files. Serves many threads at once.
 pub(crate) struct SealedFiles {
     sealer: Arc<Sealer>,
-    page_bytes: u32,
+    page_bytes: Option<u32>,
     meter: Arc<CipherMeter>,
     spare: Arc<Spare>,
     catalogues: Arc<Catalogues>,
@@ -106,20 +106,17 @@ impl SealedFiles {
         self.catalogues.writable(name)?;
         let identity = self.catalogues.identity(name)?;
         let kind = identity.kind;
+        let cipher = self.cipher();
         let layout = if kind.grows() {
             Layout::Frames
         } else {
-            Layout::Paged { page_bytes: self.page_bytes }
+            let page_bytes = self.page_bytes.unwrap_or_else(|| sealing::page_bytes(kind, cipher));
+            Layout::Paged { page_bytes }
         };
         let explained = |error| failure(name, None, error);
-        let (file, header) = SealedFile::create_as(
-            &identity,
-            self.keys(),
-            self.cipher(),
-            self.sealer.backend,
-            layout,
-        )
-        .map_err(explained)?;
+        let (file, header) =
+            SealedFile::create_as(&identity, self.keys(), cipher, self.sealer.backend, layout)
+                .map_err(explained)?;
         self.catalogues.create(name, file.info())?;
         let kind = match layout {
             Layout::Paged { .. } => Kind::Pages(Some(PageWriter::new(&file).map_err(explained)?)),

@@ -73,4 +73,4 @@ pub use ffi::{
 #[cfg(feature = "plugin")]
 pub use ffi::{Opener, register};
 pub use meter::CipherWork;
-pub use sealing::{PAGE_BYTES, Sealing};
+pub use sealing::{PAGE_BYTES, Sealing, TABLE_PAGE_BYTES};

@@ -5,14 +5,27 @@ use std::sync::Arc;
 
 use sealstone_cipher::{Backend, Cipher};
 use sealstone_keys::KeySource;
+use sealstone_seal::FileKind;
 
 use crate::anchor::Anchor;
 
-/// Bytes of data in a page of a table file when there is no reason for another length: 4096. A
-/// block of a table begins and ends anywhere, so reading one opens its own length and about a page
-/// more; short pages keep that small. Scans gain next to nothing from longer pages, since they read
-/// many pages at once.
+/// Bytes of data in a page of a table under a cipher with blocks of 128 bits. A block of a table
+/// begins and ends anywhere, so reading one verifies its own length and about a page more; short
+/// pages keep that small (`results/page-reads.md`).
+pub const TABLE_PAGE_BYTES: u32 = 1024;
+
+/// Bytes of data in a page of other files, and under ciphers with blocks of 64 bits, which work on
+/// more than 1,024 bytes at once. A value of a blob file is longer than a record of a table.
 pub const PAGE_BYTES: u32 = 4096;
+
+/// Returns the bytes of data in a page of a new file of `kind` under `cipher`, where no other length
+/// is set.
+pub(crate) fn page_bytes(kind: FileKind, cipher: &Cipher) -> u32 {
+    match kind {
+        FileKind::Table if cipher.block_bytes == 16 => TABLE_PAGE_BYTES,
+        _ => PAGE_BYTES,
+    }
+}
 
 /// Settings for sealing new files. Existing files are read according to their own headers.
 #[derive(Clone)]
@@ -23,16 +36,17 @@ pub struct Sealing {
     pub cipher: &'static Cipher,
     /// Instruction set to use.
     pub backend: Backend,
-    /// Bytes of data in a page of a table file: a power of two from 4096 to 65536.
-    pub page_bytes: u32,
+    /// Bytes of data in a page of a table or blob file, a power of two from 1024 to 65536; None for
+    /// [`TABLE_PAGE_BYTES`] in tables and [`PAGE_BYTES`] elsewhere.
+    pub page_bytes: Option<u32>,
     /// Anchor that remembers outside the store how new the store was, so that an older copy of all
     /// its files is an error. An environment with an anchor is for one store.
     pub anchor: Option<Arc<dyn Anchor>>,
 }
 
 impl Sealing {
-    /// Uses pages of [`PAGE_BYTES`], and no anchor.
+    /// Uses pages of the usual length, and no anchor.
     pub fn new(keys: Arc<dyn KeySource>, cipher: &'static Cipher, backend: Backend) -> Self {
-        Self { keys, cipher, backend, page_bytes: PAGE_BYTES, anchor: None }
+        Self { keys, cipher, backend, page_bytes: None, anchor: None }
     }
 }

@@ -13,7 +13,7 @@
 //! # let cipher = sealstone_cipher::cipher("aes-256")?;
 //! # let backend = sealstone_cipher::Backend::auto();
 //! // write
-//! let layout = Layout::Paged { page_bytes: paged::PAGE_BYTES_DEFAULT };
+//! let layout = Layout::Paged { page_bytes: 4096 };
 //! let (file, header) = SealedFile::create(&keys, cipher, backend, layout)?;
 //! let mut stored = header.to_vec();
 //! let mut writer = paged::PageWriter::new(&file)?;
@@ -44,11 +44,6 @@ use crate::header::{FILE_ID_BYTES, HEADER_BYTES, HeaderInfo, Layout};
 pub use crate::limits::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
 use crate::segment::nonce;
 use crate::{SealError, SealedFile, TAG_BYTES};
-
-/// Page length to use when there is no reason for another: long enough that tags and key streams
-/// cost little, short enough that reading one record does not decrypt much more than a block of the
-/// engine.
-pub const PAGE_BYTES_DEFAULT: u32 = 16 << 10;
 
 /// A run of stored bytes, to be read from the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,20 +11,33 @@ const UNSYNCED: &str = "fillseq,overwrite,readrandom,seekrandom,readseq";
 const SYNCED: &str = "fillsync";
 
 /// Work done in one run.
+#[derive(Clone, Copy)]
 pub(crate) struct Workload {
     /// True if every record is synced.
     pub(crate) synced: bool,
     pub(crate) records: u64,
     pub(crate) value_bytes: u64,
+    pub(crate) block_bytes: u32,
+    /// True if RocksDB compares its own checksum of each block that it reads.
+    pub(crate) block_checksum: bool,
+}
+
+/// Way in which the files of a store are kept.
+#[derive(Clone, Copy)]
+pub(crate) enum Files<'a> {
+    /// Unencrypted, without a library of ours.
+    Plain,
+    /// By RocksDB's own EncryptedFileSystem.
+    Rival { library: &'a Path },
+    /// By our plug-in.
+    Sealed { plugin: &'a Path, cipher: &'a str, page_bytes: Option<u32>, accel: Option<&'a str> },
 }
 
 /// One run.
 pub(crate) struct Run<'a> {
     /// Directory in which the store is made; has the key, `store.key`.
     pub(crate) scratch: &'a Path,
-    pub(crate) plugin: &'a Path,
-    /// None for a plain store, without our plug-in.
-    pub(crate) cipher: Option<&'a str>,
+    pub(crate) files: Files<'a>,
     pub(crate) seed: u64,
 }
 
@@ -43,12 +56,25 @@ impl Run<'_> {
             .args([
                 format!("--num={}", workload.records),
                 format!("--value_size={}", workload.value_bytes),
+                format!("--block_size={}", workload.block_bytes),
+                format!("--verify_checksum={}", workload.block_checksum),
             ])
             .arg(format!("--db={}", store.display()));
-        if let Some(cipher) = self.cipher {
-            let key = self.scratch.join("store.key");
-            command.env("LD_PRELOAD", self.plugin);
-            command.arg(format!("--fs_uri=sealstone://?key={}&cipher={cipher}", key.display()));
+        match self.files {
+            Files::Plain => {}
+            Files::Rival { library } => {
+                command.env("LD_PRELOAD", library).arg("--fs_uri=encrypted-fs://");
+            }
+            Files::Sealed { plugin, cipher, page_bytes, accel } => {
+                let key = self.scratch.join("store.key");
+                let pages =
+                    page_bytes.map_or(String::new(), |bytes| format!("&page_bytes={bytes}"));
+                let accel = accel.map_or(String::new(), |name| format!("&accel={name}"));
+                command.env("LD_PRELOAD", plugin).arg(format!(
+                    "--fs_uri=sealstone://?key={}&cipher={cipher}{pages}{accel}",
+                    key.display()
+                ));
+            }
         }
         let output = output(command)?;
         fs::remove_dir_all(&store).with_context(|| format!("remove {}", store.display()))?;

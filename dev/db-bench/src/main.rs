@@ -1,7 +1,7 @@
 #![forbid(unsafe_code)]
 //! Prints the measurements of RocksDB's own `db_bench` with and without our plug-in: the plain
-//! store and each cipher alternately, round after round, and the ratios with their intervals. The
-//! figures are db_bench's; the statistics are those of `sealstone compare`.
+//! store, each cipher and a rival alternately, round after round, and the ratios with their
+//! intervals. The figures are db_bench's; the statistics are those of `sealstone compare`.
 //!
 //! Not here: running db_bench and reading its figures (`db_bench`), and the table (`table`).
 
@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use clap::Parser;
 use sealstone_keys::KeyFile;
 
-use crate::db_bench::{Run, Workload};
+use crate::db_bench::{Files, Run, Workload};
 use crate::table::Samples;
 
 #[derive(Parser)]
@@ -24,6 +24,10 @@ struct Flags {
     /// The plug-in, libsealstone_rocksdb_plugin.so
     #[arg(long, value_name = "FILE")]
     plugin: PathBuf,
+    /// A library with RocksDB's own EncryptedFileSystem under AES-256-CTR of OpenSSL, which
+    /// authenticates nothing, to be measured beside ours
+    #[arg(long, value_name = "FILE")]
+    rival: Option<PathBuf>,
     /// Ciphers that are set against the plain store
     #[arg(long, value_delimiter = ',', default_values_t = ["aes-256".to_owned(),
         "aria-256".to_owned()])]
@@ -38,6 +42,19 @@ struct Flags {
     /// Bytes of a value
     #[arg(long, default_value_t = 100)]
     value_bytes: u64,
+    /// Bytes of a block of a table, for every variant
+    #[arg(long, default_value_t = 4096)]
+    block_bytes: u32,
+    /// Bytes of data in a page of a sealed table [default: that of the plug-in]
+    #[arg(long)]
+    page_bytes: Option<u32>,
+    /// Instruction set of the ciphers [default: the best of this machine]
+    #[arg(long)]
+    accel: Option<String>,
+    /// Reads without RocksDB's own checksum over each block, for every variant: sealed pages are
+    /// verified already
+    #[arg(long)]
+    no_block_checksum: bool,
     /// Records that are written with a sync each, one after the other, into a store of their own
     #[arg(long, default_value_t = 1_000)]
     synced: u64,
@@ -55,21 +72,28 @@ fn main() -> Result<()> {
     for name in &flags.ciphers {
         sealstone_cipher::cipher(name)?;
     }
+    if let Some(name) = &flags.accel {
+        sealstone_cipher::Backend::by_name(name)?;
+    }
     if flags.rounds == 0 || flags.records == 0 || flags.synced == 0 {
         bail!("nothing to measure: rounds, records and synced are at least 1");
     }
-    let plugin = fs::canonicalize(&flags.plugin).with_context(|| {
-        format!("no plug-in at {}\nmake db-bench builds it", flags.plugin.display())
-    })?;
+    let built = |file: &Path| {
+        fs::canonicalize(file)
+            .with_context(|| format!("no library at {}\nmake db-bench builds it", file.display()))
+    };
+    let plugin = built(&flags.plugin)?;
+    let rival = flags.rival.as_deref().map(built).transpose()?;
+    let variants = variants(&flags, &plugin, rival.as_deref());
     let scratch = match &flags.dir {
         Some(dir) => tempfile::tempdir_in(dir)
             .with_context(|| format!("make a directory in {}", dir.display()))?,
         None => tempfile::tempdir().context("make a directory")?,
     };
     KeyFile::create(scratch.path().join("store.key"), "db-bench")?;
-    let mut samples = Samples::new(&flags.ciphers);
+    let mut samples = Samples::new(variants.iter().map(|(name, _)| name.clone()).collect());
     for round in 0..flags.rounds {
-        measure(&flags, &plugin, scratch.path(), round, &mut samples)?;
+        measure(&flags, &variants, scratch.path(), round, &mut samples)?;
         eprintln!("round {} of {}", round + 1, flags.rounds);
     }
     let text = table::markdown(&samples, &facts(&flags, scratch.path())?);
@@ -86,24 +110,41 @@ fn main() -> Result<()> {
     Ok(())
 }
 
+/// Returns what is measured, by the name it has in the table: the plain store first.
+fn variants<'a>(
+    flags: &'a Flags,
+    plugin: &'a Path,
+    rival: Option<&'a Path>,
+) -> Vec<(String, Files<'a>)> {
+    let rival = rival.map(|library| ("encrypted-fs".to_owned(), Files::Rival { library }));
+    let (page_bytes, accel) = (flags.page_bytes, flags.accel.as_deref());
+    let sealed = flags
+        .ciphers
+        .iter()
+        .map(|cipher| (cipher.clone(), Files::Sealed { plugin, cipher, page_bytes, accel }));
+    std::iter::once(("plain".to_owned(), Files::Plain)).chain(rival).chain(sealed).collect()
+}
+
 /// Runs one turn for each variant; each round begins with another variant, so that none always
 /// comes first.
 fn measure(
     flags: &Flags,
-    plugin: &Path,
+    variants: &[(String, Files<'_>)],
     scratch: &Path,
     round: usize,
     samples: &mut Samples,
 ) -> Result<()> {
-    let variants = 1 + flags.ciphers.len();
-    for turn in 0..variants {
-        let variant = (turn + round) % variants;
-        let cipher = variant.checked_sub(1).map(|at| flags.ciphers[at].as_str());
-        for workload in [
-            Workload { synced: false, records: flags.records, value_bytes: flags.value_bytes },
-            Workload { synced: true, records: flags.synced, value_bytes: flags.value_bytes },
-        ] {
-            let run = Run { scratch, plugin, cipher, seed: 1 + round as u64 };
+    for turn in 0..variants.len() {
+        let variant = (turn + round) % variants.len();
+        let all = Workload {
+            synced: false,
+            records: flags.records,
+            value_bytes: flags.value_bytes,
+            block_bytes: flags.block_bytes,
+            block_checksum: !flags.no_block_checksum,
+        };
+        for workload in [all, Workload { synced: true, records: flags.synced, ..all }] {
+            let run = Run { scratch, files: variants[variant].1, seed: 1 + round as u64 };
             for (name, per_s) in run.measure(&workload)? {
                 samples.add(&name, variant, per_s);
             }
@@ -128,8 +169,17 @@ fn facts(flags: &Flags, scratch: &Path) -> Result<Vec<String>> {
         ),
         format!(
             "{} rounds by turns; {} records of 16 + {} bytes, {} synced ones, 1 client, no \
-             compression, db_bench's own cache of blocks",
-            flags.rounds, flags.records, flags.value_bytes, flags.synced
+             compression, blocks of {} bytes{}, {}, {}, db_bench's own cache of blocks",
+            flags.rounds,
+            flags.records,
+            flags.value_bytes,
+            flags.synced,
+            flags.block_bytes,
+            if flags.no_block_checksum { " read without RocksDB's checksum" } else { "" },
+            flags.page_bytes.map_or("pages of the default length".into(), |bytes| format!(
+                "pages of {bytes} bytes"
+            )),
+            flags.accel.as_deref().unwrap_or("the best instructions"),
         ),
     ])
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use sealstone_cipher::ciphers;
 use sealstone_rocksdb::{
-    Bottommost, Code, DbOptions, PAGE_BYTES, Range, SealedEnv, Sealing, WriteBatch, rest,
+    Bottommost, Code, DbOptions, Range, SealedEnv, Sealing, TABLE_PAGE_BYTES, WriteBatch, rest,
 };
 
 use crate::site::Site;
@@ -18,7 +18,7 @@ use crate::{
 #[test]
 fn what_is_written_is_read_with_every_cipher_and_page_length() {
     for cipher in ciphers().iter().map(|cipher| cipher.name) {
-        for page_bytes in [4096, 16384, 65536] {
+        for page_bytes in [None, Some(1024), Some(4096), Some(65536)] {
             let site = Site::new();
             let env = SealedEnv::with(Sealing { page_bytes, ..site.sealing(cipher) });
             let db = env.open(&site.path("db"), &options()).unwrap();
@@ -27,11 +27,11 @@ fn what_is_written_is_read_with_every_cipher_and_page_length() {
             fill(&db, 700..1000, 0);
             db.close().unwrap();
             let db = env.open(&site.path("db"), &options()).unwrap();
-            assert_eq!(read_all(&db, 0).unwrap(), 1000, "{cipher} {page_bytes}");
+            assert_eq!(read_all(&db, 0).unwrap(), 1000, "{cipher} {page_bytes:?}");
             db.verify_checksum().unwrap();
             drop(db);
             let report = site.verify("db");
-            assert!(report.is_whole(), "{cipher} {page_bytes} {:?}", report.failures);
+            assert!(report.is_whole(), "{cipher} {page_bytes:?} {:?}", report.failures);
         }
     }
 }
@@ -84,7 +84,7 @@ fn files_report_the_length_of_their_content() {
     let db = site.open("db").unwrap();
     let sealed = tables(&site.path("db"))[0].metadata().unwrap().len();
     let logical = db.property("rocksdb.total-sst-files-size").unwrap();
-    let pages = logical.div_ceil(u64::from(PAGE_BYTES));
+    let pages = logical.div_ceil(u64::from(TABLE_PAGE_BYTES));
     assert_eq!(sealed, HEADER + logical + 16 * pages);
 }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use sealstone_keys::KeySource;
 use sealstone_rocksdb::{
-    DbOptions, DirectoryError, PAGE_BYTES, PlainEnv, SealedEnv, Sealing, check_directory,
-    explain_failure, library,
+    DbOptions, DirectoryError, PAGE_BYTES, PlainEnv, SealedEnv, Sealing, TABLE_PAGE_BYTES,
+    check_directory, explain_failure, library,
 };
 use sealstone_store::{Engine, EngineFacts, OpenStore, StoreError, StoreOptions, Variant};
 
@@ -23,20 +23,20 @@ const WRITE_BUFFER_BYTES: u64 = 64 << 20;
 /// RocksDB as an engine for comparisons.
 pub struct RocksDb {
     keys: Arc<dyn KeySource>,
-    page_bytes: u32,
+    page_bytes: Option<u32>,
 }
 
 impl RocksDb {
     /// Returns an engine whose sealed stores take their keys from `keys`.
     pub fn new(keys: Arc<dyn KeySource>) -> Self {
-        Self { keys, page_bytes: PAGE_BYTES }
+        Self { keys, page_bytes: None }
     }
 
-    /// Returns the same with sealed pages of `page_bytes` bytes of data: a power of two from 4096
+    /// Returns the same with sealed pages of `page_bytes` bytes of data: a power of two from 1024
     /// to 65536.
     #[must_use]
     pub fn with_page_bytes(self, page_bytes: u32) -> Self {
-        Self { page_bytes, ..self }
+        Self { page_bytes: Some(page_bytes), ..self }
     }
 
     /// As [`Engine::open`], with the store's own type: its database is for tests and tools.
@@ -100,7 +100,11 @@ impl Engine for RocksDb {
              transaction"
                 .into(),
         );
-        facts.insert("sealed page bytes".into(), self.page_bytes.to_string());
+        let pages = self.page_bytes.map_or_else(
+            || format!("{TABLE_PAGE_BYTES}; {PAGE_BYTES} under ciphers with blocks of 64 bits"),
+            |page_bytes| page_bytes.to_string(),
+        );
+        facts.insert("sealed page bytes".into(), pages);
         facts.insert("block cache".into(), "LRU, plain blocks; sized by the comparison".into());
         facts.insert(
             "record format".into(),

@@ -6,7 +6,7 @@ use sealstone_seal::frame::{End, FrameReader, FrameWriter};
 use sealstone_seal::paged::{PageWriter, Pages, Shape};
 use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile};
 
-/// The shortest page, so that test files stay small.
+/// A short page, so that test files stay small.
 pub(crate) const PAGE_BYTES: u32 = 4096;
 
 /// A key source of fixed secrets: `(id, version, every byte of the secret)`. The last one is

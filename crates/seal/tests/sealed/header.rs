@@ -275,7 +275,7 @@ fn a_long_key_id_fills_its_field_and_a_longer_one_is_refused() {
 
 #[test]
 fn impossible_page_lengths_are_refused() {
-    for page_bytes in [0, 1, 2048, 5000, 12288, 131_072, u32::MAX] {
+    for page_bytes in [0, 1, 512, 1025, 5000, 12288, 131_072, u32::MAX] {
         let made = SealedFile::create(
             &FixedKeys::usual(),
             aes(),

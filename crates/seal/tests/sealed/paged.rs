@@ -1,9 +1,7 @@
 //! Pages: every length, every change, every exchange.
 
-use sealstone_cipher::{cipher, ciphers};
-use sealstone_seal::paged::{
-    PAGE_BYTES_DEFAULT, PageWriter, Pages, Shape, logical_bytes, stored_bytes,
-};
+use sealstone_cipher::{Cipher, cipher, ciphers};
+use sealstone_seal::paged::{PageWriter, Pages, Shape, logical_bytes, stored_bytes};
 use sealstone_seal::{HEADER_BYTES, Layout, SealError, TAG_BYTES};
 
 use crate::fixture::{
@@ -12,6 +10,10 @@ use crate::fixture::{
 
 const PAGE: usize = PAGE_BYTES as usize;
 const STRIDE: usize = PAGE + TAG_BYTES;
+
+fn named(name: &str) -> &'static Cipher {
+    cipher(name).unwrap()
+}
 
 /// Returns the stored bytes of page `page`, tag included, as a range.
 fn page(page: usize, stored: &[u8]) -> std::ops::Range<usize> {
@@ -81,6 +83,93 @@ fn the_portions_of_writing_do_not_matter() {
         }
         writer.finish(&mut stored).unwrap();
         assert_eq!(read_paged(&stored).unwrap(), data, "portions of {portion}");
+    }
+}
+
+/// Returns the pages of a file of `data` in pages of `page_bytes`, written in portions of `portion`
+/// bytes, and its stored bytes.
+fn pages_of(
+    cipher: &'static Cipher,
+    page_bytes: u32,
+    data: &[u8],
+    portion: usize,
+) -> (Pages, Vec<u8>) {
+    let (file, mut stored) = create(cipher, Layout::Paged { page_bytes });
+    let mut writer = PageWriter::new(&file).unwrap();
+    data.chunks(portion).for_each(|part| writer.append(part, &mut stored).unwrap());
+    writer.finish(&mut stored).unwrap();
+    let last = Shape::of(&file, stored.len() as u64).unwrap().last_page();
+    let mut buffer = stored[last.offset as usize..].to_vec();
+    let (pages, _) = Pages::open(&file, stored.len() as u64, &mut buffer).unwrap();
+    (pages, stored)
+}
+
+/// Opens `len` bytes from `offset` on, of pages stored as `stored`.
+fn read_run(
+    pages: &Pages,
+    stored: &[u8],
+    offset: u64,
+    len: usize,
+) -> (Result<(), SealError>, Vec<u8>) {
+    let span = pages.locate(offset, len).unwrap();
+    let mut out = vec![0xa5; span.bytes];
+    let stored = &stored[span.stored.offset as usize..][..span.stored.bytes];
+    (pages.read(&span, stored, &mut out), out)
+}
+
+#[test]
+fn runs_of_pages_are_those_of_single_pages() {
+    for (cipher, page_bytes) in
+        [("aes-256", 1024), ("aria-256", 2048), ("lea-256", 1024), ("3des", 1024)]
+    {
+        let (cipher, page) = (named(cipher), page_bytes as usize);
+        let data = data(60 * page + 77);
+        let one_by_one = pages_of(cipher, page_bytes, &data, 100);
+        for portion in [page, 5 * page + 3, 19 * page, data.len()] {
+            let (pages, stored) = pages_of(cipher, page_bytes, &data, portion);
+            // pages opened one at a time have what was written in runs
+            for number in 0..pages.shape().pages() {
+                let at = pages.shape().page(number);
+                let mut one = stored[at.offset as usize..][..at.bytes].to_vec();
+                let bytes = pages.open_stored(number, &mut one).unwrap();
+                assert_eq!(one[..bytes], data[number as usize * page..][..bytes]);
+            }
+            for (offset, len) in
+                [(0, data.len()), (1, page), (page - 1, 20 * page), (3 * page, 4101)]
+            {
+                for (pages, stored) in [(&pages, &stored), (&one_by_one.0, &one_by_one.1)] {
+                    let (read, out) = read_run(pages, stored, offset as u64, len);
+                    read.unwrap();
+                    assert_eq!(out, data[offset..offset + len], "{} {portion}", cipher.name);
+                }
+            }
+        }
+        // one forged page of a run, wherever it is, is named, and nothing is returned
+        let (pages, stored) = one_by_one;
+        for number in 0..pages.shape().pages() {
+            let at = pages.shape().page(number);
+            let mut forged = stored.clone();
+            forged[at.offset as usize + at.bytes / 2] ^= 4;
+            let (read, out) = read_run(&pages, &forged, 5, data.len());
+            assert!(
+                matches!(read, Err(SealError::Page { page, offset }) if (page, offset) == (number, at.offset)),
+                "{read:?}"
+            );
+            assert!(out.iter().all(|byte| *byte == 0));
+        }
+    }
+}
+
+#[test]
+fn runs_end_where_a_segment_ends() {
+    let cipher = named("3des");
+    // 8 MB under a key: 8,192 pages
+    let data = data(8210 << 10);
+    let (pages, stored) = pages_of(cipher, 1024, &data, data.len());
+    for offset in [8180 << 10, (8192 << 10) - 1, 8192 << 10] {
+        let (read, out) = read_run(&pages, &stored, offset as u64, 15 << 10);
+        read.unwrap();
+        assert!(out == data[offset..][..15 << 10], "from {offset}");
     }
 }
 
@@ -276,7 +365,7 @@ fn a_whole_file_may_take_another_s_place() {
 fn the_keys_of_another_segment_take_over_in_time() {
     // 3DES: 512 pages of 16 KiB under one subkey
     let tdes = cipher("3des").unwrap();
-    let page_bytes = PAGE_BYTES_DEFAULT;
+    let page_bytes = 16 << 10;
     let data = data(514 * page_bytes as usize + 100);
     let (file, mut stored) = create(tdes, Layout::Paged { page_bytes });
     let mut writer = PageWriter::new(&file).unwrap();
