@@ -205,7 +205,7 @@ mod tests {
         }
         assert_eq!(Settings::parse("key=&cipher=x"), Err(SettingsError::Empty { name: "key" }));
         assert_eq!(Settings::parse("key=%ff"), Err(SettingsError::NotText { name: "key" }));
-        for pages in ["5000", "2048", "128KiB", "-1", "many", "99999999999999999999"] {
+        for pages in ["5000", "512", "128KiB", "-1", "many", "99999999999999999999"] {
             assert!(
                 wrong(&format!("key=/a&page_bytes={pages}"))
                     .contains("a power of two from 4096 to 65536")

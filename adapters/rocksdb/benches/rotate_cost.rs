@@ -49,7 +49,7 @@ fn main() -> Result<ExitCode, AnyError> {
                max_open_files=-1"
             .into(),
         cache_bytes: Some(tables * kib * 1024 / 4),
-        transactions: false,
+        ..DbOptions::default()
     };
     let db = env.open(&store, &options)?;
     fill(&db, dir.path(), tables, rows)?;

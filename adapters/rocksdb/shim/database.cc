@@ -23,7 +23,6 @@
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::DB;
 using rocksdb::PinnableSlice;
-using rocksdb::ReadOptions;
 using rocksdb::Slice;
 using rocksdb::Status;
 using rocksdb::TransactionDB;
@@ -213,6 +212,7 @@ int32_t sealstone_db_open(const sealstone_env* env, const char* path, size_t pat
   if (!status.ok()) {
     return Report(status, error);
   }
+  opened->unchecked = (flags & SEALSTONE_UNCHECKED) != 0;
   opened->families.push_back(opened->base->DefaultColumnFamily());
   opened->borrowed_families = 1;
   *db = opened.release();
@@ -299,7 +299,7 @@ int32_t sealstone_db_close(sealstone_db* db, sealstone_error* error) noexcept tr
 int32_t sealstone_db_get(sealstone_db* db, const uint8_t* key, size_t key_bytes, sealstone_sink sink, void* context,
                          int32_t* found, sealstone_error* error) noexcept try {
   PinnableSlice value;
-  const Status status = db->base->Get(ReadOptions(), db->ReadFamily(), AsSlice(key, key_bytes), &value);
+  const Status status = db->base->Get(db->Reading(), db->ReadFamily(), AsSlice(key, key_bytes), &value);
   return Found(status, value, sink, context, found, error);
 } catch (...) {
   return Caught(error);
@@ -314,7 +314,7 @@ int32_t sealstone_db_multi_get(sealstone_db* db, size_t count, const sealstone_b
   }
   std::vector<PinnableSlice> values(count);
   std::vector<Status> statuses(count);
-  db->base->MultiGet(ReadOptions(), db->ReadFamily(), count, slices.data(), values.data(), statuses.data());
+  db->base->MultiGet(db->Reading(), db->ReadFamily(), count, slices.data(), values.data(), statuses.data());
   for (const Status& status : statuses) {
     if (!status.ok() && !status.IsNotFound()) {
       return Report(status, error);

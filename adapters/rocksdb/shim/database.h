@@ -91,8 +91,16 @@ struct sealstone_db {
   std::shared_ptr<sealstone::Watch> watch = std::make_shared<sealstone::Watch>();
   std::vector<rocksdb::ColumnFamilyHandle*> families;  // of all column families that are open
   rocksdb::ColumnFamilyHandle* reads = nullptr;        // one of these, where reads are not of the default one
+  bool unchecked = false;        // reads do not compare RocksDB's own checksum of a block
   size_t borrowed_families = 0;  // this many of the first ones belong to the database itself
   std::vector<std::pair<rocksdb::ColumnFamilyHandle*, rocksdb::ColumnFamilyOptions>> before_moving_blobs;
+
+  // Options of every read.
+  rocksdb::ReadOptions Reading() const {
+    rocksdb::ReadOptions reading;
+    reading.verify_checksums = !unchecked;
+    return reading;
+  }
 
   // The column family that reads and iterators are of.
   rocksdb::ColumnFamilyHandle* ReadFamily() const { return reads != nullptr ? reads : base->DefaultColumnFamily(); }

@@ -46,7 +46,7 @@ extern "C" {
 
 sealstone_iterator* sealstone_iterator_new(sealstone_db* db, const sealstone_iterator_options* options) noexcept try {
   auto made = std::make_unique<sealstone_iterator>();
-  ReadOptions reading;
+  ReadOptions reading = db->Reading();
   reading.readahead_size = options->readahead_bytes;
   reading.fill_cache = options->fill_cache != 0;
   if (options->lower.data != nullptr) {

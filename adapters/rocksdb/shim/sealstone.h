@@ -234,6 +234,7 @@ typedef struct sealstone_db sealstone_db;
 enum {
   SEALSTONE_TRANSACTIONS = 1,  // opens a TransactionDB
   SEALSTONE_STATISTICS = 2,    // tickers only
+  SEALSTONE_UNCHECKED = 4,     // reads do not compare RocksDB's own checksum of a block
 };
 
 // Opens the database in `path` with RocksDB's own options text. No log file is written. `env` and `cache` (which may

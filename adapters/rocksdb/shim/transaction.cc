@@ -19,6 +19,7 @@ using sealstone::Writing;
 
 struct sealstone_transaction {
   rocksdb::ColumnFamilyHandle* family = nullptr;
+  ReadOptions reading;
   std::unique_ptr<rocksdb::Transaction> transaction;  // null: it could not start again
 };
 
@@ -50,6 +51,7 @@ void sealstone_transaction_restart(sealstone_db* db, sealstone_transaction* tran
   rocksdb::TransactionOptions options;
   options.deadlock_detect = true;
   transaction->family = db->base->DefaultColumnFamily();
+  transaction->reading = db->Reading();
   rocksdb::Transaction* old = transaction->transaction.release();
   transaction->transaction.reset(db->transactions->BeginTransaction(Writing(sync), options, old));
 } catch (...) {
@@ -62,8 +64,8 @@ int32_t sealstone_transaction_get(sealstone_transaction* transaction, const uint
   PinnableSlice value;
   rocksdb::Transaction& inside = Begun(transaction);
   const Slice name = AsSlice(key, key_bytes);
-  const Status status = for_update != 0 ? inside.GetForUpdate(ReadOptions(), transaction->family, name, &value)
-                                        : inside.Get(ReadOptions(), transaction->family, name, &value);
+  const Status status = for_update != 0 ? inside.GetForUpdate(transaction->reading, transaction->family, name, &value)
+                                        : inside.Get(transaction->reading, transaction->family, name, &value);
   return Found(status, value, sink, context, found, error);
 } catch (...) {
   return Caught(error);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sealstone_cipher::{Backend, Cipher};
 use sealstone_keys::KeySource;
 
-use crate::ffi::{Backups, Base, Cache, Code, Db, Env, Error};
+use crate::ffi::{Abilities, Backups, Base, Cache, Code, Db, Env, Error};
 use crate::file_system::SealedFiles;
 use crate::place::not_text;
 use crate::sealing::Sealing;
@@ -21,13 +21,21 @@ pub struct DbOptions {
     pub cache_bytes: Option<u64>,
     /// True if transactions can be made.
     pub transactions: bool,
+    /// True if reads compare RocksDB's own checksum of each block, which is one more pass over it.
+    /// In a sealed file what is read is authenticated already.
+    pub block_checksums: bool,
 }
 
 impl Default for DbOptions {
     /// Creates missing databases, and otherwise keeps RocksDB's own defaults: damage in the synced
     /// part of a log stops the opening in every recovery mode.
     fn default() -> Self {
-        Self { text: "create_if_missing=true".into(), cache_bytes: None, transactions: false }
+        Self {
+            text: "create_if_missing=true".into(),
+            cache_bytes: None,
+            transactions: false,
+            block_checksums: true,
+        }
     }
 }
 
@@ -219,5 +227,7 @@ fn as_text(path: &Path) -> Result<(), Error> {
 
 fn open(env: &Arc<Env>, path: &Path, options: &DbOptions) -> Result<Db, Error> {
     let cache = options.cache_bytes.map(|bytes| Arc::new(Cache::new(bytes)));
-    Db::open(Arc::clone(env), path, &options.text, cache, options.transactions)
+    let DbOptions { text, transactions, block_checksums, .. } = options;
+    let abilities = Abilities { transactions: *transactions, block_checksums: *block_checksums };
+    Db::open(Arc::clone(env), path, text, cache, abilities)
 }

@@ -41,6 +41,7 @@ mod transaction;
 pub use backup::Backups;
 pub use batch::WriteBatch;
 pub(crate) use cache::Cache;
+pub(crate) use database::Abilities;
 pub use database::{Bottommost, Db};
 pub use env::IoCounts;
 pub(crate) use env::{Base, Env};

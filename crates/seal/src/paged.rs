@@ -373,12 +373,14 @@ impl Pages {
         skip: usize,
         out: &mut [u8],
     ) -> Result<Opened, SealError> {
-        let (segment, _) = self.place(run.start).segment(&self.file);
+        let (segment, counter) = self.place(run.start).segment(&self.file);
         let keyed = self.file.segment(segment)?;
         let unused_nonce = 12 - keyed.nonce_bytes();
         let mut bound = ArrayVec::<([u8; 12], [u8; ASSOCIATED_BYTES]), PARTS_MAX>::new();
         for page in run.clone() {
-            bound.push(self.place(page).bound(&self.file, self.shape.data_bytes(page)));
+            let place = self.place(page);
+            let nonce = nonce(counter + (page - run.start) * place.blocks(&self.file));
+            bound.push((nonce, place.associated(&self.file, self.shape.data_bytes(page))));
         }
         let mut parts = ArrayVec::<Part<'_>, PARTS_MAX>::new();
         let (mut at, mut filled, mut skip) = (0, 0, skip);
@@ -524,11 +526,14 @@ impl PageWriter {
     /// Seals `run`, pages in strides of `stride` bytes, from the current page on.
     fn seal_pages(&self, run: &mut [u8], stride: usize) -> Result<(), SealError> {
         let place = |page| Place { page_bytes: self.page_bytes, page, last: false };
-        let keyed = self.file.segment(place(self.page).segment(&self.file).0)?;
+        let (segment, counter) = place(self.page).segment(&self.file);
+        let keyed = self.file.segment(segment)?;
         let unused_nonce = 12 - keyed.nonce_bytes();
         let mut bound = ArrayVec::<([u8; 12], [u8; ASSOCIATED_BYTES]), PARTS_MAX>::new();
-        for (page, stored) in (self.page..).zip(run.chunks_exact(stride)) {
-            bound.push(place(page).bound(&self.file, stored.len() - TAG_BYTES));
+        for page in self.page..self.page + (run.len() / stride) as u64 {
+            let place = place(page);
+            let nonce = nonce(counter + (page - self.page) * place.blocks(&self.file));
+            bound.push((nonce, place.associated(&self.file, stride - TAG_BYTES)));
         }
         let mut messages = ArrayVec::<Unsealed<'_>, PARTS_MAX>::new();
         for (stored, (nonce, associated)) in run.chunks_exact_mut(stride).zip(&bound) {
@@ -593,14 +598,12 @@ impl Place {
     /// Returns the segment, and first block within it.
     fn segment(&self, file: &SealedFile) -> (u64, u64) {
         let info = file.info();
-        let blocks_per_page = u64::from(self.page_bytes) / info.cipher.block_bytes as u64;
-        (self.page / info.segment_units, self.page % info.segment_units * blocks_per_page)
+        (self.page / info.segment_units, self.page % info.segment_units * self.blocks(file))
     }
 
-    /// Returns the nonce, right-aligned, and the associated data of the page.
-    fn bound(&self, file: &SealedFile, data_bytes: usize) -> ([u8; 12], [u8; ASSOCIATED_BYTES]) {
-        let (_, counter) = self.segment(file);
-        (nonce(counter), self.associated(file, data_bytes))
+    /// Returns the blocks of the cipher in a full page.
+    fn blocks(&self, file: &SealedFile) -> u64 {
+        u64::from(self.page_bytes) / file.info().cipher.block_bytes as u64
     }
 
     fn associated(&self, file: &SealedFile, data_bytes: usize) -> [u8; ASSOCIATED_BYTES] {

@@ -189,6 +189,7 @@ pub(super) const BASE_DEFAULT: u32 = 0;
 pub(super) const BASE_MEMORY: u32 = 1;
 pub(super) const TRANSACTIONS: u32 = 1;
 pub(super) const STATISTICS: u32 = 2;
+pub(super) const UNCHECKED: u32 = 4;
 
 pub(super) type Sink = unsafe extern "C" fn(*mut c_void, usize, *const u8, usize);
 

@@ -42,19 +42,28 @@ unsafe impl Send for Db {}
 // SAFETY: a RocksDB database serves many threads at once.
 unsafe impl Sync for Db {}
 
+/// Abilities of a database, besides RocksDB's own options.
+pub(crate) struct Abilities {
+    /// True for a TransactionDB.
+    pub(crate) transactions: bool,
+    /// True if reads compare RocksDB's own checksum of each block.
+    pub(crate) block_checksums: bool,
+}
+
 impl Db {
-    /// Opens the database in `path` with RocksDB's options text `options`; with `transactions` as a
-    /// TransactionDB.
+    /// Opens the database in `path` with RocksDB's options text `options`.
     pub(crate) fn open(
         env: Arc<Env>,
         path: &Path,
         options: &str,
         cache: Option<Arc<Cache>>,
-        transactions: bool,
+        Abilities { transactions, block_checksums }: Abilities,
     ) -> Result<Self, Error> {
         let mut db = ptr::null_mut();
         let name = path_bytes(path);
-        let flags = c::STATISTICS | if transactions { c::TRANSACTIONS } else { 0 };
+        let flags = c::STATISTICS
+            | if transactions { c::TRANSACTIONS } else { 0 }
+            | if block_checksums { 0 } else { c::UNCHECKED };
         let cache_pointer =
             cache.as_ref().map_or(ptr::null(), |cache| cache.0.as_ptr().cast_const());
         // SAFETY: rule *Slices*; `env` and `cache` outlive the database because it keeps their

@@ -6,13 +6,14 @@ use std::path::Path;
 
 use sealstone_cipher::ciphers;
 use sealstone_rocksdb::{
-    Bottommost, Code, DbOptions, Range, SealedEnv, Sealing, TABLE_PAGE_BYTES, WriteBatch, rest,
+    Bottommost, Code, DbOptions, PAGE_BYTES, PlainEnv, Range, SealedEnv, Sealing, TABLE_PAGE_BYTES,
+    WriteBatch, rest,
 };
 
 use crate::site::Site;
 use crate::{
-    HEADER, MARKER, change, files, fill, key, must_fail, options, page_range, read_all, tables,
-    value,
+    HEADER, MARKER, STRIDE, change, files, fill, key, must_fail, options, page_range, read_all,
+    tables, value,
 };
 
 #[test]
@@ -148,8 +149,58 @@ fn blobs_are_sealed_too() {
     drop(db);
     let blobs = files(&site.path("db"), |name| name.ends_with(".blob"));
     assert_eq!(blobs.len(), 1);
-    change(&blobs[0], |bytes| bytes[page_range(3).start + 5] ^= 1);
+    change(&blobs[0], |bytes| bytes[HEADER as usize + 3 * (PAGE_BYTES as usize + 16) + 5] ^= 1);
     must_fail(&site, "db", &blobs[0], "page 3 ");
+}
+
+#[test]
+fn without_rocksdbs_checksums_damage_is_found_if_it_is_sealed() {
+    let site = Site::new();
+    for (name, block_checksums, sealed) in
+        [("plain", false, false), ("checked", true, false), ("sealed", false, true)]
+    {
+        let options = DbOptions { block_checksums, transactions: true, ..options() };
+        let open = || match sealed {
+            true => site.env().open(&site.path(name), &options).unwrap(),
+            false => PlainEnv::new().open(&site.path(name), &options).unwrap(),
+        };
+        let db = open();
+        fill(&db, 0..2000, 0);
+        db.flush().unwrap();
+        db.close().unwrap();
+        let table = tables(&site.path(name)).pop().unwrap();
+        // in the middle of a long value, so that the block keeps its form
+        change(&table, |bytes| {
+            let run = bytes.windows(40).position(|window| window == [b'x'; 40]);
+            let at = run.map_or(HEADER as usize + 20 * STRIDE as usize, |at| at + 20);
+            bytes[at] ^= 1;
+        });
+        let db = open();
+        let mut found = 0;
+        let mut failed = 0;
+        for n in 0..2000 {
+            let mut transaction = db.transaction(false).unwrap();
+            let alone = db.get(&key(n));
+            let together = db.multi_get(&[&key(n)]).map(|mut read| read.remove(0));
+            let mut read = None;
+            let inside = transaction
+                .get_with(&key(n), false, |found| read = Some(found.to_vec()))
+                .map(|_| read);
+            for read in [alone, together, inside] {
+                match read {
+                    Ok(read) => found += usize::from(read.as_deref() != Some(&value(n, 0)[..])),
+                    Err(error) => {
+                        assert_eq!(error.code, Code::Corruption, "{error}");
+                        failed += 1;
+                    }
+                }
+            }
+        }
+        match name {
+            "plain" => assert_eq!((found, failed), (3, 0), "the option has no effect"),
+            _ => assert!(found == 0 && failed > 0, "{name}: {found} wrong, {failed} failed"),
+        }
+    }
 }
 
 #[test]

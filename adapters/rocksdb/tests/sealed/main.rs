@@ -13,10 +13,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sealstone_cipher::Backend;
-use sealstone_rocksdb::{Bottommost, Db, DbOptions, Error, PAGE_BYTES, Range, Sealing};
+use sealstone_rocksdb::{Bottommost, Db, DbOptions, Error, Range, Sealing, TABLE_PAGE_BYTES};
 use site::Site;
 
-pub(crate) const STRIDE: u64 = PAGE_BYTES as u64 + 16;
+/// Length of a page of a table with its tag.
+pub(crate) const STRIDE: u64 = TABLE_PAGE_BYTES as u64 + 16;
 pub(crate) const HEADER: u64 = 8192;
 /// Part of every value, so that it would be found if anything were stored in the clear.
 pub(crate) const MARKER: &str = "PLAINTEXT-MARKER";
