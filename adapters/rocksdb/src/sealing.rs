@@ -18,8 +18,8 @@ pub const TABLE_PAGE_BYTES: u32 = 1024;
 /// more than 1,024 bytes at once. A value of a blob file is longer than a record of a table.
 pub const PAGE_BYTES: u32 = 4096;
 
-/// Returns the bytes of data in a page of a new file of `kind` under `cipher`, where no other length
-/// is set.
+/// Returns the bytes of data in a page of a new file of `kind` under `cipher`, where no other
+/// length is set.
 pub(crate) fn page_bytes(kind: FileKind, cipher: &Cipher) -> u32 {
     match kind {
         FileKind::Table if cipher.block_bytes == 16 => TABLE_PAGE_BYTES,

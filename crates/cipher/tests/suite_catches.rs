@@ -52,7 +52,7 @@ impl FaultyAead {
         let mut rest = out;
         for Part { context, sealed, skip, bytes, .. } in parts {
             let mut whole = sealed.to_vec();
-            // a refused argument leaves the message as it is, which no check takes for the plaintext
+            // what is refused stays as it is, which no check takes for the plaintext
             let _ = self.0.seal(context.nonce, context.associated, &mut whole);
             let (this, after) = rest.split_at_mut(*bytes);
             this.copy_from_slice(&whole[*skip..][..*bytes]);

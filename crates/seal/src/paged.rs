@@ -509,8 +509,8 @@ impl PageWriter {
         self.seal_last(start, stored)
     }
 
-    /// Seals what `stored` holds from `start` on in place: full pages of one segment, each with room
-    /// for its tag, of which none is the last.
+    /// Seals what `stored` holds from `start` on in place: full pages of one segment, each with
+    /// room for its tag, of which none is the last.
     fn seal_run(&mut self, start: usize, stored: &mut Vec<u8>) -> Result<(), SealError> {
         let stride = self.page_bytes as usize + TAG_BYTES;
         let pages = (stored.len() - start) / stride;

@@ -96,11 +96,12 @@ pub trait Aead: Send + Sync {
         Ok([head, self.seal(body.nonce, body.associated, data)?])
     }
 
-    /// Seals several messages under this key: the same as [`Aead::seal`] for each, and quicker where
-    /// a few blocks take as long as many.
+    /// Seals several messages under this key: the same as [`Aead::seal`] for each, and quicker
+    /// where a few blocks take as long as many.
     ///
     /// # Errors
-    /// As [`Aead::seal`], for the first message that has one. Messages before it may be sealed then.
+    /// As [`Aead::seal`], for the first message that has one. Messages before it may be sealed
+    /// then.
     ///
     /// # Panics
     /// If there are more than [`PARTS_MAX`] messages.
@@ -145,8 +146,8 @@ pub trait Aead: Send + Sync {
     /// is zeros.
     ///
     /// # Panics
-    /// If there are more than [`PARTS_MAX`] parts, a message has fewer bytes than its stretch needs,
-    /// or `out` is not as long as all stretches.
+    /// If there are more than [`PARTS_MAX`] parts, a message has fewer bytes than its stretch
+    /// needs, or `out` is not as long as all stretches.
     fn open_parts(&self, parts: &[Part<'_>], out: &mut [u8]) -> Result<(), PartError>;
 }
 

@@ -11,6 +11,7 @@ use zeroize::{Zeroize, optimization_barrier};
 
 use super::Counter128;
 use super::aead::{Aead, Context, Part, PartError, Unsealed};
+use super::counter_block::{data_counter, first_counter, first_counter_of};
 use super::ghash::GhashKey;
 use super::key_stream::EncryptBlocks;
 use super::run::{CipherAndHash, open_parts, seal_run};
@@ -70,37 +71,6 @@ impl Drop for Stream {
         self.0.fill(0);
         optimization_barrier(self);
     }
-}
-
-/// Returns the first counter block: it masks the tag, data starts with the next one (SP 800-38D,
-/// 7.1).
-///
-/// # Errors
-/// `Error::NonceLength`, `Error::MessageTooLong`.
-pub(crate) fn first_counter(limits: &Limits, nonce: &[u8], data: &[u8]) -> Result<[u8; 16], Error> {
-    let (found, limit) = (data.len() as u64, limits.message_bytes);
-    if found > limit {
-        return Err(Error::MessageTooLong { found, limit });
-    }
-    let nonce: &[u8; 12] =
-        nonce.try_into().map_err(|_| Error::NonceLength { found: nonce.len(), want: 12 })?;
-    Ok(first_counter_of(nonce))
-}
-
-/// Returns the counter block that block `block` of the data, from 0, is encrypted with; `first` is
-/// from [`first_counter`]. No message is long enough to wrap.
-pub(crate) fn data_counter(first: &[u8; 16], block: usize) -> [u8; 16] {
-    let mut counter = *first;
-    let low: &mut [u8; 4] = counter.last_chunk_mut().expect("four of sixteen bytes");
-    *low = (2 + block as u32).to_be_bytes();
-    counter
-}
-
-fn first_counter_of(nonce: &[u8; 12]) -> [u8; 16] {
-    let mut counter = [0; 16];
-    counter[..12].copy_from_slice(nonce);
-    counter[15] = 1;
-    counter
 }
 
 /// A message without data that is sealed beside another one.

@@ -338,8 +338,8 @@ pub(crate) fn absorb<L: AesLanes, const SLOTS: usize>(
     products.hash(lanes)
 }
 
-/// Adds `rest`, not empty, to `products`, such that `after` more blocks can follow, for all of which
-/// there are powers; the hash so far goes in with the first block.
+/// Adds `rest`, not empty, to `products`, such that `after` more blocks can follow, for all of
+/// which there are powers; the hash so far goes in with the first block.
 #[inline(always)]
 fn add_rest<L: AesLanes, const SLOTS: usize>(
     lanes: L,

@@ -7,7 +7,7 @@
 use zeroize::optimization_barrier;
 
 use super::aead::PARTS_MAX;
-use super::gcm::data_counter;
+use super::counter_block::data_counter;
 
 /// A cipher that encrypts many blocks at a time.
 pub(crate) trait EncryptBlocks {

@@ -1,11 +1,11 @@
 //! Runs: several messages under one key, sealed or opened in one call. Opening compares all tags
 //! first, and then decrypts the stretches that were asked for, from one buffer into another.
 //!
-//! Not here: their key stream (`key_stream`); AES in one pass (`block/aes/gcm.rs`); and counter mode
-//! with a MAC, whose counters follow each other (`ctr_mac`).
+//! Not here: their key stream (`key_stream`); AES in one pass (`block/aes/gcm.rs`); and counter
+//! mode with a MAC, whose counters follow each other (`ctr_mac`).
 
 use super::aead::{PARTS_MAX, Part, PartError, Unsealed};
-use super::gcm::first_counter;
+use super::counter_block::first_counter;
 use super::key_stream::{EncryptBlocks, KeyStream, Stretch};
 use crate::declassify::is_tag;
 use crate::error::Error;

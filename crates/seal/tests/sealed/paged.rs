@@ -151,10 +151,12 @@ fn runs_of_pages_are_those_of_single_pages() {
             let mut forged = stored.clone();
             forged[at.offset as usize + at.bytes / 2] ^= 4;
             let (read, out) = read_run(&pages, &forged, 5, data.len());
-            assert!(
-                matches!(read, Err(SealError::Page { page, offset }) if (page, offset) == (number, at.offset)),
-                "{read:?}"
-            );
+            match read {
+                Err(SealError::Page { page, offset }) => {
+                    assert_eq!((page, offset), (number, at.offset));
+                }
+                other => panic!("page {number}: {other:?}"),
+            }
             assert!(out.iter().all(|byte| *byte == 0));
         }
     }

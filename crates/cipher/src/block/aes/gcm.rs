@@ -22,7 +22,8 @@ use crate::error::Error;
 use crate::limits::{GCM_LIMITS, Limits};
 use crate::memory::Protected;
 use crate::mode::aead::{Aead, Context, PARTS_MAX, Part, PartError, Unsealed};
-use crate::mode::gcm::{Head, Mask, data_counter, first_counter};
+use crate::mode::counter_block::{data_counter, first_counter};
+use crate::mode::gcm::{Head, Mask};
 use crate::mode::ghash::{
     BATCH, LONG, Powers, Products, SHORT, SHORT_BYTES, TagInput, absorb, absorb_batch,
     field_key_in_lanes, hash_head, lengths,

@@ -20,7 +20,8 @@ use crate::error::Error;
 use crate::limits::Limits;
 use crate::memory::Protected;
 use crate::mode::aead::{Aead, Context, Part, PartError, Unsealed};
-use crate::mode::gcm::{Head, first_counter};
+use crate::mode::counter_block::first_counter;
+use crate::mode::gcm::Head;
 use crate::mode::ghash::{
     BATCH, LONG, LongPowers, Powers, Products, TagInput, absorb, absorb_batch, field_key_in_lanes,
     finish, hash_head, lengths,
