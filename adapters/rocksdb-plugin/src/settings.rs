@@ -208,7 +208,7 @@ mod tests {
         for pages in ["5000", "512", "128KiB", "-1", "many", "99999999999999999999"] {
             assert!(
                 wrong(&format!("key=/a&page_bytes={pages}"))
-                    .contains("a power of two from 4096 to 65536")
+                    .contains("a power of two from 1024 to 65536")
             );
         }
         assert!(wrong("key=kmip:k.toml&passphrase_file=/p").contains("is on a key server"));

@@ -147,7 +147,7 @@ fn what_is_wrong_is_said_and_nothing_is_written() {
         (store.settings(""), "no cipher is named, and key file "),
         (
             store.settings("&cipher=aes-256&page_bytes=5000"),
-            "write a power of two from 4096 to 65536",
+            "write a power of two from 1024 to 65536",
         ),
         (store.settings("&cipher=aes-256&accel=sse9"), "unknown backend \"sse9\""),
         (missing, "no key file at "),

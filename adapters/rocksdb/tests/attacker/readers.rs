@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use sealstone_cipher::{Backend, cipher};
 use sealstone_keys::EphemeralKey;
 use sealstone_rocksdb::{Bottommost, Code, DbOptions, Error, FileAnchor, SealedEnv, Sealing};
+use sealstone_seal::HEADER_BYTES;
 
 use super::{Content, Site, files, put, read, scratch};
 
@@ -162,8 +163,12 @@ fn a_log_that_began_after_the_catalogue_was_read_holds_nothing_yet() {
         put(&db, round * 10..round * 10 + 10, 1);
         assert_eq!(read_again().unwrap().len(), round as usize * 10 + 10);
         db.flush().unwrap();
-        assert_eq!(fs::metadata(log(&dir)).unwrap().len(), 0, "this test needs a log not begun");
+        // the moment before the header of the new log was written
+        let (log, header) = (log(&dir), fs::read(log(&dir)).unwrap());
+        assert_eq!(header.len(), HEADER_BYTES, "something was written to {}", log.display());
+        fs::write(&log, []).unwrap();
         assert_eq!(read_again().unwrap().len(), round as usize * 10 + 10);
+        fs::write(&log, header).unwrap();
     }
 
     // a log that nobody has listed stays an error, in a catalogue read before or after

@@ -10,7 +10,9 @@ use std::sync::atomic::AtomicBool;
 
 use sealstone_cipher::Backend;
 use sealstone_keys::KeyFile;
-use sealstone_rocksdb::{PlainEnv, SealedEnv, check_directory, explain_failure, rest};
+use sealstone_rocksdb::{
+    PlainEnv, SealedEnv, TABLE_PAGE_BYTES, check_directory, explain_failure, rest,
+};
 
 use crate::site::Site;
 use crate::{files, fill, must_fail, options, read_all, tables};
@@ -179,7 +181,7 @@ fn status_needs_no_key_and_says_everything() {
     assert_eq!(total.stored_bytes, status.stored_bytes);
     let table = status.files.iter().find(|file| file.name.ends_with(".sst")).unwrap();
     let rest::State::Sealed(sealed) = &table.state else { panic!("{table:?}") };
-    assert_eq!((sealed.format, sealed.page_bytes), ("pages", Some(4096)));
+    assert_eq!((sealed.format, sealed.page_bytes), ("pages", Some(TABLE_PAGE_BYTES)));
     assert!(sealed.logical_bytes.unwrap() < table.stored_bytes);
     let log = status.files.iter().find(|file| file.name.ends_with(".log")).unwrap();
     assert!(matches!(&log.state, rest::State::Sealed(sealed) if sealed.format == "frames"));
