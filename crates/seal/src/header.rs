@@ -77,7 +77,7 @@ const RESERVED: [Range<usize>; 5] =
 pub enum Layout {
     /// Fixed-size pages, for files that are written once and read at random.
     Paged {
-        /// Data bytes in a page: a power of two from 4096 to 65536.
+        /// Data bytes in a page: a power of two from 1024 to 65536.
         page_bytes: u32,
     },
     /// Append-only frames, for logs.
