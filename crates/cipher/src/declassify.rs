@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq;
 /// is public.
 pub(crate) fn is_tag(expected: &[u8], tag: &[u8]) -> bool {
     let equal = match (<[u8; 16]>::try_from(expected), <[u8; 16]>::try_from(tag)) {
-        // as a number at once, which takes a tenth of the time that byte after byte does
+        // as one number: with a barrier after each byte, short messages wait for the comparison
         (Ok(expected), Ok(tag)) => u128::from_ne_bytes(expected).ct_eq(&u128::from_ne_bytes(tag)),
         _ => expected.ct_eq(tag),
     };

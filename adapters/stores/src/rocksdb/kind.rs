@@ -30,7 +30,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
         ),
         Setting::new(
             "rocksdb-block-checksums",
-            "YES",
+            "BOOL",
             Form::Bool,
             "false: no variant compares RocksDB's own checksum of a block that it reads; sealed \
              pages are authenticated already [default: true]",
