@@ -12,8 +12,7 @@ use sealstone_rocksdb::{
 
 use crate::site::Site;
 use crate::{
-    HEADER, MARKER, STRIDE, change, files, fill, key, must_fail, options, page_range, read_all,
-    tables, value,
+    HEADER, MARKER, STRIDE, change, files, fill, key, must_fail, options, read_all, tables, value,
 };
 
 #[test]
