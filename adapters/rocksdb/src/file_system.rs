@@ -119,6 +119,7 @@ impl SealedFiles {
                 .map_err(explained)?;
         self.catalogues.create(name, file.info())?;
         let kind = match layout {
+            Layout::Volume { .. } => unreachable!("a file of an engine is pages or frames"),
             Layout::Paged { .. } => Kind::Pages(Some(PageWriter::new(&file).map_err(explained)?)),
             Layout::Frames => {
                 let mut frames = FrameWriter::new(&file).map_err(explained)?;
@@ -202,6 +203,12 @@ impl SealedFiles {
                 return Err(explained(SealError::WrongLayout {
                     found: layout.name(),
                     want: Layout::Frames.name(),
+                }));
+            }
+            layout @ Layout::Volume { .. } => {
+                return Err(explained(SealError::WrongLayout {
+                    found: layout.name(),
+                    want: Layout::Paged { page_bytes: 0 }.name(),
                 }));
             }
             Layout::Paged { .. } => {

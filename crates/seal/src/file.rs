@@ -15,8 +15,8 @@ use crate::header::{
     self, FILE_ID_BYTES, FORMAT_VERSION, HEADER_BYTES, HeaderInfo, Layout, MARK_AT, MARK_BYTES,
     Parts, SALT_BYTES, SLOT_BYTES,
 };
-use crate::identity::Identity;
-use crate::limits::{FRAME_BYTES_MAX, PAGE_BYTES_MAX, PAGE_BYTES_MIN};
+use crate::identity::{Identity, Kind};
+use crate::limits::{FRAME_BYTES_MAX, PAGE_BYTES_MAX, PAGE_BYTES_MIN, VOLUME_BLOCK_BYTES};
 use crate::random::fill_random;
 use crate::segment::{SEGMENTS_MAX, SegmentKeys, nonce};
 use crate::{SealError, TAG_BYTES};
@@ -85,11 +85,11 @@ impl SealedFile {
         backend: Backend,
         layout: Layout,
     ) -> Result<(Self, [u8; HEADER_BYTES]), SealError> {
-        if identity.kind.grows() != (layout == Layout::Frames) && *identity != Identity::LOOSE {
-            let want = if identity.kind.grows() {
-                Layout::Frames
-            } else {
-                Layout::Paged { page_bytes: 0 }
+        if !layout.suits(identity.kind) {
+            let want = match identity.kind {
+                kind if kind.grows() => Layout::Frames,
+                Kind::Volume => Layout::Volume { block_bytes: 0 },
+                _ => Layout::Paged { page_bytes: 0 },
             };
             return Err(SealError::WrongLayout { found: layout.name(), want: want.name() });
         }
@@ -268,6 +268,7 @@ fn segment_units(cipher: &'static Cipher, layout: Layout) -> Result<u64, SealErr
                 max: PAGE_BYTES_MAX,
             });
         }
+        Layout::Volume { block_bytes } => return numbers_per_key(cipher, block_bytes),
         // a block of the cipher; every message takes at least one, so counting blocks counts
         // messages too
         Layout::Frames => {
@@ -283,6 +284,23 @@ fn segment_units(cipher: &'static Cipher, layout: Layout) -> Result<u64, SealErr
         return Err(SealError::LimitReached { cipher: cipher.name, limit });
     }
     Ok(units)
+}
+
+/// Returns how many numbers of a volume's nonces may share one subkey under the limits of `cipher`:
+/// one for a message, or for each block of a cipher with 64-bit blocks in one.
+fn numbers_per_key(cipher: &'static Cipher, block_bytes: u32) -> Result<u64, SealError> {
+    let limits = cipher.limits;
+    if !header::is_volume_block(block_bytes) {
+        let [min, .., max] = VOLUME_BLOCK_BYTES;
+        return Err(SealError::PageBytes { found: block_bytes, min, max });
+    }
+    let number_bytes = if cipher.block_bytes == 16 { block_bytes.into() } else { 8 };
+    let numbers = (limits.bytes_per_key / number_bytes).min(limits.messages_per_key);
+    if limits.bytes_per_key.min(limits.message_bytes) < block_bytes.into() {
+        let limit = format!("{} bytes under one key", limits.bytes_per_key);
+        return Err(SealError::LimitReached { cipher: cipher.name, limit });
+    }
+    Ok(numbers)
 }
 
 /// Opens the data key with the first of `copies` that opens, and returns it with that copy.

@@ -10,7 +10,7 @@ use sealstone_cipher::{Cipher, cipher_by_id};
 use sealstone_keys::{KEY_ID_BYTES_MAX, KeyRef, check_key_id};
 
 use crate::identity::{Identity, Kind, STORE_ID_BYTES};
-use crate::limits::{PAGE_BYTES_MAX, PAGE_BYTES_MIN, SLOTS_BYTES};
+use crate::limits::{PAGE_BYTES_MAX, PAGE_BYTES_MIN, SLOTS_BYTES, VOLUME_BLOCK_BYTES};
 use crate::{SealError, TAG_BYTES};
 
 /// Length of what precedes the data in a file, in bytes: two slots for the header, each at the
@@ -82,15 +82,31 @@ pub enum Layout {
     },
     /// Append-only frames, for logs.
     Frames,
+    /// Blocks that are written again and again, in files of their own, with their tags apart
+    /// ([`crate::volume`]); the file with the header has nothing after it but marks.
+    Volume {
+        /// Data bytes in a block: 4096, 8192 or 16384.
+        block_bytes: u32,
+    },
 }
 
 impl Layout {
-    /// Returns the layout's name in messages: `pages` or `frames`.
+    /// Returns the layout's name in messages: `pages`, `frames` or `a volume`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Paged { .. } => "pages",
             Self::Frames => "frames",
+            Self::Volume { .. } => "a volume",
+        }
+    }
+
+    /// Returns whether a file of kind `kind` may have it.
+    pub(crate) fn suits(self, kind: Kind) -> bool {
+        match self {
+            Self::Volume { .. } => kind == Kind::Volume,
+            Self::Frames => kind.grows() || kind == Kind::Loose,
+            Self::Paged { .. } => !kind.grows() && kind != Kind::Volume,
         }
     }
 }
@@ -101,7 +117,7 @@ impl Layout {
 pub struct HeaderInfo {
     /// Version of the format.
     pub format_version: u16,
-    /// Pages or frames.
+    /// Pages, frames, or the blocks of a volume.
     pub layout: Layout,
     /// The cipher of the whole file, header included.
     pub cipher: &'static Cipher,
@@ -111,7 +127,8 @@ pub struct HeaderInfo {
     pub file_id: [u8; FILE_ID_BYTES],
     /// Identity of the file within its store.
     pub identity: Identity,
-    /// Amount of the file that shares one subkey: pages, or for frames blocks of the cipher.
+    /// Amount of the file that shares one subkey: pages, or for frames blocks of the cipher; of a
+    /// volume the numbers that a nonce may begin with under one key.
     pub segment_units: u64,
     /// Number of this wrapping of the data key, 0 for the first.
     pub wrapping: u32,
@@ -257,11 +274,13 @@ fn parse_slot(header: &[u8], offset: usize) -> Result<Parts, SealError> {
         1 => return damaged("impossible page length"),
         2 if page_bytes == 0 => Layout::Frames,
         2 => return damaged("frames with a page length"),
+        3 if is_volume_block(page_bytes) => Layout::Volume { block_bytes: page_bytes },
+        3 => return damaged("impossible block length"),
         _ => return damaged("unknown layout"),
     };
     let Some(kind) = Kind::from_code(slot[KIND_AT]) else { return damaged("unknown kind of file") };
-    if kind.grows() != (layout == Layout::Frames) && kind != Kind::Loose {
-        return damaged("a kind of file that has the other layout");
+    if !layout.suits(kind) {
+        return damaged("a kind of file that has another layout");
     }
     let identity = Identity {
         kind,
@@ -329,6 +348,10 @@ pub(crate) fn unwrapped(info: &HeaderInfo, salt: &[u8; SALT_BYTES]) -> [u8; SLOT
             put(PAGE_BYTES_AT, &page_bytes.to_be_bytes());
         }
         Layout::Frames => put(LAYOUT_AT, &[2]),
+        Layout::Volume { block_bytes } => {
+            put(LAYOUT_AT, &[3]);
+            put(PAGE_BYTES_AT, &block_bytes.to_be_bytes());
+        }
     }
     put(CIPHER_AT, &info.cipher.id.to_be_bytes());
     put(FILE_ID_AT, &info.file_id);
@@ -362,6 +385,11 @@ pub(crate) fn area(slot: &[u8; SLOT_BYTES]) -> [u8; HEADER_BYTES] {
 /// Returns whether a page may have `page_bytes` bytes of data.
 pub(crate) fn is_page_bytes(page_bytes: u32) -> bool {
     page_bytes.is_power_of_two() && (PAGE_BYTES_MIN..=PAGE_BYTES_MAX).contains(&page_bytes)
+}
+
+/// Returns whether a block of a volume may have `block_bytes` bytes of data.
+pub(crate) fn is_volume_block(block_bytes: u32) -> bool {
+    VOLUME_BLOCK_BYTES.contains(&block_bytes)
 }
 
 fn take<const N: usize>(slot: &[u8; SLOT_BYTES], at: usize) -> [u8; N] {

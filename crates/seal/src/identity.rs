@@ -23,11 +23,13 @@ pub enum Kind {
     Control,
     /// The store's list of its own files.
     Catalogue,
+    /// A volume: the file with its header.
+    Volume,
 }
 
 impl Kind {
     /// Every kind, with its number in the header.
-    const CODES: [(Self, u8); 7] = [
+    const CODES: [(Self, u8); 8] = [
         (Self::Loose, 0),
         (Self::Log, 1),
         (Self::Manifest, 2),
@@ -35,6 +37,7 @@ impl Kind {
         (Self::Blob, 4),
         (Self::Control, 5),
         (Self::Catalogue, 6),
+        (Self::Volume, 7),
     ];
 
     pub(crate) fn code(self) -> u8 {
@@ -56,6 +59,7 @@ impl Kind {
             Self::Blob => "blob file",
             Self::Control => "control file",
             Self::Catalogue => "catalogue",
+            Self::Volume => "volume",
         }
     }
 

@@ -8,7 +8,8 @@
 //! what the file is within its store ([`Identity`]), and carries the file's own data key, wrapped.
 //! Then come pages ([`paged`]: tables, small control files) or frames ([`frame`]: logs). Which
 //! files a directory has is recorded in its [`catalogue`]. Engines that seal single blocks without
-//! giving their place have their own format, [`engine_page`]; single values of tables are records
+//! giving their place have their own format, [`engine_page`]; a block device that is written
+//! again and again is a [`volume`]; single values of tables are records
 //! that a [`FieldSealer`] makes. Packets on the wire are sealed by `esp` (a feature).
 //!
 //! A file is written once, front to back, by the one writer that [`SealedFile::create`] allows; so
@@ -52,6 +53,7 @@ mod probe;
 mod random;
 mod rewrap;
 mod segment;
+pub mod volume;
 
 pub use error::SealError;
 pub use field::{

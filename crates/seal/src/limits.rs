@@ -7,6 +7,10 @@ pub const PAGE_BYTES_MIN: u32 = 1 << 10;
 /// Longest page, in bytes of data.
 pub const PAGE_BYTES_MAX: u32 = 64 << 10;
 
+/// Possible lengths of a volume's block, in bytes of data: a memory page, so that direct I/O below
+/// is possible, and up to the page of a database.
+pub(crate) const VOLUME_BLOCK_BYTES: [u32; 3] = [4 << 10, 8 << 10, 16 << 10];
+
 /// Most data in one frame, in bytes; longer portions are split. Bounds what a reader must hold.
 pub const FRAME_BYTES_MAX: u32 = 1 << 20;
 

@@ -570,7 +570,7 @@ const RUN_BYTES: u64 = 24 << 10;
 fn run_of(info: &HeaderInfo, page: u64) -> u64 {
     let page_bytes = match info.layout {
         Layout::Paged { page_bytes } => u64::from(page_bytes),
-        Layout::Frames => RUN_BYTES,
+        Layout::Frames | Layout::Volume { .. } => RUN_BYTES,
     };
     let together = (RUN_BYTES / page_bytes).clamp(1, PARTS_MAX as u64);
     together.min(info.segment_units - page % info.segment_units)

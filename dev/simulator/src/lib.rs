@@ -7,6 +7,8 @@
 //!   [`disk`].
 //! - [`judge`] says what each crash may leave, and [`coverage`] what a run has to have met.
 //!
+//! - [`volume`] is the same for sealed volumes.
+//!
 //! Not here: an attacker who does more than cut a log, and engines other than RocksDB.
 
 pub mod base_files;
@@ -21,3 +23,4 @@ pub mod keys;
 pub mod random;
 pub mod run;
 pub mod scenario;
+pub mod volume;

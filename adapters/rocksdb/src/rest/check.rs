@@ -85,6 +85,11 @@ impl Check<'_, '_> {
         match sealed.info().layout {
             Layout::Paged { .. } => self.pages(file, &sealed, stored_bytes),
             Layout::Frames => self.frames(file, &sealed, synced_bytes),
+            layout @ Layout::Volume { .. } => {
+                let (found, want) = (layout.name(), Layout::Paged { page_bytes: 0 }.name());
+                self.fail_with(&SealError::WrongLayout { found, want });
+                Ok(())
+            }
         }
     }
 

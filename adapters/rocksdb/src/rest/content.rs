@@ -102,6 +102,10 @@ impl Contents<'_> {
         match sealed.info().layout {
             Layout::Paged { .. } => pages(&file, &sealed, stored_bytes, piece),
             Layout::Frames => frames(&file, &sealed, piece),
+            layout @ Layout::Volume { .. } => {
+                let (found, want) = (layout.name(), Layout::Paged { page_bytes: 0 }.name());
+                Err(SealError::WrongLayout { found, want }.into())
+            }
         }
     }
 

@@ -60,7 +60,7 @@ pub(super) fn state(path: &Path, stored_bytes: u64) -> io::Result<State> {
 fn sealed(info: HeaderInfo, stored_bytes: u64) -> State {
     let page_bytes = match info.layout {
         Layout::Paged { page_bytes } => Some(page_bytes),
-        Layout::Frames => None,
+        Layout::Frames | Layout::Volume { .. } => None,
     };
     let logical_bytes = page_bytes.and_then(|_| paged::logical_bytes(&info, stored_bytes).ok());
     State::Sealed(Sealed {

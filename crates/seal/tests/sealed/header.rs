@@ -30,6 +30,7 @@ fn it_says_what_it_was_given() {
                 let unit_bytes = match layout {
                     Layout::Paged { page_bytes } => u64::from(page_bytes),
                     Layout::Frames => cipher.block_bytes as u64,
+                    Layout::Volume { .. } => unreachable!("see volume.rs"),
                 };
                 assert!(info.segment_units * unit_bytes <= cipher.limits.bytes_per_key);
                 assert!(info.segment_units <= cipher.limits.messages_per_key);

@@ -9,3 +9,4 @@ mod paged;
 mod rewrap;
 mod toy;
 mod toy_engine;
+mod volume;

@@ -1,0 +1,190 @@
+//! Checkpoints: what is in the log is put in place, and a new root says so. Readers and writers go
+//! on meanwhile.
+//!
+//! In this order, each step on stable storage before the next: the log and the mark that says how
+//! long it is; blocks, tag pages and leaf pages; the root. Pages go to the place of the two that
+//! they were not at, so that until the root is there the one before it is whole.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
+
+use sealstone_seal::volume::{EntryPage, Level, Root, Run};
+
+use crate::aligned::Aligned;
+use crate::error::Failure;
+use crate::index::{Index, Pending, Source};
+use crate::log::Closed;
+use crate::names;
+use crate::volume::Volume;
+
+/// Bytes that are put in place by one write at most.
+const PIECE_BYTES: usize = 1 << 20;
+
+impl Volume {
+    /// Puts in place what is in the log, and frees it.
+    ///
+    /// # Errors
+    /// The disk is full, a page of entries is damaged: the log stays as it is, and counts. A sync
+    /// failed: then nothing is written any more.
+    pub fn checkpoint(&self) -> Result<(), Failure> {
+        let _alone = self.checkpointing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.check_poison()?;
+        if !self.is_pending() {
+            return Ok(());
+        }
+        self.checkpoint_of(self.blocks())
+    }
+
+    /// Makes the device larger, to `bytes`.
+    ///
+    /// # Errors
+    /// A size that no device has, or that is smaller; as [`Volume::checkpoint`].
+    pub fn grow(&self, bytes: u64) -> Result<(), Failure> {
+        let _alone = self.checkpointing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.check_poison()?;
+        let blocks = self.places.blocks(bytes)?;
+        let size = self.size_bytes();
+        if blocks < self.blocks() {
+            return Err(Failure::Smaller { bytes, size });
+        }
+        let file_bytes = self.places.file_bytes(blocks);
+        self.data.set_bytes(file_bytes).map_err(Failure::of("lengthen", names::DATA))?;
+        // twice, so that the root before the last has this size, too
+        self.checkpoint_of(blocks)?;
+        self.checkpoint_of(blocks)
+    }
+
+    fn blocks(&self) -> u64 {
+        self.table().root.blocks
+    }
+
+    /// Runs a checkpoint after which the device has `blocks`. The caller holds the lock.
+    fn checkpoint_of(&self, blocks: u64) -> Result<(), Failure> {
+        let (closed, root, old) = {
+            let mut log = self.lock_log();
+            let closed =
+                log.close(&*self.disk).map_err(|failure| self.poison_unless_full(failure))?;
+            let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+            // what an earlier checkpoint could not put in place is older than the rest
+            let mut old = (*table.old).clone();
+            old.append(&mut table.fresh);
+            table.old = Arc::new(old);
+            (closed, Arc::clone(&table.root), Arc::clone(&table.old))
+        };
+        match self.place(&root, &old, &closed, blocks) {
+            Ok(root) => {
+                let mut log = self.lock_log();
+                let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+                table.root = Arc::new(root);
+                table.old = Arc::default();
+                drop(table);
+                log.recycle(&*self.disk, closed)
+            }
+            Err(failure) => {
+                self.lock_log().reopen(closed);
+                Err(failure)
+            }
+        }
+    }
+
+    /// Puts `old` in place and brings the root that says so to stable storage.
+    fn place(
+        &self,
+        root: &Root,
+        old: &Index,
+        closed: &Closed,
+        blocks: u64,
+    ) -> Result<Root, Failure> {
+        // from here on a frame may no longer be judged by what is in place
+        self.flush()?;
+        self.marks.sync().map_err(|failure| self.poison(failure))?;
+        self.place_blocks(old)?;
+        let mut next = self.place_entries(root, old, blocks)?;
+        let sync = self.data.sync().map_err(Failure::of("sync", names::DATA));
+        sync.map_err(|failure| self.poison(failure))?;
+        next.generation += 1;
+        next.salts = self.epoch.keys().salts().to_vec();
+        let (segment, frame) = (closed.segment, closed.frame);
+        next.runs = vec![Run { epoch: self.epoch.number(), segment, frame }];
+        // whether it is there after a failure nobody knows, and the pages of both are at stake
+        self.roots
+            .write(self.epoch.keys().file(), &next)
+            .map_err(|failure| self.poison_unless_full(failure))?;
+        Ok(next)
+    }
+
+    /// Copies blocks from the log to their places, as they are sealed, and frees those of holes.
+    fn place_blocks(&self, old: &Index) -> Result<(), Failure> {
+        let block_bytes = self.block_bytes() as usize;
+        let mut piece: Vec<(u64, &Pending)> = Vec::new();
+        for (block, state) in old {
+            let follows = |(first, before): &(u64, &Pending)| {
+                let count = block - first + 1;
+                matches!(before.source, Source::Hole) == matches!(state.source, Source::Hole)
+                    && self.places.together(*first, count) == count
+            };
+            let is_next = piece.last().is_some_and(|(last, _)| last + 1 == *block);
+            if !(is_next
+                && piece.first().is_some_and(follows)
+                && piece.len() < PIECE_BYTES / block_bytes)
+            {
+                self.place_piece(&piece)?;
+                piece.clear();
+            }
+            if !matches!(state.source, Source::InPlace) {
+                piece.push((*block, state));
+            }
+        }
+        self.place_piece(&piece)
+    }
+
+    /// Copies blocks that follow each other, or frees their places.
+    fn place_piece(&self, piece: &[(u64, &Pending)]) -> Result<(), Failure> {
+        let Some((first, state)) = piece.first() else { return Ok(()) };
+        let block_bytes = self.block_bytes() as usize;
+        let at = self.places.block(*first);
+        if matches!(state.source, Source::Hole) {
+            let bytes = (piece.len() * block_bytes) as u64;
+            return self.data.punch(at, bytes).map_err(Failure::of("free space in", names::DATA));
+        }
+        let mut sealed = Aligned::new(piece.len() * block_bytes);
+        for ((_, state), sealed) in piece.iter().zip(sealed.chunks_exact_mut(block_bytes)) {
+            let Source::Logged { segment, offset } = &state.source else {
+                unreachable!("a piece has blocks of one kind")
+            };
+            segment.file.read(*offset, sealed).map_err(Failure::of("read", &segment.name))?;
+        }
+        self.data.write(at, &[&sealed]).map_err(Failure::of("write", names::DATA))
+    }
+
+    /// Stores the pages that have entries of `old`, and returns the root above them.
+    fn place_entries(&self, root: &Root, old: &Index, blocks: u64) -> Result<Root, Failure> {
+        let keys = self.epoch.keys();
+        let mut next = root.clone();
+        next.blocks = blocks;
+        next.leaves
+            .resize(self.places.leaves(blocks) as usize, sealstone_seal::volume::Entry::HOLE);
+        let mut pages: BTreeMap<u64, BTreeMap<u64, Vec<(usize, &Pending)>>> = BTreeMap::new();
+        for (block, state) in old {
+            let (page, index) = self.places.tag_page(*block);
+            let (leaf, _) = self.places.leaf_page(page);
+            pages.entry(leaf).or_default().entry(page).or_default().push((index, state));
+        }
+        for (number, pages) in pages {
+            let mut leaf = EntryPage::clone(&*self.pages.leaf(keys, root, number)?);
+            for (page, states) in pages {
+                let (_, index) = self.places.leaf_page(page);
+                let place = (Level::Tags, page);
+                let mut tags =
+                    EntryPage::clone(&*self.pages.page(keys, place, &leaf.get(index))?);
+                states.iter().for_each(|(index, state)| tags.set(*index, &state.entry));
+                leaf.set(index, &tags.seal(&self.epoch, place)?);
+                self.pages.store(place, tags)?;
+            }
+            let place = (Level::Leaf, number);
+            next.leaves[number as usize] = leaf.seal(&self.epoch, place)?;
+            self.pages.store(place, leaf)?;
+        }
+        Ok(next)
+    }
+}

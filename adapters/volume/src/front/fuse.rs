@@ -1,0 +1,233 @@
+//! One file in user space: a directory with a single regular file whose content is a device. The
+//! kernel's loop device makes a block device of it.
+//!
+//! Direct I/O is answered to every opening, so that the kernel keeps no second copy of what the
+//! file system above caches already, and writes of several threads go side by side.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use fuser::{
+    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags,
+    Generation, INodeNo, InitFlags, KernelConfig, LockOwner, MountOption, OpenFlags, ReplyAttr,
+    ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite, Request, SessionACL,
+    WriteFlags,
+};
+
+use crate::Device;
+
+/// Name of the file in its directory.
+pub const FILE_NAME: &str = "volume";
+
+/// Longest request, in bytes.
+const REQUEST_BYTES_MAX: u32 = 1 << 20;
+/// Requests that wait in the kernel at once.
+const WAITING_MAX: u16 = 64;
+/// Time that the kernel may keep what it was told about the file.
+const TTL: Duration = Duration::from_secs(3600);
+const FILE: INodeNo = INodeNo(2);
+
+/// A device under a directory, until this is dropped.
+#[derive(Debug)]
+pub struct Mounted(BackgroundSession);
+
+impl Mounted {
+    /// Takes the directory away again, and waits until nobody is served any more.
+    ///
+    /// # Errors
+    /// The file is still open, or a thread failed.
+    pub fn unmount(self) -> io::Result<()> {
+        self.0.umount_and_join()
+    }
+}
+
+/// Shows `device` as the only file, [`FILE_NAME`], of the directory `at`.
+///
+/// # Errors
+/// Of the kernel, or of `fusermount3` where the caller is not root.
+pub fn mount(device: Arc<dyn Device>, at: &Path, threads: usize) -> io::Result<Mounted> {
+    let mut config = Config::default();
+    config.mount_options = vec![
+        MountOption::FSName("sealstone".into()),
+        MountOption::Subtype("sealstone".into()),
+        MountOption::NoExec,
+        MountOption::NoSuid,
+        MountOption::NoDev,
+        MountOption::DefaultPermissions,
+    ];
+    config.acl = SessionACL::Owner;
+    config.n_threads = Some(threads);
+    config.clone_fd = true;
+    fuser::spawn_mount(Served { device, since: SystemTime::now() }, at, &config).map(Mounted)
+}
+
+struct Served {
+    device: Arc<dyn Device>,
+    since: SystemTime,
+}
+
+impl Served {
+    fn attributes(&self, number: INodeNo) -> Option<FileAttr> {
+        let (kind, perm, nlink, size) = match number {
+            INodeNo::ROOT => (FileType::Directory, 0o500, 2, 0),
+            FILE => (FileType::RegularFile, 0o600, 1, self.device.size_bytes()),
+            _ => return None,
+        };
+        Some(FileAttr {
+            ino: number,
+            size,
+            blocks: size / 512,
+            atime: self.since,
+            mtime: self.since,
+            ctime: self.since,
+            crtime: self.since,
+            kind,
+            perm,
+            nlink,
+            uid: nix::unistd::geteuid().as_raw(),
+            gid: nix::unistd::getegid().as_raw(),
+            rdev: 0,
+            blksize: self.device.block_bytes(),
+            flags: 0,
+        })
+    }
+
+    /// Returns the bytes from `offset` on that the device has of the `bytes` asked for.
+    fn within(&self, offset: u64, bytes: u64) -> u64 {
+        bytes.min(self.device.size_bytes().saturating_sub(offset))
+    }
+}
+
+impl Filesystem for Served {
+    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        // what an older kernel does not know, it does without
+        let _ = config.set_max_write(REQUEST_BYTES_MAX);
+        let _ = config.set_max_background(WAITING_MAX);
+        let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
+        Ok(())
+    }
+
+    fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        if parent == INodeNo::ROOT && name == FILE_NAME {
+            let file = self.attributes(FILE).expect("the file is there");
+            reply.entry(&TTL, &file, Generation(0));
+        } else {
+            reply.error(Errno::ENOENT);
+        }
+    }
+
+    fn getattr(&self, _: &Request, number: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        match self.attributes(number) {
+            Some(attributes) => reply.attr(&TTL, &attributes),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn readdir(
+        &self,
+        _: &Request,
+        number: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectory,
+    ) {
+        if number != INodeNo::ROOT {
+            return reply.error(Errno::ENOTDIR);
+        }
+        let entries = [
+            (INodeNo::ROOT, FileType::Directory, "."),
+            (INodeNo::ROOT, FileType::Directory, ".."),
+            (FILE, FileType::RegularFile, FILE_NAME),
+        ];
+        for (index, (number, kind, name)) in entries.iter().enumerate().skip(offset as usize) {
+            if reply.add(*number, index as u64 + 1, *kind, name) {
+                break;
+            }
+        }
+        reply.ok();
+    }
+
+    fn open(&self, _: &Request, number: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        if number == FILE {
+            let flags = FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES;
+            reply.opened(FileHandle(0), flags);
+        } else {
+            reply.error(Errno::EISDIR);
+        }
+    }
+
+    fn read(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        bytes: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let mut out = vec![0; self.within(offset, bytes.into()) as usize];
+        match self.device.read(offset, &mut out) {
+            Ok(()) => reply.data(&out),
+            Err(error) => reply.error(error.into()),
+        }
+    }
+
+    fn write(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        data: &[u8],
+        _: WriteFlags,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        if self.within(offset, data.len() as u64) < data.len() as u64 {
+            return reply.error(Errno::ENOSPC);
+        }
+        match self.device.write(offset, data) {
+            Ok(()) => reply.written(data.len() as u32),
+            Err(error) => reply.error(error.into()),
+        }
+    }
+
+    fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
+        // every closing of a descriptor, which promises nothing
+        reply.ok();
+    }
+
+    fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+        match self.device.flush() {
+            Ok(()) => reply.ok(),
+            Err(error) => reply.error(error.into()),
+        }
+    }
+
+    fn fallocate(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        bytes: u64,
+        mode: i32,
+        reply: ReplyEmpty,
+    ) {
+        // the loop device discards, and writes zeros, by one of these two
+        let zeros = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE;
+        if mode & zeros == 0 {
+            return reply.error(Errno::EOPNOTSUPP);
+        }
+        match self.device.discard(offset, self.within(offset, bytes)) {
+            Ok(()) => reply.ok(),
+            Err(error) => reply.error(error.into()),
+        }
+    }
+}

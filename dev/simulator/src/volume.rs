@@ -1,0 +1,14 @@
+//! A simulator below sealed volumes: a device that is written, flushed, cut off and opened again,
+//! as a seed dictates, beside a plain device that says what each crash may leave.
+//!
+//! - [`disk`] is the disk: it loses what was not synced, tears it, reorders it, refuses to sync and
+//!   runs full.
+//! - [`history`] is what is done to the device: made up, or recorded from databases on ext4.
+//! - [`judge`] is the plain device.
+//! - [`run`](mod@run) does a seed, and [`mutant`] does it with a bug that people have made.
+
+pub mod disk;
+pub mod history;
+pub mod judge;
+pub mod mutant;
+pub mod run;

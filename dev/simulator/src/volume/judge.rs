@@ -1,0 +1,123 @@
+//! The plain device: every block it could have after a crash, and no other.
+//!
+//! Each request is one step. What a flush covered is there; of later steps a prefix is, since the
+//! log ends somewhere; and no request is there in part.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// One request that changed blocks.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The blocks.
+    pub blocks: Range<u64>,
+    /// What each has from now on: 0 for zeros.
+    pub value: u64,
+}
+
+/// A plain device of blocks, each of which has one number all over.
+#[derive(Clone, Debug)]
+pub struct Judge {
+    /// What is on stable storage.
+    flushed: Vec<u64>,
+    /// Requests since.
+    steps: Vec<Step>,
+    /// How many of them returned without an error.
+    acknowledged: usize,
+}
+
+impl Judge {
+    /// Returns a device of `blocks` zeros.
+    #[must_use]
+    pub fn new(blocks: u64) -> Self {
+        Self { flushed: vec![0; blocks as usize], steps: Vec::new(), acknowledged: 0 }
+    }
+
+    /// Adds a request before it is made.
+    pub fn begin(&mut self, step: Step) {
+        self.steps.push(step);
+    }
+
+    /// The request before returned without an error.
+    pub fn acknowledge(&mut self) {
+        self.acknowledged = self.steps.len();
+    }
+
+    /// The request before was refused and changed nothing.
+    pub fn refuse(&mut self) {
+        self.steps.pop();
+    }
+
+    /// A flush returned that began after the last request.
+    pub fn flush(&mut self) {
+        for step in std::mem::take(&mut self.steps) {
+            apply(&mut self.flushed, &step);
+        }
+        self.acknowledged = 0;
+    }
+
+    /// Returns what the device has if nothing is lost.
+    #[must_use]
+    pub fn now(&self) -> Vec<u64> {
+        let mut now = self.flushed.clone();
+        self.steps.iter().for_each(|step| apply(&mut now, step));
+        now
+    }
+
+    /// Judges what a device has after a crash, and goes on from there.
+    ///
+    /// - `keeps_all`: nothing that was acknowledged may be lost, as after the end of a process
+    ///
+    /// # Errors
+    /// Says which block has what it cannot have.
+    pub fn judge(&mut self, found: &[u64], keeps_all: bool) -> Result<(), String> {
+        let mut state = self.flushed.clone();
+        let mut wrong: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+        for (block, (is, was)) in found.iter().zip(&state).enumerate() {
+            if is != was {
+                wrong.insert(block as u64, (*is, *was));
+            }
+        }
+        let least = if keeps_all { self.acknowledged } else { 0 };
+        for count in 0..=self.steps.len() {
+            if count > 0 {
+                let step = &self.steps[count - 1];
+                apply(&mut state, step);
+                for block in step.blocks.clone() {
+                    let (is, was) = (found[block as usize], state[block as usize]);
+                    if is == was {
+                        wrong.remove(&block);
+                    } else {
+                        wrong.insert(block, (is, was));
+                    }
+                }
+            }
+            if wrong.is_empty() && count >= least {
+                self.flushed = state;
+                self.steps.clear();
+                self.acknowledged = 0;
+                return Ok(());
+            }
+        }
+        let now = self.now();
+        let differing: Vec<String> = found
+            .iter()
+            .zip(self.flushed.iter().zip(&now))
+            .enumerate()
+            .filter(|(_, (is, (was, now)))| is != was && is != now)
+            .take(5)
+            .map(|(block, (is, (was, now)))| {
+                format!("block {block} has {is}, flushed {was}, last {now}")
+            })
+            .collect();
+        Err(format!(
+            "no prefix of the {} requests since the last flush gives what is there: {}",
+            self.steps.len(),
+            if differing.is_empty() { "requests are mixed".into() } else { differing.join("; ") }
+        ))
+    }
+}
+
+fn apply(state: &mut [u64], step: &Step) {
+    state[step.blocks.start as usize..step.blocks.end as usize].fill(step.value);
+}
