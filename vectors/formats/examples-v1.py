@@ -513,6 +513,57 @@ block([f"sealstone-anchor 1 {store_id.hex()} 0 1"])
 fingerprint = hmac.digest(b"sealstone: fingerprint of a key ", keys, "sha256")[:16].hex()
 block([f"{fingerprint}.sealed", "", f'{{"schema":1,"packets":{1 + 2 ** 18},"blocks":{2 + 2 ** 25}}}'])
 
+# 18. Volumes
+
+MARKS = [("mark", 32), ("zeros", 4064), ("mark", 32), ("zeros", 2016)]
+ROOT_HEAD = [("magic", 8), ("format version", 2), ("zeros", 6), ("volume id", 16), ("generation", 8), ("length n", 8),
+             ("salt", 32), ("tag", 16), ("zeros", 32)]
+ENTRY = [("tag", 16), ("epoch", 4), ("random bits", 4), ("counter", 8)]
+ROOT = [("blocks", 8), ("s", 4), ("r", 4), ("l", 4), ("salts", "32s"), ("runs", "20r"), ("entries of leaf pages", "32l")]
+FRAME = [("its own entry", 32), ("n", 4), ("m", 4), ("records", "40n"), ("blocks", "m B")]
+drawing("sealstone.volume", [("header area", 8192), ("zeros", 2048), *MARKS],
+        "sealstone.map-0 and sealstone.map-1", [("head", 128), ("zeros", 1920), *MARKS, ("root, sealed", "n")],
+        "the head", ROOT_HEAD, "the root", ROOT, "a run", [("epoch", 4), ("segment", 8), ("frame", 8)],
+        "a mark", [("frames", 8), ("epoch", 4), ("zeros", 4), ("tag", 16)],
+        "an entry", ENTRY,
+        "the beginning of sealstone.data",
+        [("leaf page 0", 4096), ("again", 4096), ("tag page 0", 4096), ("again", 4096), ("block 0", "B"), ("…", "…"),
+         ("block 126", "B"), ("tag page 1", 4096), ("…", "…")],
+        "a page of entries", [("entry", 32), ("…", "…"), ("entry", 32), ("its own entry", 32)],
+        "a frame", FRAME, "a record", [("number of the block", 8), ("entry", 32)],
+        "a binding", [("volume id", 16), ("kind", 4), ("epoch", 4), ("number", 8)])
+files = stored("v1-aes-256-volume")
+volume, dek = READ["volume_keys"](files)
+map = files[16384:]
+_, (salt,), _, (top,), _, length = READ["root"](volume, dek, map)
+root_key = subkey(dek, b"volume map", [volume, CIPHER_ID, map[48:80]])
+root = opened(root_key, counter(0), map[8192:length] + map[80:96], map[:80] + bytes(16) + map[96:128])
+leaf = READ["page_of"](map, length, top)
+tags = READ["page_of"](map, length + 8192, leaf[:32])
+first, key = tags[:32], subkey(dek, b"volume blocks", [volume, CIPHER_ID, salt, bytes(8)])
+bound = READ["binding"](volume, 1, 1, 0)
+data = opened(key, first[20:], map[length + 16384:length + 20480] + first[:16], bound)
+log = map[length + 16384 + 8192:]
+assert data == CONTENT[:4096] and leaf == map[length:length + 4096] or leaf[4064:] == top
+example("the files of v1-aes-256-volume.hex: a device of two blocks, B = 4,096",
+        said("volume id", volume, "its file id"), said("DEK", dek), "", "sealstone.map-0", "",
+        fields([ROOT_HEAD], map[:128], magic='"\\x89SEALMP\\n"'), "",
+        said("key", root_key, '"volume map"'), said("root", root), "",
+        fields([ROOT[:4], [("salt", 32), ("run", 20), ("entry of leaf page 0", 32)]], root), "",
+        "block 0, whose entry is the first of tag page 0", "",
+        fields([ENTRY], first), "",
+        said("key", key, '"volume blocks"'), said("nonce", first[20:], "random bits, counter"),
+        said("associated data", bound, "binding"), said("data", data), "",
+        "frame 0, which has block 1", "",
+        fields([FRAME[:3], [("record", 40), ("block", 4096)]], log), "",
+        said("key", key, '"volume blocks"'), said("nonce", log[20:32]),
+        whole("associated data", READ["binding"](volume, 4, 1, 0) + log[32:80]), "",
+        "the mark that one frame was synced", "",
+        fields([[("frames", 8), ("epoch", 4), ("zeros", 4), ("tag", 16)]], files[10240:10272], 10240), "",
+        said("key", subkey(dek, b"volume synced", [volume, CIPHER_ID, salt]), '"volume synced"'),
+        said("nonce", bytes(4) + files[10240:10248]),
+        said("associated data", READ["binding"](volume, 5, 1, 1), "binding"))
+
 if sys.argv[1:] == ["--check"]:
     page = open(f"{HERE}/../../docs/formats.md", encoding="utf-8").read()
     missing = [text for text in BLOCKS if f"```text\n{text}\n```" not in page]

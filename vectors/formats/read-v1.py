@@ -30,7 +30,7 @@ def stored(name):
 
 def header(file, layout, kind):
     """Returns file id and data key, from both copies of the header."""
-    assert file[:512] == file[4096:4608]
+    assert file[:512] == file[4096:4608] and len(file) >= 8192
     slot = file[:512]
     assert slot[:14] == b"\x89SEALST\n" + struct.pack(">HBB", 1, layout, kind) + CIPHER_ID
     file_id, salt = slot[24:40], slot[40:56]
@@ -87,6 +87,68 @@ def block(block, bound):
     assert not any(block[-32 - padding:-32])
     return opened(subkey(KEK, b"engine page", [salt, CIPHER_ID]), head[36:48], sealed + tag, head + bound)
 
+def volume_keys(file):
+    """Returns what volume() needs of the file with the header."""
+    volume, dek = header(file, 3, 7)
+    assert file[16:20] == struct.pack(">I", 4096)
+    return volume, dek
+
+def root(volume, dek, map):
+    """Returns the parts of a root: numbers of blocks, salts, runs and leaves, and generation."""
+    head, length = map[:128], struct.unpack(">Q", map[40:48])[0]
+    assert head[:16] == b"\x89SEALMP\n" + struct.pack(">H", 1) + bytes(6) and head[16:32] == volume
+    key = subkey(dek, b"volume map", [volume, CIPHER_ID, head[48:80]])
+    sealed = map[8192:8192 + length] + head[80:96]
+    data = opened(key, counter(0), sealed, head[:80] + bytes(16) + head[96:])
+    blocks, salts, runs, leaves = struct.unpack(">QIII", data[:20])
+    pieces, at = [], 20
+    for count, size in [(salts, 32), (runs, 20), (leaves, 32)]:
+        pieces.append([data[at + size * i:at + size * (i + 1)] for i in range(count)])
+        at += size * count
+    assert at == len(data)
+    return blocks, *pieces, struct.unpack(">Q", head[32:40])[0], 8192 + length
+
+def binding(volume, kind, epoch, number):
+    return volume + struct.pack(">IIQ", kind, epoch, number)
+
+def piece(volume, dek, salts, entry, kind, number, sealed, associated=b"", before=b""):
+    """Opens what has `entry`; `associated` follows the binding, `before` precedes it."""
+    tag, epoch, nonce = entry[:16], struct.unpack(">I", entry[16:20])[0], entry[20:32]
+    key = subkey(dek, b"volume blocks", [volume, CIPHER_ID, salts[epoch - 1], struct.pack(">Q", struct.unpack(">Q", entry[24:])[0] >> 32)])
+    return opened(key, nonce, sealed + tag, before + binding(volume, kind, epoch, number) + associated)
+
+def volume_mark(volume, dek, salts, mark):
+    """Returns how many frames were synced."""
+    epoch = struct.unpack(">I", mark[8:12])[0]
+    key = subkey(dek, b"volume synced", [volume, CIPHER_ID, salts[epoch - 1]])
+    frames = struct.unpack(">Q", mark[:8])[0]
+    assert opened(key, bytes(4) + mark[:8], mark[16:], binding(volume, 5, epoch, frames)) == b""
+    return frames
+
+def page_of(data, at, entry):
+    """Returns the page with `entry` of the two at `at`."""
+    return data[at + 4096 * (entry[31] & 1):][:4096]
+
+def volume(files):
+    """Returns the blocks of a device of two, of which the log has the second."""
+    assert files[8192 + 2048:8192 + 2080] == files[16384 + 2048:16384 + 2080]
+    key = volume_keys(files)
+    blocks, salts, runs, leaves, generation, length = root(*key, files[16384:])
+    assert (blocks, generation, runs) == (2, 2, [struct.pack(">IQQ", 1, 0, 0)])
+    assert volume_mark(*key, salts, files[10240:10272]) == 1
+    data = files[16384 + length:]
+    data, log = data[:16384 + 2 * 4096], data[16384 + 2 * 4096:]
+    leaf = page_of(data, 0, leaves[0])
+    piece(*key, salts, leaves[0], 3, 0, b"", before=leaf[:4064])
+    tags = page_of(data, 8192, leaf[:32])
+    piece(*key, salts, leaf[:32], 2, 0, b"", before=tags[:4064])
+    assert leaf[4064:] == leaves[0] and tags[4064:] == leaf[:32] and tags[32:64] == bytes(32)
+    first = piece(*key, salts, tags[:32], 1, 0, data[16384:16384 + 4096])
+    own, rest = log[:32], log[32:80]
+    piece(*key, salts, own, 4, 0, b"", rest)
+    assert rest[:8] == struct.pack(">II", 1, 1) and rest[8:16] == struct.pack(">Q", 1 << 63 | 1)
+    return first + piece(*key, salts, rest[16:48], 1, 1, log[80:])
+
 if __name__ == "__main__":
     assert pages(stored("v1-aes-256-paged")) == CONTENT[:9000]
     print("v1-aes-256-paged: 9,000 bytes")
@@ -100,3 +162,5 @@ if __name__ == "__main__":
     print("v1-aes-256-catalogue: 4 files, 9,000 bytes of 000004.log synced")
     assert block(stored("engine-page-v1-aes-256"), b"01234567") == CONTENT[:3000]
     print("engine-page-v1-aes-256: 3,000 bytes")
+    assert volume(stored("v1-aes-256-volume")) == CONTENT[:8192]
+    print("v1-aes-256-volume: 2 blocks, one in place and one in the log, whose frame was synced")

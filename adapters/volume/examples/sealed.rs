@@ -21,7 +21,7 @@ fn main() {
         Arc::new(Volume::attach(Arc::new(disk), &keys, backend, Sizes::default()).unwrap());
     let report = || Box::new(|failure: &sealstone_volume::Failure| eprintln!("{failure}"));
     let upkeep = Upkeep::of(Arc::clone(&volume), report()).unwrap();
-    let served = Served::new(Arc::clone(&volume), report());
+    let served = Served::new(Arc::clone(&volume), &PathBuf::from(dir), report());
     let mounted =
         fuse::mount(Arc::new(served), &PathBuf::from(at), threads.parse().unwrap()).unwrap();
     println!("ready");

@@ -1,9 +1,9 @@
-//! Memory that begins where direct I/O wants it to.
+//! Memory that begins at addresses which direct I/O takes.
 
 use std::ops::{Deref, DerefMut};
 
-/// What direct I/O asks of memory, offsets and lengths, in bytes: no disk and no file system that
-/// this runs on asks for more.
+/// Alignment of memory, offsets and lengths that direct I/O asks for, in bytes: no disk and no file
+/// system that this runs on asks for more.
 pub(crate) const ALIGNMENT: usize = 4096;
 
 /// Bytes that begin at a multiple of [`ALIGNMENT`].

@@ -38,4 +38,13 @@ pub trait Device: Send + Sync + 'static {
     /// # Errors
     /// As [`Device::write`].
     fn discard(&self, offset: u64, bytes: u64) -> io::Result<()>;
+
+    /// Returns the state, for whoever runs it.
+    fn status(&self) -> String;
+
+    /// Obeys a command of whoever runs it.
+    ///
+    /// # Errors
+    /// It was not obeyed.
+    fn command(&self, text: &str) -> io::Result<()>;
 }

@@ -19,13 +19,25 @@ use crate::disk::{Disk, DiskFile};
 #[derive(Clone, Debug)]
 pub struct Directory {
     path: PathBuf,
+    writes: bool,
 }
 
 impl Directory {
     /// Returns the directory at `path`. Looks at nothing yet.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+        Self { path: path.into(), writes: true }
+    }
+
+    /// Returns the directory at `path`, whose files are opened for reading alone: it may be a backup
+    /// on a disk that takes no writes.
+    #[must_use]
+    pub fn read_only(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), writes: false }
+    }
+
+    fn open_regular(&self, name: &str, cached: bool) -> io::Result<File> {
+        open_regular(&self.path.join(name), name, (self.writes, cached))
     }
 
     /// Returns its path.
@@ -35,19 +47,19 @@ impl Directory {
     }
 }
 
-fn options(cached: bool) -> OpenOptions {
+fn options(writes: bool, cached: bool) -> OpenOptions {
     let mut options = OpenOptions::new();
     let direct = if cached { 0 } else { libc::O_DIRECT };
     // a FIFO in the place of a file must not make the opener wait
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC | direct;
-    options.read(true).write(true).mode(0o600).custom_flags(flags);
+    options.read(true).write(writes).mode(0o600).custom_flags(flags);
     options
 }
 
 /// Opens what is at `path` if it is a regular file with one name. A file system without direct I/O
 /// is used through the page cache.
-fn open_regular(path: &Path, name: &str, cached: bool) -> io::Result<File> {
-    let file = match options(cached).open(path) {
+fn open_regular(path: &Path, name: &str, (writes, cached): (bool, bool)) -> io::Result<File> {
+    let file = match options(writes, cached).open(path) {
         Err(error) if error.raw_os_error() == Some(libc::ELOOP) => {
             return Err(not_a_file(name, "a symbolic link"));
         }
@@ -55,7 +67,7 @@ fn open_regular(path: &Path, name: &str, cached: bool) -> io::Result<File> {
             return Err(not_a_file(name, "a directory"));
         }
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) && !cached => {
-            return open_regular(path, name, true);
+            return open_regular(path, name, (writes, true));
         }
         opened => opened?,
     };
@@ -63,7 +75,7 @@ fn open_regular(path: &Path, name: &str, cached: bool) -> io::Result<File> {
     if !found.is_file() {
         return Err(not_a_file(name, "something that is no regular file"));
     }
-    if found.nlink() != 1 {
+    if writes && found.nlink() != 1 {
         let text = "a file with another name elsewhere, which would be written on too";
         return Err(not_a_file(name, text));
     }
@@ -72,17 +84,18 @@ fn open_regular(path: &Path, name: &str, cached: bool) -> io::Result<File> {
 
 impl Disk for Directory {
     fn open(&self, name: &str, cached: bool) -> io::Result<Arc<dyn DiskFile>> {
-        Ok(Arc::new(RealFile(open_regular(&self.path.join(name), name, cached)?)))
+        Ok(Arc::new(RealFile(self.open_regular(name, cached)?)))
     }
 
     fn create(&self, name: &str, cached: bool) -> io::Result<Arc<dyn DiskFile>> {
-        let file = options(cached).create_new(true).open(self.path.join(name))?;
+        let file = options(true, cached).create_new(true).open(self.path.join(name))?;
         Ok(Arc::new(RealFile(file)))
     }
 
     fn lock(&self, name: &str) -> io::Result<Box<dyn Any + Send + Sync>> {
-        let file = open_regular(&self.path.join(name), name, true)?;
-        file.try_lock().map_err(io::Error::from)?;
+        let file = self.open_regular(name, true)?;
+        let locked = if self.writes { file.try_lock() } else { file.try_lock_shared() };
+        locked.map_err(io::Error::from)?;
         Ok(Box::new(file))
     }
 

@@ -1,6 +1,7 @@
 //! Errors of volumes: what was attempted, on which file, and what was found.
 
 use std::io;
+use std::path::PathBuf;
 
 use sealstone_seal::SealError;
 use sealstone_seal::volume::VolumeError;
@@ -64,6 +65,29 @@ pub enum Failure {
         /// Size of the device, in bytes.
         size: u64,
     },
+    /// A program of the system failed.
+    #[error("{program}: {said}")]
+    Tool {
+        /// Its name.
+        program: String,
+        /// Its own words.
+        said: String,
+    },
+    /// A file system of the volume is mounted.
+    #[error(
+        "{} is mounted from it\nend what uses it, then: sealstone volume unmount {}",
+        at.display(), at.display()
+    )]
+    Mounted {
+        /// The place.
+        at: PathBuf,
+    },
+    /// The process that serves the volume refused.
+    #[error("{said}")]
+    Refused {
+        /// The reason.
+        said: String,
+    },
     /// A device cannot be made smaller.
     #[error("a device of {size} bytes cannot be made smaller, to {bytes}")]
     Smaller {
@@ -75,6 +99,12 @@ pub enum Failure {
     /// A piece of the volume did not open, or could not be sealed.
     #[error(transparent)]
     Seal(#[from] VolumeError),
+}
+
+impl From<sealstone_keys::KeyError> for Failure {
+    fn from(error: sealstone_keys::KeyError) -> Self {
+        Self::Seal(SealError::from(error).into())
+    }
 }
 
 impl From<SealError> for Failure {

@@ -1,5 +1,5 @@
-//! What the log changed since the last checkpoint: the newest entry of each block, and where its
-//! data is.
+//! The changes of the log since the last checkpoint: the newest entry of each block, and the place
+//! of its data.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use sealstone_seal::volume::Entry;
 
 use crate::segment::Segment;
 
-/// Where the data of a block is.
+/// Place of the data of a block.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
     /// In the log.

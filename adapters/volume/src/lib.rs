@@ -1,13 +1,18 @@
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 //! A sealed block device in user space.
 
 mod aligned;
+pub mod attachment;
 mod checkpoint;
 mod device;
 mod directory;
 mod disk;
 mod error;
+#[allow(unsafe_code)]
+mod ffi;
+mod found;
 pub mod front;
+mod header;
 mod in_flight;
 mod index;
 mod log;
@@ -19,14 +24,21 @@ mod recovery;
 mod roots;
 mod segment;
 mod served;
+mod sizes;
+mod tool;
 mod upkeep;
+mod verify;
 mod volume;
 
 pub use device::Device;
 pub use directory::Directory;
 pub use disk::{Disk, DiskFile};
 pub use error::Failure;
+pub use ffi::become_io_flusher;
+pub use header::{header, in_use, rotate};
 pub use plain::PlainFile;
-pub use served::Served;
+pub use served::{AttachedStatus, Order, Report, Served};
+pub use sizes::Sizes;
 pub use upkeep::Upkeep;
-pub use volume::{Sizes, Volume};
+pub use verify::{Verification, verify};
+pub use volume::Volume;

@@ -22,7 +22,7 @@ const KEPT: usize = 1;
 pub(crate) struct Log {
     /// The segment that is written.
     segment: Arc<Segment>,
-    /// Where the next frame begins in it, in bytes.
+    /// Beginning of the next frame in it, in bytes.
     offset: u64,
     /// Number of the next frame.
     frame: u64,

@@ -71,4 +71,12 @@ impl Device for PlainFile {
         fallocate(self.file.as_fd(), mode, offset as i64, bytes as i64)?;
         Ok(())
     }
+
+    fn status(&self) -> String {
+        String::new()
+    }
+
+    fn command(&self, _: &str) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }

@@ -19,7 +19,7 @@ use crate::segment::Segment;
 
 /// The log of a volume as it was found.
 pub(crate) struct Recovered {
-    /// What it changed since the root.
+    /// Its changes since the root.
     pub(crate) index: Index,
     /// Number of frames since the volume was made.
     pub(crate) frames: u64,

@@ -2,30 +2,92 @@
 //! number.
 
 use std::io;
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
 
 use crate::device::Device;
 use crate::error::Failure;
 use crate::volume::Volume;
 
+/// Called with every failure.
+pub type Report = dyn Fn(&Failure) + Send + Sync;
+
 /// A volume whose failures are reported.
 pub struct Served {
     volume: Arc<Volume>,
-    report: Box<dyn Fn(&Failure) + Send + Sync>,
+    dir: String,
+    report: Box<Report>,
+    last_failure: Mutex<Option<String>>,
+}
+
+/// State of a volume that is attached.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
+pub struct AttachedStatus {
+    /// Process that serves it.
+    pub process: u32,
+    /// Directory of the volume.
+    pub dir: String,
+    /// Size of the device, in bytes.
+    pub size_bytes: u64,
+    /// Number of the root.
+    pub generation: u64,
+    /// Bytes in the log that are not in place.
+    pub log_bytes: u64,
+    /// The last failure, if there was one.
+    pub last_failure: Option<String>,
+}
+
+/// A command to a volume that is attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Put the log in place.
+    Checkpoint,
+    /// Make the device larger.
+    Grow {
+        /// Its new size, in bytes.
+        bytes: u64,
+    },
+}
+
+impl std::fmt::Display for Order {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Checkpoint => f.write_str("checkpoint"),
+            Self::Grow { bytes } => write!(f, "grow {bytes}"),
+        }
+    }
+}
+
+impl std::str::FromStr for Order {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text.trim_end().split_once(' ') {
+            None if text.trim_end() == "checkpoint" => Ok(Self::Checkpoint),
+            Some(("grow", bytes)) => Ok(Self::Grow { bytes: bytes.parse().map_err(|_| ())? }),
+            _ => Err(()),
+        }
+    }
 }
 
 impl Served {
     /// Returns `volume` as a device.
     ///
+    /// - `dir`: its directory, for its state
     /// - `report`: gets every failure, since the kernel is told a number alone
     #[must_use]
-    pub fn new(volume: Arc<Volume>, report: Box<dyn Fn(&Failure) + Send + Sync>) -> Self {
-        Self { volume, report }
+    pub fn new(volume: Arc<Volume>, dir: &Path, report: Box<Report>) -> Self {
+        let dir = dir.display().to_string();
+        Self { volume, dir, report, last_failure: Mutex::default() }
     }
 
     fn told(&self, result: Result<(), Failure>) -> io::Result<()> {
         result.map_err(|failure| {
             (self.report)(&failure);
+            let mut last = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
+            *last = Some(failure.to_string());
             io::Error::from_raw_os_error(failure.errno())
         })
     }
@@ -54,5 +116,29 @@ impl Device for Served {
 
     fn discard(&self, offset: u64, bytes: u64) -> io::Result<()> {
         self.told(self.volume.discard(offset, bytes))
+    }
+
+    fn status(&self) -> String {
+        let last_failure = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let status = AttachedStatus {
+            process: std::process::id(),
+            dir: self.dir.clone(),
+            size_bytes: self.volume.size_bytes(),
+            generation: self.volume.generation(),
+            log_bytes: self.volume.log_bytes(),
+            last_failure,
+        };
+        serde_json::to_string(&status).expect("numbers and text")
+    }
+
+    fn command(&self, text: &str) -> io::Result<()> {
+        match text.parse() {
+            Ok(Order::Checkpoint) => {
+                let flushed = self.volume.flush();
+                self.told(flushed.and_then(|()| self.volume.checkpoint()))
+            }
+            Ok(Order::Grow { bytes }) => self.told(self.volume.grow(bytes)),
+            Err(()) => Err(io::Error::from_raw_os_error(libc::EINVAL)),
+        }
     }
 }

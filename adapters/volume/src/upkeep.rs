@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::error::Failure;
+use crate::served::Report;
 use crate::volume::Volume;
 
 /// Time between two looks.
@@ -32,10 +33,7 @@ impl Upkeep {
     ///
     /// # Errors
     /// No thread can be had.
-    pub fn of(
-        volume: Arc<Volume>,
-        report: Box<dyn Fn(&Failure) + Send + Sync>,
-    ) -> std::io::Result<Self> {
+    pub fn of(volume: Arc<Volume>, report: Box<Report>) -> std::io::Result<Self> {
         let (end, ended) = channel();
         let thread = std::thread::Builder::new()
             .name("upkeep".into())
@@ -54,7 +52,7 @@ impl Drop for Upkeep {
     }
 }
 
-fn keep(volume: &Volume, report: &dyn Fn(&Failure), ended: &Receiver<()>) {
+fn keep(volume: &Volume, report: &Report, ended: &Receiver<()>) {
     let (mut frames, mut since) = (volume.frames(), Instant::now());
     loop {
         let mut wait = LOOK;

@@ -8,7 +8,6 @@
 //!
 //! Not here: what the log says after a crash (`recovery`), and who asks (`front`).
 
-use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
@@ -17,54 +16,26 @@ use sealstone_cipher::{Backend, Cipher};
 use sealstone_keys::KeySource;
 use sealstone_seal::volume::frame::{Data, RECORDS_MAX, Record};
 use sealstone_seal::volume::{
-    BlockPlace, Entry, Epoch, Level, PAGE_BYTES, Places, Root, Run, VolumeError, VolumeKeys,
+    BlockPlace, Entry, Epoch, Level, PAGE_BYTES, Places, Root, Run, VolumeKeys,
 };
 use sealstone_seal::{FileKind, HEADER_BYTES, Identity, Layout, SealedFile};
 
 use crate::aligned::Aligned;
 use crate::disk::{Disk, DiskFile};
 use crate::error::Failure;
+use crate::found::Found;
 use crate::in_flight::InFlight;
 use crate::index::{Index, Pending, Source};
 use crate::log::{self, Log};
 use crate::marks::{HEADER_FILE_BYTES, Marks};
 use crate::names;
 use crate::pages::Pages;
-use crate::recovery::{Recovered, recover};
+use crate::recovery::Recovered;
 use crate::roots::Roots;
 use crate::segment::Segment;
+use crate::sizes::Sizes;
 
-/// Sizes that a volume works with. None of them is part of the format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
-    /// Length of a segment of the log, in bytes.
-    pub segment_bytes: u64,
-    /// Bytes of the log from which on a checkpoint is due; at twice as many a write waits for it.
-    pub checkpoint_bytes: u64,
-    /// Blocks in the log from which on a checkpoint is due, likewise.
-    pub checkpoint_blocks: usize,
-    /// Bytes in blocks that were never written, side by side, that go to their place at once.
-    pub at_once_bytes: u64,
-    /// Longest write that is all or nothing, in bytes.
-    pub request_bytes: u64,
-    /// Pages of entries that are kept in memory, 4 KiB each.
-    pub pages: NonZeroUsize,
-}
-
-impl Default for Sizes {
-    fn default() -> Self {
-        Self {
-            segment_bytes: 64 << 20,
-            checkpoint_bytes: 256 << 20,
-            checkpoint_blocks: 1 << 18,
-            at_once_bytes: 64 << 10,
-            request_bytes: 1 << 20,
-            pages: NonZeroUsize::new(16 << 10).expect("it is not zero"),
-        }
-    }
-}
-
-/// What the newest root says, and what the log says beyond it.
+/// The newest root, and the changes of the log beyond it.
 pub(crate) struct Table {
     pub(crate) root: Arc<Root>,
     /// Newer than the root, and being put in place.
@@ -148,8 +119,8 @@ impl Volume {
         let there = disk.list("").map_err(Failure::of("list", "the directory"))?;
         let [first, second] = names::MAPS;
         let names = [names::HEADER, names::DATA, first, second, names::LOG];
-        if let Some(name) = there.iter().find(|name| names.contains(&name.as_str())) {
-            return Err(Failure::Exists { name: name.clone() });
+        if let Some(name) = names.into_iter().find(|name| there.iter().any(|there| there == name)) {
+            return Err(Failure::Exists { name: name.to_owned() });
         }
         let identity = Identity { kind: FileKind::Volume, ..Identity::LOOSE };
         let layout = Layout::Volume { block_bytes };
@@ -186,18 +157,14 @@ impl Volume {
     ///
     /// # Errors
     /// [`Failure::NoVolume`], [`Failure::InUse`]; whatever is not as it was left: see
-    /// [`VolumeError`]; of the keys, and of the disk.
+    /// [`Failure::Seal`]; of the keys, and of the disk.
     pub fn attach(
         disk: Arc<dyn Disk>,
         keys: &dyn KeySource,
         backend: Backend,
         sizes: Sizes,
     ) -> Result<Self, Failure> {
-        let lock = disk.lock(names::HEADER).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => Failure::NoVolume { name: names::HEADER },
-            std::io::ErrorKind::WouldBlock => Failure::InUse,
-            _ => Failure::of("lock", names::HEADER)(error),
-        })?;
+        let lock = lock(&*disk)?;
         let found = Found::read(&*disk, keys, backend, sizes)?;
         let Found { data, marks, roots, pages, keys, root, recovered } = found;
         recovered.settle(&*data, keys.block_bytes())?;
@@ -281,6 +248,12 @@ impl Volume {
         self.table().root.generation
     }
 
+    /// Returns the bytes in the log that are not in place.
+    #[must_use]
+    pub fn log_bytes(&self) -> u64 {
+        self.lock_log().used_bytes()
+    }
+
     /// Returns the number of frames that were ever written to the log.
     #[must_use]
     pub fn frames(&self) -> u64 {
@@ -311,7 +284,7 @@ impl Volume {
     /// Reads the bytes at `offset` into all of `out`.
     ///
     /// # Errors
-    /// [`Failure::PastEnd`]; [`VolumeError::Block`] and [`VolumeError::EntryPage`] for what was
+    /// [`Failure::PastEnd`]; [`Failure::Seal`] for what was
     /// changed on the disk; of the disk. `out` is zeros then.
     pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), Failure> {
         self.check_range(offset, out.len() as u64)?;
@@ -787,45 +760,14 @@ impl Volume {
     }
 }
 
-/// A volume as it was found, not opened for writing yet.
-struct Found {
-    data: Arc<dyn DiskFile>,
-    marks: Marks,
-    roots: Roots,
-    pages: Pages,
-    keys: VolumeKeys,
-    root: Root,
-    recovered: Recovered,
-}
-
-impl Found {
-    fn read(
-        disk: &dyn Disk,
-        keys: &dyn KeySource,
-        backend: Backend,
-        sizes: Sizes,
-    ) -> Result<Self, Failure> {
-        let open = |name: &'static str, cached| {
-            disk.open(name, cached).map_err(|error| match error.kind() {
-                std::io::ErrorKind::NotFound => Failure::NoVolume { name },
-                _ => Failure::of("open", name)(error),
-            })
-        };
-        let header = open(names::HEADER, true)?;
-        let mut stored = [0; HEADER_BYTES];
-        header.read(0, &mut stored).map_err(Failure::of("read", names::HEADER))?;
-        let file = SealedFile::open(keys, backend, &stored)?;
-        let roots = Roots { files: [open(names::MAPS[0], true)?, open(names::MAPS[1], true)?] };
-        let root = roots.read(&file)?;
-        let marks = Marks::new(Arc::clone(&header), roots.files.clone());
-        let keys = VolumeKeys::new(file, root.salts.clone())?;
-        let mark = marks.read(&keys)?.ok_or_else(|| VolumeError::Root {
-            found: "no mark says how much of the log was synced".into(),
-        })?;
-        let data = open(names::DATA, false)?;
-        let recovered = recover(disk, &*data, &keys, &root, mark)?;
-        let places = Places::new(keys.block_bytes());
-        let pages = Pages::new(Arc::clone(&data), places, sizes.pages);
-        Ok(Self { data, marks, roots, pages, keys, root, recovered })
-    }
+/// Keeps every other process from opening the volume until the returned value is dropped.
+///
+/// # Errors
+/// [`Failure::NoVolume`], [`Failure::InUse`]; of the disk.
+pub(crate) fn lock(disk: &dyn Disk) -> Result<Box<dyn std::any::Any + Send + Sync>, Failure> {
+    disk.lock(names::HEADER).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Failure::NoVolume { name: names::HEADER },
+        std::io::ErrorKind::WouldBlock => Failure::InUse,
+        _ => Failure::of("lock", names::HEADER)(error),
+    })
 }

@@ -19,6 +19,8 @@ mod setting;
 mod short;
 mod start;
 mod stores;
+#[cfg(feature = "volume")]
+mod volume;
 #[cfg(feature = "wire")]
 mod wire;
 
@@ -64,6 +66,11 @@ pub(crate) use lab::{LabCommand, LabSealing, LabUp};
 pub(crate) use sealed_server::{SealedServerAction, SealedServerCommand, SealingFlags};
 pub(crate) use setting::PLAN_ONLY;
 
+#[cfg(feature = "volume")]
+pub(crate) use volume::{
+    FileSystem, VolumeAttachFlags, VolumeCommand, VolumeCreateFlags, VolumeMountFlags, VolumePlace,
+    VolumeRuntime,
+};
 #[cfg(feature = "wire")]
 pub(crate) use wire::{WireCommand, WireGuard, WireUp};
 
@@ -208,6 +215,10 @@ pub(crate) enum Command {
     /// Run real servers on this machine, for an experiment
     #[command(subcommand)]
     Lab(LabCommand),
+    #[cfg(feature = "volume")]
+    /// A sealed block device for the files of any database: PostgreSQL, MySQL, MariaDB, Redis
+    #[command(subcommand)]
+    Volume(VolumeCommand),
     #[cfg(feature = "wire")]
     /// A tunnel of sealed packets between two machines
     #[command(subcommand)]

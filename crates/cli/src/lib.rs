@@ -6,6 +6,8 @@
 
 mod anchor;
 mod asked_to_end;
+#[cfg(any(feature = "volume", feature = "wire"))]
+mod background;
 mod bytes;
 mod ciphers;
 mod compare;
@@ -43,6 +45,8 @@ mod suggest;
 mod table;
 mod terminal;
 mod unseal;
+#[cfg(feature = "volume")]
+mod volume;
 #[cfg(feature = "wire")]
 mod wire;
 mod workloads;
@@ -99,6 +103,8 @@ fn dispatch(command: Command) -> anyhow::Result<Answer> {
         Command::Lab(command) => lab::run(&command),
         #[cfg(feature = "wire")]
         Command::Wire(command) => wire::run(&command),
+        #[cfg(feature = "volume")]
+        Command::Volume(command) => volume::run(&command),
         Command::Completions(flags) => shell::completions(&flags),
         Command::Man(flags) => shell::manual(&flags),
     }

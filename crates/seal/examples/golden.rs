@@ -1,5 +1,6 @@
 //! Makes the golden files of the current format version in a directory, as hexadecimal text: one of
-//! pages, one of frames, a catalogue and an engine page for every cipher that has none there yet.
+//! pages, one of frames, a catalogue, a volume and an engine page for every cipher that has none
+//! there yet.
 //! Existing files are left unchanged: golden files prove that *old* files still open.
 //!
 //! `cargo run -p sealstone-seal --example golden -- vectors/formats`
@@ -17,7 +18,10 @@ use sealstone_seal::engine_page::{
 };
 use sealstone_seal::frame::FrameWriter;
 use sealstone_seal::paged::PageWriter;
-use sealstone_seal::{FORMAT_VERSION, Layout, SealedFile};
+use sealstone_seal::volume::{
+    EntryPage, Level, Mark, Places, ROOT_AT, Root, Run, VolumeKeys, frame,
+};
+use sealstone_seal::{FORMAT_VERSION, FileKind, Identity, Layout, SealedFile};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let dir = std::env::args_os().nth(1).ok_or("give the directory of the golden files")?;
@@ -34,10 +38,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             (format!("v{FORMAT_VERSION}-{name}-paged.hex"), paged as Seal),
             (format!("v{FORMAT_VERSION}-{name}-frames.hex"), frames),
             (format!("v{FORMAT_VERSION}-{name}-catalogue.hex"), catalogue),
+            (format!("v{FORMAT_VERSION}-{name}-volume.hex"), volume),
             (format!("engine-page-v{}-{name}.hex", engine_page::FORMAT_VERSION), engine_page_of),
         ] {
-            // one with each size of blocks: the slots make them large
-            if file.ends_with("catalogue.hex") && !["aes-256", "3des"].contains(&name) {
+            // one with each size of blocks: they are large
+            let is_large = file.ends_with("catalogue.hex") || file.ends_with("volume.hex");
+            if is_large && !["aes-256", "3des"].contains(&name) {
                 continue;
             }
             let path = dir.join(file);
@@ -117,6 +123,55 @@ fn catalogue(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn
         CatalogueWriter::begin(&catalogue, &synced, keys, cipher, Backend::auto(), &mut stored)?;
     writer
         .append(&[Change::Put { name: "000008.sst".into(), entry: entry(4, None) }], &mut stored)?;
+    Ok(stored)
+}
+
+/// Makes a volume of two blocks and returns its files, one after the other: the header, the map of
+/// generation 2, the blocks, and the log. Block 0 is in place, block 1 in the log, whose one frame
+/// was synced.
+fn volume(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn Error>> {
+    const BLOCK_BYTES: usize = 4096;
+    let identity = Identity { kind: FileKind::Volume, ..Identity::LOOSE };
+    let layout = Layout::Volume { block_bytes: BLOCK_BYTES as u32 };
+    let (file, header) = SealedFile::create_as(&identity, keys, cipher, Backend::auto(), layout)?;
+    let epoch = VolumeKeys::new(file, Vec::new())?.begin()?;
+    let places = Places::new(BLOCK_BYTES as u32);
+    let mut sealed = content(2 * BLOCK_BYTES);
+    let entries = epoch.seal_blocks(&[0, 1], &mut sealed)?;
+    let (first, second) = sealed.split_at(BLOCK_BYTES);
+
+    let mut tags = EntryPage::new();
+    tags.set(0, &entries[0]);
+    let mut leaf = EntryPage::new();
+    leaf.set(0, &tags.seal(&epoch, (Level::Tags, 0))?);
+    let top = leaf.seal(&epoch, (Level::Leaf, 0))?;
+    let mut data = vec![0; places.file_bytes(2) as usize];
+    let mut put = |at: u64, bytes: &[u8]| data[at as usize..][..bytes.len()].copy_from_slice(bytes);
+    put(places.page(Level::Leaf, 0, &top), leaf.bytes());
+    put(places.page(Level::Tags, 0, &tags.own()), tags.bytes());
+    put(places.block(0), first);
+
+    let record = frame::Record { block: 1, entry: entries[1], data: frame::Data::Logged };
+    let log = [&frame::seal(&epoch, 0, &[record])?, second].concat();
+    let root = Root {
+        generation: 2,
+        salts: epoch.keys().salts().to_vec(),
+        runs: vec![Run { epoch: 1, segment: 0, frame: 0 }],
+        leaves: vec![top],
+        ..Root::new(places, 2)
+    };
+    let (head, sealed) = root.seal(epoch.keys().file())?;
+    let mark = Mark::seal(&epoch, 1)?;
+    let mut stored = header.to_vec();
+    stored.resize(16384, 0);
+    stored[8192 + 2048..][..mark.len()].copy_from_slice(&mark);
+    let map = stored.len();
+    stored.extend_from_slice(&head);
+    stored.resize(map + ROOT_AT as usize, 0);
+    stored[map + 2048..][..mark.len()].copy_from_slice(&mark);
+    stored.extend_from_slice(&sealed);
+    stored.extend_from_slice(&data);
+    stored.extend_from_slice(&log);
     Ok(stored)
 }
 

@@ -22,14 +22,16 @@ mod entry_page;
 mod error;
 pub mod frame;
 mod keys;
+mod level;
 mod mark;
 mod place;
 mod root;
 
 pub use entry::{ENTRY_BYTES, Entry};
-pub use entry_page::{CHILDREN, EntryPage, Level, PAGE_BYTES};
+pub use entry_page::{CHILDREN, EntryPage, PAGE_BYTES};
 pub use error::VolumeError;
 pub use keys::{BlockPlace, EPOCHS_MAX, Epoch, SALT_BYTES, Salt, VolumeKeys};
+pub use level::Level;
 pub use mark::{MARK_BYTES, Mark};
 pub use place::Places;
 pub use root::{ROOT_AT, Root, RootHead, Run};

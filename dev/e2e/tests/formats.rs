@@ -20,10 +20,11 @@ fn another_program_opens_the_golden_files() {
         "v1-aes-256-frames",
         "v1-aes-256-catalogue",
         "engine-page-v1-aes-256",
+        "v1-aes-256-volume",
     ]) {
         assert!(line.starts_with(name), "{said}");
     }
-    assert_eq!(said.lines().count(), 4, "{said}");
+    assert_eq!(said.lines().count(), 5, "{said}");
 }
 
 #[test]

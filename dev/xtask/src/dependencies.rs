@@ -47,7 +47,7 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
             "adapters/files",
         ],
         "adapters/parquet" => &["crates/cipher", "crates/keys", "crates/fields"],
-        "adapters/rocksdb" | "adapters/wiredtiger" => {
+        "adapters/rocksdb" | "adapters/volume" | "adapters/wiredtiger" => {
             &["crates/cipher", "crates/file", "crates/keys", "crates/seal"]
         }
         "adapters/wire" => {

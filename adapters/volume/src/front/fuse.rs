@@ -1,5 +1,6 @@
-//! One file in user space: a directory with a single regular file whose content is a device. The
-//! kernel's loop device makes a block device of it.
+//! Files in user space: a directory with a regular file whose content is a device. The kernel's loop
+//! device makes a block device of it. Two more files are for whoever runs it: one tells the state,
+//! one takes commands.
 //!
 //! Direct I/O is answered to every opening, so that the kernel keeps no second copy of what the
 //! file system above caches already, and writes of several threads go side by side.
@@ -11,24 +12,36 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use fuser::{
-    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags,
-    Generation, INodeNo, InitFlags, KernelConfig, LockOwner, MountOption, OpenFlags, ReplyAttr,
-    ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite, Request, SessionACL,
-    WriteFlags,
+    BackgroundSession, BsdFileFlags, Config, Errno, FileAttr, FileHandle, FileType, Filesystem,
+    FopenFlags, Generation, INodeNo, InitFlags, KernelConfig, LockOwner, MountOption, OpenFlags,
+    ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite, Request,
+    SessionACL, TimeOrNow, WriteFlags,
 };
 
 use crate::Device;
 
-/// Name of the file in its directory.
+/// Name of the file with the device in its directory.
 pub const FILE_NAME: &str = "volume";
+
+/// Name of the file that tells the state.
+pub const STATUS_NAME: &str = "status";
+
+/// Name of the file that takes commands, one in each write.
+pub const CONTROL_NAME: &str = "control";
 
 /// Longest request, in bytes.
 const REQUEST_BYTES_MAX: u32 = 1 << 20;
 /// Requests that wait in the kernel at once.
 const WAITING_MAX: u16 = 64;
-/// Time that the kernel may keep what it was told about the file.
+/// Time that the kernel may keep a name.
 const TTL: Duration = Duration::from_secs(3600);
 const FILE: INodeNo = INodeNo(2);
+const STATUS: INodeNo = INodeNo(3);
+const CONTROL: INodeNo = INodeNo(4);
+
+/// Every file, with its number.
+const FILES: [(INodeNo, &str); 3] =
+    [(FILE, FILE_NAME), (STATUS, STATUS_NAME), (CONTROL, CONTROL_NAME)];
 
 /// A device under a directory, until this is dropped.
 #[derive(Debug)]
@@ -41,6 +54,14 @@ impl Mounted {
     /// The file is still open, or a thread failed.
     pub fn unmount(self) -> io::Result<()> {
         self.0.umount_and_join()
+    }
+
+    /// Waits until somebody takes the directory away.
+    ///
+    /// # Errors
+    /// A thread failed.
+    pub fn wait(self) -> io::Result<()> {
+        self.0.join()
     }
 }
 
@@ -74,6 +95,8 @@ impl Served {
         let (kind, perm, nlink, size) = match number {
             INodeNo::ROOT => (FileType::Directory, 0o500, 2, 0),
             FILE => (FileType::RegularFile, 0o600, 1, self.device.size_bytes()),
+            STATUS => (FileType::RegularFile, 0o400, 1, 0),
+            CONTROL => (FileType::RegularFile, 0o200, 1, 0),
             _ => return None,
         };
         Some(FileAttr {
@@ -111,17 +134,18 @@ impl Filesystem for Served {
     }
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        if parent == INodeNo::ROOT && name == FILE_NAME {
-            let file = self.attributes(FILE).expect("the file is there");
-            reply.entry(&TTL, &file, Generation(0));
-        } else {
-            reply.error(Errno::ENOENT);
+        let found = FILES.iter().find(|(_, known)| parent == INodeNo::ROOT && name == *known);
+        match found.and_then(|(number, _)| self.attributes(*number)) {
+            // the name stays, the device may grow
+            Some(file) => reply.entry_with_ttls(&Duration::ZERO, &TTL, &file, Generation(0)),
+            None => reply.error(Errno::ENOENT),
         }
     }
 
     fn getattr(&self, _: &Request, number: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         match self.attributes(number) {
-            Some(attributes) => reply.attr(&TTL, &attributes),
+            // the device may grow
+            Some(attributes) => reply.attr(&Duration::ZERO, &attributes),
             None => reply.error(Errno::ENOENT),
         }
     }
@@ -137,13 +161,11 @@ impl Filesystem for Served {
         if number != INodeNo::ROOT {
             return reply.error(Errno::ENOTDIR);
         }
-        let entries = [
-            (INodeNo::ROOT, FileType::Directory, "."),
-            (INodeNo::ROOT, FileType::Directory, ".."),
-            (FILE, FileType::RegularFile, FILE_NAME),
-        ];
-        for (index, (number, kind, name)) in entries.iter().enumerate().skip(offset as usize) {
-            if reply.add(*number, index as u64 + 1, *kind, name) {
+        let directories = [".", ".."].map(|name| (INodeNo::ROOT, FileType::Directory, name));
+        let files = FILES.map(|(number, name)| (number, FileType::RegularFile, name));
+        let entries = directories.into_iter().chain(files);
+        for (index, (number, kind, name)) in entries.enumerate().skip(offset as usize) {
+            if reply.add(number, index as u64 + 1, kind, name) {
                 break;
             }
         }
@@ -151,7 +173,7 @@ impl Filesystem for Served {
     }
 
     fn open(&self, _: &Request, number: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        if number == FILE {
+        if number != INodeNo::ROOT {
             let flags = FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES;
             reply.opened(FileHandle(0), flags);
         } else {
@@ -162,7 +184,7 @@ impl Filesystem for Served {
     fn read(
         &self,
         _: &Request,
-        _: INodeNo,
+        number: INodeNo,
         _: FileHandle,
         offset: u64,
         bytes: u32,
@@ -170,6 +192,11 @@ impl Filesystem for Served {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
+        if number != FILE {
+            let status = self.device.status();
+            let rest = status.as_bytes().get(offset as usize..).unwrap_or_default();
+            return reply.data(&rest[..rest.len().min(bytes as usize)]);
+        }
         let mut out = vec![0; self.within(offset, bytes.into()) as usize];
         match self.device.read(offset, &mut out) {
             Ok(()) => reply.data(&out),
@@ -180,7 +207,7 @@ impl Filesystem for Served {
     fn write(
         &self,
         _: &Request,
-        _: INodeNo,
+        number: INodeNo,
         _: FileHandle,
         offset: u64,
         data: &[u8],
@@ -189,6 +216,12 @@ impl Filesystem for Served {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
+        if number != FILE {
+            return match self.device.command(&String::from_utf8_lossy(data)) {
+                Ok(()) => reply.written(data.len() as u32),
+                Err(error) => reply.error(error.into()),
+            };
+        }
         if self.within(offset, data.len() as u64) < data.len() as u64 {
             return reply.error(Errno::ENOSPC);
         }
@@ -196,6 +229,28 @@ impl Filesystem for Served {
             Ok(()) => reply.written(data.len() as u32),
             Err(error) => reply.error(error.into()),
         }
+    }
+
+    fn setattr(
+        &self,
+        request: &Request,
+        number: INodeNo,
+        _: Option<u32>,
+        _: Option<u32>,
+        _: Option<u32>,
+        _: Option<u64>,
+        _: Option<TimeOrNow>,
+        _: Option<TimeOrNow>,
+        _: Option<SystemTime>,
+        handle: Option<FileHandle>,
+        _: Option<SystemTime>,
+        _: Option<SystemTime>,
+        _: Option<SystemTime>,
+        _: Option<BsdFileFlags>,
+        reply: ReplyAttr,
+    ) {
+        // nothing of it can be changed; a shell truncates what it writes to
+        self.getattr(request, number, handle, reply);
     }
 
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {

@@ -1,25 +1,16 @@
 //! `sealstone wire up`: this end of a tunnel, in the foreground or as a separate process.
 
-use std::fs::OpenOptions;
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Context;
-use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout, setsid};
 use sealstone_seal::esp::Suite;
 use sealstone_wire::tunnel::{
     Claim, Config, Event, Guards, Keys, ManualService, Plan, RuntimeDir, Service, ServiceError,
 };
 
 use crate::flags::WireUp;
-use crate::interrupt;
-use crate::key_source;
-use crate::message::{Answer, print, say};
-
-/// Line that a tunnel in the background prints once it is set up.
-const READY: &str = "ready";
+use crate::message::{Answer, say};
+use crate::{background, interrupt, key_source};
 
 /// Warning about associations with one key for both directions, where that is not refused.
 const ONE_KEY: &str =
@@ -29,27 +20,15 @@ const ONE_KEY: &str =
 pub(crate) fn run(flags: &WireUp) -> anyhow::Result<Answer> {
     let file = flags.config.as_deref().map(Config::read).transpose()?.unwrap_or_default();
     let plan = flags.settings.config().over(file).plan()?;
-    if flags.foreground { foreground(flags, &plan) } else { background(&plan) }
+    if flags.foreground { foreground(flags, &plan) } else { in_background(&plan) }
 }
 
 /// Starts this program again as a separate process, and waits until its tunnel is set up.
-fn background(plan: &Plan) -> anyhow::Result<Answer> {
+fn in_background(plan: &Plan) -> anyhow::Result<Answer> {
     if let Keys::Agreed(agreed) = &plan.keys {
         warn(agreed.suite);
     }
-    let program = std::env::current_exe().context("cannot find this program")?;
-    let mut child = Command::new(program)
-        .args(std::env::args_os().skip(1))
-        .args(["--foreground", "--detached"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("cannot start a process for the tunnel")?;
-    let ready = child.stdout.take().map(BufReader::new).and_then(|out| out.lines().next());
-    if !ready.is_some_and(|line| line.is_ok_and(|line| line == READY)) {
-        // it has reported why
-        let status = child.wait().context("cannot wait for the tunnel")?;
-        std::process::exit(status.code().unwrap_or(2));
-    }
+    background::start(&["--foreground", "--detached"], "the tunnel")?;
     let name = &plan.name;
     say(&format!("tunnel {name} is set up; see: sealstone wire status {name}"));
     if let Some(guard) = &plan.guard {
@@ -141,23 +120,11 @@ fn stop_on_a_signal() -> anyhow::Result<Arc<AtomicBool>> {
 /// Reports that the tunnel is set up, to the process that waits for it.
 fn tell_ready(plan: &Plan, detached: bool) -> anyhow::Result<()> {
     if detached {
-        print(&format!("{READY}\n"))?;
-        leave_terminal().context("cannot leave the terminal")?;
+        background::ready()?;
     } else {
         say(&format!("tunnel {} is set up", plan.name));
     }
     Ok(())
-}
-
-/// Detaches, so that neither the end of the terminal ends the tunnel nor the tunnel keeps a pipe
-/// open.
-fn leave_terminal() -> std::io::Result<()> {
-    let nothing = OpenOptions::new().read(true).write(true).open("/dev/null")?;
-    // fails for the leader of a process group, which then stays one
-    let _ = setsid();
-    dup2_stdin(&nothing)?;
-    dup2_stdout(&nothing)?;
-    Ok(dup2_stderr(&nothing)?)
 }
 
 fn warn(suite: &Suite) {

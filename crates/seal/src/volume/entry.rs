@@ -5,7 +5,7 @@ use crate::TAG_BYTES;
 /// Length of an entry, in bytes.
 pub const ENTRY_BYTES: usize = 32;
 
-/// What it takes, beside the keys, to open one sealed piece, and to tell it from every other one.
+/// Everything, beside the keys, that it takes to open one sealed piece and to tell it from others.
 ///
 /// The entry of all zeros is that of a piece that was never written: a hole. No sealed piece has
 /// it, since epochs count from 1.
@@ -55,7 +55,7 @@ impl Entry {
         }
     }
 
-    /// Returns the nonce, right-aligned: the last bytes of it, as many as a nonce of the cipher has.
+    /// Returns the nonce, right-aligned: its last bytes, as many as a nonce of the cipher has.
     pub(super) fn nonce(&self) -> [u8; 12] {
         let mut nonce = [0; 12];
         nonce[..4].copy_from_slice(&self.random.to_be_bytes());

@@ -6,10 +6,10 @@
 
 use std::fmt;
 
-use super::binding::Piece;
 use super::entry::{ENTRY_BYTES, Entry};
 use super::error::VolumeError;
 use super::keys::{Epoch, VolumeKeys};
+use super::level::Level;
 
 /// Length of a page of entries, in bytes.
 pub const PAGE_BYTES: usize = 4096;
@@ -19,33 +19,6 @@ pub const CHILDREN: usize = PAGE_BYTES / ENTRY_BYTES - 1;
 
 /// Position of a page's own entry, in bytes; its binding stands there while it is sealed.
 const OWN_AT: usize = CHILDREN * ENTRY_BYTES;
-
-/// What a page has entries of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Level {
-    /// Of blocks.
-    Tags,
-    /// Of tag pages.
-    Leaf,
-}
-
-impl Level {
-    fn piece(self) -> Piece {
-        match self {
-            Self::Tags => Piece::TagPage,
-            Self::Leaf => Piece::LeafPage,
-        }
-    }
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Tags => "tag page",
-            Self::Leaf => "leaf page",
-        })
-    }
-}
 
 /// A page of entries.
 #[derive(Clone, PartialEq, Eq)]

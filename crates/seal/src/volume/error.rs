@@ -2,7 +2,7 @@
 //! adapter puts the volume's directory before them, since a seal does not have it. Never holds key
 //! bytes or data.
 
-use super::entry_page::Level;
+use super::level::Level;
 use crate::SealError;
 
 /// Reason why a piece of a volume did not open, or could not be sealed. Displays without the
@@ -33,7 +33,7 @@ pub enum VolumeError {
         level: Level,
         /// Number of the page within its level, from 0.
         number: u64,
-        /// Where it was read, in bytes from the beginning of the file with the blocks.
+        /// Position where it was read, in bytes from the beginning of the file with the blocks.
         offset: u64,
     },
     /// A frame of the log that was synced is not there as it was written.

@@ -39,7 +39,7 @@ pub struct Record {
     pub block: u64,
     /// Its entry from now on.
     pub entry: Entry,
-    /// Where its data is.
+    /// Place of its data.
     pub data: Data,
 }
 

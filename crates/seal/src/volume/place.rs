@@ -4,8 +4,9 @@
 //! blocks; every page has two places, side by side.
 
 use super::entry::Entry;
-use super::entry_page::{CHILDREN, Level, PAGE_BYTES};
+use super::entry_page::{CHILDREN, PAGE_BYTES};
 use super::error::VolumeError;
+use super::level::Level;
 use crate::limits::VOLUME_BLOCK_BYTES;
 
 /// Both places of a page, in bytes.

@@ -9,7 +9,7 @@ use crate::header::{FILE_ID_BYTES, FORMAT_VERSION};
 use crate::random::fill_random;
 use crate::{SealError, SealedFile, TAG_BYTES};
 
-/// Where the sealed part of a root begins, in bytes from the beginning of its file.
+/// Beginning of the sealed part of a root, in bytes from the beginning of its file.
 pub const ROOT_AT: u64 = 8192;
 
 /// Longest sealed part, in bytes: that of the largest device with all epochs.
@@ -44,7 +44,7 @@ pub struct Run {
     pub frame: u64,
 }
 
-/// What a checkpoint made true.
+/// State of a volume after a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
     /// Number of roots written before; only grows.

@@ -11,7 +11,11 @@ use sealstone_keys::{KeyFile, KeyRef, KeySource};
 use sealstone_seal::catalogue::Copy;
 use sealstone_seal::engine_page::{self, EnginePages, Place, PlaceKind, page_range};
 use sealstone_seal::frame::End;
-use sealstone_seal::{FORMAT_VERSION, Layout, SealedFile, inspect};
+use sealstone_seal::volume::{
+    BlockPlace, Entry, EntryPage, Level, Mark, Places, ROOT_AT, Root, RootHead, Run, VolumeKeys,
+    frame,
+};
+use sealstone_seal::{FORMAT_VERSION, HEADER_BYTES, Layout, SealedFile, inspect};
 
 use crate::fixture::{read_frames_of, read_paged_of};
 
@@ -73,6 +77,11 @@ fn files_open(version: u16) {
             seen.push(name.to_owned());
             continue;
         }
+        if layout == "volume" {
+            volume_opens(&keys, &stored, name);
+            seen.push(name.to_owned());
+            continue;
+        }
         let file = SealedFile::open(&keys, Backend::auto(), &stored).unwrap();
         assert_eq!(file.info().format_version, version);
         assert_eq!(cipher_by_id(file.info().cipher.id).unwrap().name, cipher_name);
@@ -96,9 +105,9 @@ fn files_open(version: u16) {
         seen.push(name.to_owned());
     }
     for cipher in ciphers() {
-        let catalogue = ["aes-256", "3des"].contains(&cipher.name);
+        let large = ["aes-256", "3des"].contains(&cipher.name);
         for layout in
-            ["paged", "frames", "catalogue"].into_iter().take(if catalogue { 3 } else { 2 })
+            ["paged", "frames", "catalogue", "volume"].into_iter().take(if large { 4 } else { 2 })
         {
             let name = format!("{}-{layout}", cipher.name);
             assert!(
@@ -108,6 +117,45 @@ fn files_open(version: u16) {
             );
         }
     }
+}
+
+/// Opens the files of a volume of two blocks, from its root down and from its log.
+fn volume_opens(keys: &KeyFile, stored: &[u8], name: &str) {
+    let file = SealedFile::open(keys, Backend::auto(), &stored[..HEADER_BYTES]).unwrap();
+    assert_eq!(file.info().layout, Layout::Volume { block_bytes: 4096 }, "{name}");
+    let mark = *stored[8192 + 2048..].first_chunk().unwrap();
+    let map = &stored[16384..];
+    assert_eq!(map[2048..2080], mark, "{name}");
+    let head = RootHead::read(map.first_chunk().unwrap()).unwrap();
+    let (sealed, rest) = map[ROOT_AT as usize..].split_at(head.sealed_bytes);
+    let root = Root::open(&file, &head, sealed.to_vec()).unwrap();
+    assert_eq!((root.generation, root.blocks, root.leaves.len()), (2, 2, 1), "{name}");
+    assert_eq!(root.runs, [Run { epoch: 1, segment: 0, frame: 0 }], "{name}");
+    let keys = VolumeKeys::new(file, root.salts.clone()).unwrap();
+    assert_eq!(Mark::open(&keys, &mark).unwrap(), Some(Mark { frames: 1, epoch: 1 }), "{name}");
+
+    let places = Places::new(4096);
+    let (data, log) = rest.split_at(places.file_bytes(2) as usize);
+    let page = |place: (Level, u64), own: &Entry| {
+        let at = places.page(place.0, place.1, own);
+        let bytes = data[at as usize..].first_chunk().unwrap();
+        EntryPage::open(&keys, place, own, bytes, at).unwrap()
+    };
+    let leaf = page((Level::Leaf, 0), &root.leaves[0]);
+    let tags = page((Level::Tags, 0), &leaf.get(0));
+    let open = |number, entry, sealed: &[u8]| {
+        let mut out = vec![0; 4096];
+        keys.open_blocks(&[BlockPlace { number, entry }], sealed, &mut out).unwrap();
+        out
+    };
+    let first = open(0, tags.get(0), &data[places.block(0) as usize..][..4096]);
+    assert!(tags.get(1).is_hole(), "{name}");
+    let (frame, second) = log.split_at(log.len() - 4096);
+    let records = frame::open(&keys, 1, 0, frame).unwrap().unwrap();
+    assert_eq!((records.len(), records[0].block), (1, 1), "{name}");
+    assert_eq!(records[0].data, frame::Data::Logged, "{name}");
+    let second = open(1, records[0].entry, second);
+    assert_eq!([first, second].concat(), content(8192), "{name}");
 }
 
 #[test]

@@ -45,7 +45,7 @@ enum Entry {
     Rename(String, String),
 }
 
-/// What the disk does wrong while it runs.
+/// Faults of the disk while it runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
     /// The power goes after this many operations.
@@ -56,7 +56,7 @@ pub struct Faults {
     pub pages: Option<usize>,
 }
 
-/// How a program uses the disk that has a bug: see [`crate::volume::mutant`].
+/// A bug in the use of the disk: see [`crate::volume::mutant`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
     /// The log is only synced when the device is flushed, and not before blocks are put in place.

@@ -1,4 +1,4 @@
-//! What is done to a device: made up from what databases do, or recorded from databases on ext4.
+//! Requests to a device: made up from what databases do, or recorded from databases on ext4.
 
 use std::ops::Range;
 
@@ -26,9 +26,9 @@ pub const REQUEST_BLOCKS: u64 = 32;
 #[derive(Debug)]
 pub struct MadeUp {
     blocks: u64,
-    /// Where a log of the user's is, which is written block by block, each again and again.
+    /// Position of a log of the user's, which is written block by block, each again and again.
     tail: u64,
-    /// Where tables grow.
+    /// End of the tables, which grow.
     end: u64,
     /// Areas that are written at random.
     areas: Vec<u64>,

@@ -11,18 +11,18 @@ use std::ops::Range;
 pub struct Step {
     /// The blocks.
     pub blocks: Range<u64>,
-    /// What each has from now on: 0 for zeros.
+    /// Value that each has from now on: 0 for zeros.
     pub value: u64,
 }
 
 /// A plain device of blocks, each of which has one number all over.
 #[derive(Clone, Debug)]
 pub struct Judge {
-    /// What is on stable storage.
+    /// Values on stable storage.
     flushed: Vec<u64>,
     /// Requests since.
     steps: Vec<Step>,
-    /// How many of them returned without an error.
+    /// Number of them that returned without an error.
     acknowledged: usize,
 }
 

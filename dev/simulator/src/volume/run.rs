@@ -34,10 +34,10 @@ pub const CLASSES: [&str; 14] = [
     "closed",
 ];
 
-/// What a seed did.
+/// The outcome of a seed.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// What went wrong.
+    /// Failures.
     pub failures: Vec<String>,
     /// Classes of events that were met.
     pub hit: BTreeSet<&'static str>,
@@ -65,7 +65,7 @@ enum Source {
     Recorded { all: Arc<Recorded>, next: usize },
 }
 
-/// How a use of a volume ended.
+/// End of a use of a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Cut,

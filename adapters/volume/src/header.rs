@@ -1,0 +1,66 @@
+//! The header of a volume that may be in use: what it says without any key, and putting it under a
+//! newer version of its key.
+
+use std::path::Path;
+
+use sealstone_cipher::Backend;
+use sealstone_keys::{KeyRef, KeySource};
+use sealstone_seal::{HEADER_BYTES, HeaderInfo, Layout, SealError, inspect, rewrap};
+
+use crate::directory::Directory;
+use crate::disk::{Disk, DiskFile};
+use crate::error::Failure;
+use crate::names;
+
+/// Reads the header of the volume in `dir`, without any key: it may not be genuine.
+///
+/// # Errors
+/// [`Failure::NoVolume`]; what is wrong with the header.
+pub fn header(dir: &Path) -> Result<HeaderInfo, Failure> {
+    let (_, stored) = read(&Directory::read_only(dir))?;
+    let info = inspect(&stored)?;
+    if !matches!(info.layout, Layout::Volume { .. }) {
+        let (found, want) = (info.layout.name(), Layout::Volume { block_bytes: 0 });
+        return Err(SealError::WrongLayout { found, want: want.name() }.into());
+    }
+    Ok(info)
+}
+
+/// Returns the failure that an opening of the volume in `dir` would have while another process has
+/// it; none if nobody has.
+#[must_use]
+pub fn in_use(dir: &Path) -> Option<Failure> {
+    match Directory::new(dir).lock(names::HEADER) {
+        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Some(Failure::InUse),
+        _ => None,
+    }
+}
+
+fn read(disk: &dyn Disk) -> Result<(std::sync::Arc<dyn DiskFile>, [u8; HEADER_BYTES]), Failure> {
+    let file = disk.open(names::HEADER, true).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Failure::NoVolume { name: names::HEADER },
+        _ => Failure::of("open", names::HEADER)(error),
+    })?;
+    let mut stored = [0; HEADER_BYTES];
+    file.read(0, &mut stored).map_err(Failure::of("read", names::HEADER))?;
+    Ok((file, stored))
+}
+
+/// Puts the header of the volume in `dir` under the current version of its key; the volume may be in
+/// use, and its data stays as it is. Returns the new key, or none if it was the current one already.
+///
+/// # Errors
+/// Of the keys, and of the disk: then one copy of the header is whole, as it was or as it will be.
+pub fn rotate(dir: &Path, keys: &dyn KeySource) -> Result<Option<KeyRef>, Failure> {
+    let disk = Directory::new(dir);
+    let (file, stored) = read(&disk)?;
+    let (key, secret) = keys.current()?;
+    let Some(rewrapped) = rewrap(keys, (&key, &secret), Backend::auto(), &stored)? else {
+        return Ok(None);
+    };
+    for offset in rewrapped.offsets {
+        file.write(offset, &[rewrapped.bytes()]).map_err(Failure::of("write", names::HEADER))?;
+        file.sync().map_err(Failure::of("sync", names::HEADER))?;
+    }
+    Ok(Some(key))
+}

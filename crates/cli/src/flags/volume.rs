@@ -1,0 +1,164 @@
+//! The flags of `sealstone volume`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use sealstone_bench::words::size::parse_bytes;
+
+use super::names::{Suggest, cipher_names_only};
+use super::rest::SealedStore;
+
+const VOLUME_EXAMPLES: &str = "\
+Examples:
+  sealstone keys new pg.key
+  sealstone volume create /srv/pg.volume --size 100GiB --key pg.key --cipher aria-256
+  sealstone volume mount /srv/pg.volume /var/lib/postgresql --key pg.key --mkfs ext4
+      attaches it, makes a file system on it and mounts that
+  sealstone volume status /srv/pg.volume
+  sealstone volume unmount /var/lib/postgresql
+  sealstone volume mount /srv/pg.volume /var/lib/postgresql --key pg.key
+      from now on without --mkfs
+
+create, status, verify and rotate need no root; losetup and mount do, and so
+attach, mount and what undoes them.";
+
+/// Commands on a volume.
+#[derive(Debug, Subcommand)]
+pub(crate) enum VolumeCommand {
+    /// Make a volume in a new or empty directory: a block device, sparse, all zeros
+    #[command(after_help = VOLUME_EXAMPLES)]
+    Create(VolumeCreateFlags),
+    /// Show a volume as a block device and print its name; a process of its own serves it. After a
+    /// crash this is all that it takes
+    Attach(VolumeAttachFlags),
+    /// Put everything in place and take the block device away
+    Detach {
+        #[command(flatten)]
+        place: VolumePlace,
+    },
+    /// Attach a volume and mount the file system on it
+    #[command(after_help = VOLUME_EXAMPLES)]
+    Mount(VolumeMountFlags),
+    /// Unmount a file system and detach its volume
+    Unmount {
+        /// Where it is mounted
+        #[arg(value_name = "PATH", value_hint = ValueHint::DirPath)]
+        path: PathBuf,
+        #[command(flatten)]
+        runtime: VolumeRuntime,
+    },
+    /// Show cipher, key id and version, and whether it is attached and mounted; needs no key
+    Status {
+        #[command(flatten)]
+        place: VolumePlace,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check every block and page of a volume that is not attached; exit code 1 if damage is found
+    Verify {
+        #[command(flatten)]
+        store: SealedStore,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Stop writes and put everything in place, so that the directory can be copied; --thaw goes on
+    Freeze {
+        #[command(flatten)]
+        place: VolumePlace,
+        /// Let the file systems write again
+        #[arg(long)]
+        thaw: bool,
+    },
+    /// Make an attached volume larger; grow the file system on it afterwards (resize2fs,
+    /// xfs_growfs)
+    Grow {
+        #[command(flatten)]
+        place: VolumePlace,
+        /// The new size, such as 200GiB
+        #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+        size: u64,
+    },
+    /// Rewrap the volume's key under the newest version of its key; it may be in use
+    Rotate {
+        #[command(flatten)]
+        store: SealedStore,
+    },
+    /// Print a unit for systemd that mounts a volume
+    Unit {
+        #[command(flatten)]
+        store: SealedStore,
+        /// Where to mount it
+        #[arg(value_name = "PATH", value_hint = ValueHint::DirPath)]
+        path: PathBuf,
+    },
+}
+
+/// Where attached volumes are shown.
+#[derive(Args, Debug)]
+pub(crate) struct VolumeRuntime {
+    /// Directory in which attached volumes are shown
+    #[arg(long, hide = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) runtime_dir: Option<PathBuf>,
+}
+
+/// A volume that may be attached.
+#[derive(Args, Debug)]
+pub(crate) struct VolumePlace {
+    /// The directory of the volume
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) runtime: VolumeRuntime,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct VolumeCreateFlags {
+    #[command(flatten)]
+    pub(crate) store: SealedStore,
+    /// Size of the device, such as 100GiB; space is taken as it is written to
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub(crate) size: u64,
+    /// Cipher [default: the key's, if a key server knows it; otherwise aes-256]
+    #[arg(long, value_name = "CIPHER", value_parser = Suggest(cipher_names_only))]
+    pub(crate) cipher: Option<String>,
+    /// Length of a block
+    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = parse_bytes)]
+    pub(crate) block: u64,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct VolumeAttachFlags {
+    #[command(flatten)]
+    pub(crate) store: SealedStore,
+    #[command(flatten)]
+    pub(crate) runtime: VolumeRuntime,
+    /// Serve it in this process, and print what fails
+    #[arg(long)]
+    pub(crate) foreground: bool,
+    /// The process that is started in the background
+    #[arg(long, hide = true, requires = "foreground")]
+    pub(crate) detached: bool,
+}
+
+/// File systems that can be made on a new volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FileSystem {
+    /// ext4
+    Ext4,
+    /// XFS
+    Xfs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct VolumeMountFlags {
+    #[command(flatten)]
+    pub(crate) attach: VolumeAttachFlags,
+    /// Where to mount it
+    #[arg(value_name = "PATH", value_hint = ValueHint::DirPath)]
+    pub(crate) path: PathBuf,
+    /// Make this file system first, on a volume that has none
+    #[arg(long, value_name = "KIND", value_enum)]
+    pub(crate) mkfs: Option<FileSystem>,
+}

@@ -1,0 +1,189 @@
+//! `sealstone volume`: sealed block devices, for the files of any database. Not here: what a volume
+//! is (`sealstone-volume`).
+
+mod attach;
+mod mount;
+mod status;
+mod unit;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use sealstone_bench::words::size::human_bytes;
+use sealstone_cipher::{Backend, DEFAULT_CIPHER};
+use sealstone_keys::source;
+use sealstone_volume::attachment::{Attached, Attachment, RUNTIME_DIR};
+use sealstone_volume::{Directory, Order, Verification, Volume, header, rotate};
+use serde::Serialize;
+
+use crate::flags::{SealedStore, VolumeCommand, VolumeCreateFlags, VolumePlace, VolumeRuntime};
+use crate::key_source;
+use crate::listing::list;
+use crate::message::{Answer, print, print_json, say};
+use crate::path::quoted;
+
+/// Runs one of the commands.
+pub(crate) fn run(command: &VolumeCommand) -> anyhow::Result<Answer> {
+    match command {
+        VolumeCommand::Create(flags) => create(flags),
+        VolumeCommand::Attach(flags) => attach::run(flags),
+        VolumeCommand::Detach { place } => detach(place),
+        VolumeCommand::Mount(flags) => mount::run(flags),
+        VolumeCommand::Unmount { path, runtime } => mount::undo(path, runtime),
+        VolumeCommand::Status { place, json } => status::run(place, *json),
+        VolumeCommand::Verify { store, json } => verify(store, *json),
+        VolumeCommand::Freeze { place, thaw } => mount::freeze(place, *thaw),
+        VolumeCommand::Grow { place, size } => grow(place, *size),
+        VolumeCommand::Rotate { store } => rotated(store),
+        VolumeCommand::Unit { store, path } => unit::run(store, path),
+    }
+}
+
+/// Returns the attachment of the volume in `dir`.
+fn attachment(dir: &Path, runtime: &VolumeRuntime) -> anyhow::Result<Attachment> {
+    let info = header(dir).with_context(|| dir.display().to_string())?;
+    Ok(Attachment::of(&runtime_dir(runtime)?, &info.file_id))
+}
+
+/// Returns the directory in which attached volumes are shown, as the kernel will name it.
+fn runtime_dir(runtime: &VolumeRuntime) -> anyhow::Result<PathBuf> {
+    let dir = runtime.runtime_dir.as_deref().unwrap_or(Path::new(RUNTIME_DIR));
+    std::path::absolute(dir).with_context(|| dir.display().to_string())
+}
+
+fn create(flags: &VolumeCreateFlags) -> anyhow::Result<Answer> {
+    let SealedStore { dir, key, passphrase } = &flags.store;
+    let keys = key_source::open_to_seal(key, passphrase.passphrase_file.as_deref())?;
+    let named = source::cipher(flags.cipher.as_deref(), &*keys)?;
+    let cipher = match named {
+        Some(cipher) => cipher,
+        None => sealstone_cipher::cipher(DEFAULT_CIPHER)?,
+    };
+    let block_bytes = u32::try_from(flags.block).unwrap_or(u32::MAX);
+    sealstone_file::own_directory(dir)
+        .with_context(|| format!("cannot use the directory {}", dir.display()))?;
+    Volume::create(&Directory::new(dir), &*keys, cipher, (block_bytes, flags.size))
+        .with_context(|| format!("cannot make a volume in {}", dir.display()))?;
+    print(&format!(
+        "volume in {}: {}, {}\nnext: sealstone volume mount {} PATH --key {} --mkfs ext4\n",
+        dir.display(),
+        human_bytes(flags.size),
+        cipher.name,
+        quoted(dir),
+        quoted(Path::new(key)),
+    ))?;
+    Ok(Answer::Done)
+}
+
+fn detach(place: &VolumePlace) -> anyhow::Result<Answer> {
+    let attachment = attachment(&place.dir, &place.runtime)?;
+    let at = || place.dir.display().to_string();
+    match attachment.state().with_context(at)? {
+        Attached::No => bail!("{} is not attached", place.dir.display()),
+        Attached::Dead => {
+            attachment.detach().with_context(at)?;
+            say("the process that served it was gone; what it left is removed");
+        }
+        Attached::Served(_) => {
+            attachment.detach().with_context(at)?;
+            attach::wait_for_end(&place.dir)?;
+            say(&format!("{} is detached", place.dir.display()));
+        }
+    }
+    Ok(Answer::Done)
+}
+
+fn grow(place: &VolumePlace, bytes: u64) -> anyhow::Result<Answer> {
+    let attachment = attachment(&place.dir, &place.runtime)?;
+    let at = || format!("cannot grow {}", place.dir.display());
+    if !matches!(attachment.state().with_context(at)?, Attached::Served(_)) {
+        bail!(
+            "{} is not attached\nattach it first: sealstone volume attach {} --key KEY",
+            place.dir.display(),
+            quoted(&place.dir)
+        );
+    }
+    attachment.order(Order::Grow { bytes }).with_context(at)?;
+    attachment.resize_devices().with_context(at)?;
+    let devices = attachment.devices().with_context(at)?.join(", ");
+    say(&format!(
+        "{} has {}; the file system on it does not know yet: resize2fs {devices}, or xfs_growfs PATH",
+        place.dir.display(),
+        human_bytes(bytes)
+    ));
+    Ok(Answer::Done)
+}
+
+fn rotated(store: &SealedStore) -> anyhow::Result<Answer> {
+    let keys = key_source::of_store(store)?;
+    let rotated = rotate(&store.dir, &*keys)
+        .with_context(|| format!("cannot rotate the key of {}", store.dir.display()))?;
+    match rotated {
+        Some(key) => say(&format!("{} is under {key} now", store.dir.display())),
+        None => say(&format!("{} is under the newest version already", store.dir.display())),
+    }
+    Ok(Answer::Done)
+}
+
+/// Outcome of a check, for programs.
+#[derive(Serialize)]
+struct Checked<'a> {
+    schema: u32,
+    whole: bool,
+    generation: u64,
+    size_bytes: u64,
+    blocks: u64,
+    data_bytes: u64,
+    pages: u64,
+    frames: u64,
+    pending: u64,
+    failures: u64,
+    findings: &'a [String],
+}
+
+fn verify(store: &SealedStore, json: bool) -> anyhow::Result<Answer> {
+    let keys = key_source::of_store(store)?;
+    let at = || format!("cannot verify {}", store.dir.display());
+    let disk = Directory::read_only(&store.dir);
+    let report = sealstone_volume::verify(&disk, &*keys, Backend::auto(), &mut |_, _| ())
+        .with_context(at)?;
+    if json {
+        print_json(&checked(&report))?;
+    } else {
+        print(&verified(&store.dir, &report))?;
+    }
+    Ok(if report.is_whole() { Answer::Done } else { Answer::Negative })
+}
+
+fn checked(report: &Verification) -> Checked<'_> {
+    Checked {
+        schema: 1,
+        whole: report.is_whole(),
+        generation: report.generation,
+        size_bytes: report.size_bytes,
+        blocks: report.blocks,
+        data_bytes: report.data_bytes,
+        pages: report.pages,
+        frames: report.frames,
+        pending: report.pending,
+        failures: report.failures,
+        findings: &report.findings,
+    }
+}
+
+fn verified(dir: &Path, report: &Verification) -> String {
+    let checked = format!(
+        "{} of data in {} blocks, {} pages of entries; generation {}",
+        human_bytes(report.data_bytes),
+        report.blocks,
+        report.pages,
+        report.generation
+    );
+    if report.is_whole() {
+        return format!("{} is whole: {checked}\n", dir.display());
+    }
+    let mut text = format!("{} is damaged: {} failures\n", dir.display(), report.failures);
+    list(&mut text, report.findings.iter().cloned());
+    text.push_str(&format!("opened: {checked}\n"));
+    text
+}

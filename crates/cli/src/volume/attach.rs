@@ -1,0 +1,155 @@
+//! `sealstone volume attach`: serves a volume, in the foreground or as a process of its own.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use sealstone_cipher::Backend;
+use sealstone_volume::attachment::{Attached, Attachment};
+use sealstone_volume::front::fuse;
+use sealstone_volume::{
+    Directory, Failure, Report, Served, Sizes, Upkeep, Volume, become_io_flusher,
+};
+
+use super::attachment;
+use crate::flags::VolumeAttachFlags;
+use crate::message::{Answer, print, say};
+use crate::path::quoted;
+use crate::{background, interrupt, key_source};
+
+/// Threads that serve requests.
+const THREADS: usize = 4;
+
+/// Time that the process of a volume may take to end after it was detached.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Runs the command.
+pub(super) fn run(flags: &VolumeAttachFlags) -> anyhow::Result<Answer> {
+    if flags.foreground {
+        return foreground(flags);
+    }
+    check_root()?;
+    let device = in_background(flags)?;
+    print(&format!("{device}\n"))?;
+    Ok(Answer::Done)
+}
+
+/// Refuses what takes root, with the way there.
+pub(super) fn check_root() -> anyhow::Result<()> {
+    if nix::unistd::geteuid().is_root() {
+        return Ok(());
+    }
+    bail!(
+        "two steps need root: losetup makes a block device of the volume, and mount mounts it\n\
+         run it with sudo, or let systemd do it: sealstone volume unit DIR PATH --key KEY"
+    );
+}
+
+/// Serves the volume in a process of its own, and returns its device.
+pub(super) fn in_background(flags: &VolumeAttachFlags) -> anyhow::Result<String> {
+    let dir = &flags.store.dir;
+    let attachment = attachment(dir, &flags.runtime)?;
+    prepare(dir, &attachment)?;
+    background::start(&["--foreground", "--detached"], "the volume")?;
+    let devices = attachment.devices()?;
+    devices.into_iter().next().with_context(|| format!("{} has no device", dir.display()))
+}
+
+/// Refuses what is attached, and takes away what a process left that is gone.
+fn prepare(dir: &Path, attachment: &Attachment) -> anyhow::Result<()> {
+    let at = || dir.display().to_string();
+    match attachment.state().with_context(at)? {
+        Attached::No => Ok(()),
+        Attached::Served(status) => {
+            bail!(
+                "{} is attached: process {}, {}",
+                dir.display(),
+                status.process,
+                attachment.devices().with_context(at)?.join(", ")
+            )
+        }
+        Attached::Dead => attachment.detach().with_context(|| {
+            format!("the process that served {} is gone, and its device is in use", dir.display())
+        }),
+    }
+}
+
+fn foreground(flags: &VolumeAttachFlags) -> anyhow::Result<Answer> {
+    check_root()?;
+    let dir = &flags.store.dir;
+    let cannot = || format!("cannot attach {}", dir.display());
+    let attachment = attachment(dir, &flags.runtime)?;
+    prepare(dir, &attachment)?;
+    // before keys are there, so that no other process ever has them
+    let _ = become_io_flusher();
+    let keys = key_source::of_store(&flags.store)?;
+    let disk = Arc::new(Directory::new(dir));
+    let volume = Volume::attach(disk, &*keys, Backend::auto(), Sizes::default());
+    let volume = Arc::new(volume.with_context(cannot)?);
+    drop(keys);
+    let upkeep = Upkeep::of(Arc::clone(&volume), reporting(dir, flags.detached))?;
+    let served = Served::new(Arc::clone(&volume), dir, reporting(dir, flags.detached));
+    attachment.make().with_context(cannot)?;
+    let mounted = fuse::mount(Arc::new(served), attachment.dir(), THREADS)
+        .with_context(|| format!("{}: FUSE refused", cannot()))?;
+    let device = match attachment.add_device() {
+        Ok(device) => device,
+        Err(failure) => {
+            mounted.unmount().with_context(cannot)?;
+            return Err(failure).with_context(cannot);
+        }
+    };
+    if flags.detached {
+        background::ready()?;
+    } else {
+        say(&format!("{} is attached: {device}", dir.display()));
+        say(&format!("to end it: sealstone volume detach {}", quoted(dir)));
+    }
+    detach_on_a_signal(attachment.clone(), flags.detached)?;
+    mounted.wait().context("the file in user space ended")?;
+    drop(upkeep);
+    volume.flush().and_then(|()| volume.checkpoint()).with_context(|| {
+        format!("cannot put everything in place in {}; nothing is lost", dir.display())
+    })?;
+    Ok(Answer::Done)
+}
+
+/// Returns what says that something failed, where somebody reads it.
+fn reporting(dir: &Path, detached: bool) -> Box<Report> {
+    let dir = dir.display().to_string();
+    Box::new(move |failure: &Failure| {
+        if !detached {
+            say(&format!("{dir}: {failure}"));
+        }
+    })
+}
+
+/// Takes the device away when this process is asked to end, unless something is mounted from it.
+fn detach_on_a_signal(attachment: Attachment, detached: bool) -> anyhow::Result<()> {
+    let asked = interrupt::install_saying("detaching the volume", "ended at once".into())?;
+    std::thread::Builder::new().name("end".into()).spawn(move || {
+        loop {
+            std::thread::sleep(Duration::from_millis(200));
+            if asked.swap(false, std::sync::atomic::Ordering::Relaxed)
+                && let Err(failure) = attachment.detach()
+                && !detached
+            {
+                say(&failure.to_string());
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// Waits until the process of the volume in `dir` has ended, so that everything is in place.
+pub(super) fn wait_for_end(dir: &Path) -> anyhow::Result<()> {
+    let begin = Instant::now();
+    while let Some(failure) = sealstone_volume::in_use(dir) {
+        if begin.elapsed() > PATIENCE {
+            return Err(failure).with_context(|| dir.display().to_string());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! `sealstone volume status`: what is sealed how, and where it is in use.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use sealstone_bench::words::size::human_bytes;
+use sealstone_seal::Layout;
+use sealstone_volume::attachment::Attached;
+use sealstone_volume::{AttachedStatus, header};
+use serde::Serialize;
+
+use super::attachment;
+use crate::flags::VolumePlace;
+use crate::message::{Answer, print, print_json};
+
+/// The state of a volume.
+#[derive(Serialize)]
+struct Status {
+    schema: u32,
+    volume: String,
+    cipher: &'static str,
+    key_id: String,
+    key_version: u32,
+    block_bytes: u32,
+    /// `no`, `served`, or `dead` if the process that served it is gone.
+    attached: &'static str,
+    served: Option<AttachedStatus>,
+    devices: Vec<String>,
+    mounts: Vec<PathBuf>,
+}
+
+/// Runs the command.
+pub(super) fn run(place: &VolumePlace, json: bool) -> anyhow::Result<Answer> {
+    let at = || place.dir.display().to_string();
+    let info = header(&place.dir).with_context(at)?;
+    let attachment = attachment(&place.dir, &place.runtime)?;
+    let (attached, served) = match attachment.state().with_context(at)? {
+        Attached::No => ("no", None),
+        Attached::Served(status) => ("served", Some(status)),
+        Attached::Dead => ("dead", None),
+    };
+    let is_there = attached != "no";
+    let status = Status {
+        schema: 1,
+        volume: info.file_id.iter().map(|byte| format!("{byte:02x}")).collect(),
+        cipher: info.cipher.name,
+        key_id: info.key.id,
+        key_version: info.key.version,
+        block_bytes: match info.layout {
+            Layout::Volume { block_bytes } => block_bytes,
+            Layout::Paged { .. } | Layout::Frames => 0,
+        },
+        attached,
+        served,
+        devices: if is_there { attachment.devices()? } else { Vec::new() },
+        mounts: if is_there { attachment.mounts()? } else { Vec::new() },
+    };
+    if json {
+        print_json(&status)?;
+    } else {
+        print(&text(&status))?;
+    }
+    Ok(Answer::Done)
+}
+
+fn text(status: &Status) -> String {
+    let mut text = format!(
+        "sealed with {}, key {} version {}, blocks of {} bytes\n",
+        status.cipher, status.key_id, status.key_version, status.block_bytes
+    );
+    match (&status.served, status.attached) {
+        (Some(served), _) => {
+            let mounts: Vec<String> =
+                status.mounts.iter().map(|at| at.display().to_string()).collect();
+            text.push_str(&format!(
+                "attached: {} on {}, process {}{}\nlog: {} not in place yet; generation {}\n",
+                human_bytes(served.size_bytes),
+                status.devices.join(", "),
+                served.process,
+                match mounts.is_empty() {
+                    true => String::new(),
+                    false => format!(", mounted at {}", mounts.join(", ")),
+                },
+                human_bytes(served.log_bytes),
+                served.generation
+            ));
+            if let Some(failure) = &served.last_failure {
+                text.push_str(&format!("last failure: {failure}\n"));
+            }
+        }
+        (None, "dead") => text.push_str(
+            "attached, but the process that served it is gone: unmount what is mounted from it, \
+             then attach it again\n",
+        ),
+        (None, _) => text.push_str("not attached\n"),
+    }
+    text
+}

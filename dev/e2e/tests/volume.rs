@@ -1,0 +1,248 @@
+//! Sealed volumes by the command: made, mounted, copied, grown, rotated and checked, and what is
+//! left after the process that serves one was killed.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use sealstone_e2e::transcript::{Transcript, run, sealstone};
+use serde_json::Value;
+
+/// Kills of the process that serves a volume; `SEALSTONE_KILLS` overrides it.
+const KILLS: u64 = 12;
+
+/// A directory with a key file and a volume in it, which is unmounted at the end.
+struct Place {
+    home: tempfile::TempDir,
+}
+
+impl Place {
+    fn new(cipher: &str) -> Self {
+        let place = Self { home: tempfile::tempdir().unwrap() };
+        fs::create_dir(place.at("m")).unwrap();
+        place.sealstone(&["keys", "new", "k.key"]).done();
+        let create = ["volume", "create", "vol", "--size", "256MiB", "--key", "k.key"];
+        place.sealstone(&[&create[..], &["--cipher", cipher]].concat()).done();
+        place
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    fn sealstone(&self, arguments: &[&str]) -> Transcript {
+        run(&mut sealstone(self.home.path(), arguments))
+    }
+
+    /// Runs a command on the volume where it may be attached.
+    fn volume(&self, arguments: &[&str]) -> Transcript {
+        let runtime = ["--runtime-dir", "run"];
+        self.sealstone(&[&["volume"], arguments, &runtime[..]].concat())
+    }
+
+    fn mount(&self, more: &[&str]) -> Transcript {
+        self.volume(&[&["mount", "vol", "m", "--key", "k.key"], more].concat())
+    }
+
+    /// Mounts a new file system; false, with a SKIP for `test`, where this machine cannot.
+    fn mounts_new(&self, test: &str) -> bool {
+        let mounted = self.mount(&["--mkfs", "ext4"]);
+        if mounted.code == Some(0) {
+            return true;
+        }
+        let lacks = ["two steps need root", "FUSE refused", "losetup", "mount:"];
+        assert!(lacks.iter().any(|lack| mounted.stderr.contains(lack)), "{}", mounted.stderr);
+        println!("SKIP: {test}: {}", mounted.stderr.lines().next().unwrap_or_default());
+        false
+    }
+
+    fn status(&self) -> Value {
+        let said = self.volume(&["status", "vol", "--json"]).done();
+        serde_json::from_str(&said).unwrap()
+    }
+
+    fn verify(&self) -> Transcript {
+        self.sealstone(&["volume", "verify", "vol", "--key", "k.key"])
+    }
+
+    /// Kills the process that serves the volume, and waits until it is gone.
+    fn kill(&self) {
+        let process = self.status()["served"]["process"].as_i64().unwrap();
+        kill(Pid::from_raw(process as i32), Signal::SIGKILL).unwrap();
+        while self.status()["attached"] != "dead" {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // whatever a failed test left
+        let _ = Command::new("umount").arg(self.at("m")).output();
+        let _ = self.volume(&["detach", "vol"]);
+    }
+}
+
+fn tool(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output.status.success(),
+        "{program}: {said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    said
+}
+
+fn holds(dir: &Path, marker: &[u8]) -> bool {
+    fs::read_dir(dir).unwrap().any(|entry| {
+        let entry = entry.unwrap();
+        match entry.file_type().unwrap().is_dir() {
+            true => holds(&entry.path(), marker),
+            false => memchr::memmem::find(&fs::read(entry.path()).unwrap(), marker).is_some(),
+        }
+    })
+}
+
+#[test]
+fn a_volume_is_mounted_copied_grown_rotated_and_whole() {
+    let place = Place::new("aria-256");
+    if !place.mounts_new("a_volume_is_mounted_copied_grown_rotated_and_whole") {
+        return;
+    }
+    let status = place.status();
+    assert_eq!((&status["attached"], &status["cipher"]), (&"served".into(), &"aria-256".into()));
+    assert_eq!(status["mounts"][0], place.at("m").to_str().unwrap());
+    let marker = b"the marker of a table, and not of anything else";
+    for number in 0..40 {
+        let mut file = File::create(place.at(&format!("m/table-name-{number}"))).unwrap();
+        file.write_all(&marker.repeat(2000)).unwrap();
+        file.sync_all().unwrap();
+    }
+    place.verify().fails_with(
+        "sealstone: cannot verify vol: in use: another process has it open\n  \
+         detach it there first\n",
+    );
+    place.volume(&["detach", "vol"]).fails_with(&format!(
+        "sealstone: vol: {0} is mounted from it\n  \
+         end what uses it, then: sealstone volume unmount {0}\n",
+        place.at("m").display()
+    ));
+
+    place.volume(&["freeze", "vol"]).done();
+    tool("cp", &["-a", place.at("vol").to_str().unwrap(), place.at("copy").to_str().unwrap()]);
+    place.volume(&["freeze", "vol", "--thaw"]).done();
+    let copied = place.sealstone(&["volume", "verify", "copy", "--key", "k.key"]).done();
+    assert!(copied.starts_with("copy is whole: "), "{copied}");
+    place.volume(&["grow", "vol", "--size", "320MiB"]).done();
+    let device = place.status()["devices"][0].as_str().unwrap().to_owned();
+    assert_eq!(tool("blockdev", &["--getsize64", &device]).trim(), (320u64 << 20).to_string());
+    place.sealstone(&["keys", "rotate", "k.key"]).done();
+    place.sealstone(&["volume", "rotate", "vol", "--key", "k.key"]).done();
+    assert_eq!(place.status()["key_version"], 2);
+
+    place.volume(&["unmount", "m"]).done();
+    assert_eq!(place.status()["attached"], "no");
+    for leak in [&marker[..], b"table-name-7"] {
+        assert!(!holds(&place.at("vol"), leak), "{}", String::from_utf8_lossy(leak));
+        assert!(!holds(&place.at("copy"), leak), "{}", String::from_utf8_lossy(leak));
+    }
+    assert!(place.verify().done().starts_with("vol is whole: "));
+    place.mount(&[]).done();
+    for number in 0..40 {
+        let found = fs::read(place.at(&format!("m/table-name-{number}"))).unwrap();
+        assert_eq!(found, marker.repeat(2000));
+    }
+    place.volume(&["unmount", "m"]).done();
+
+    // one byte anywhere that is used is found by the check
+    let data = place.at("vol/sealstone.data");
+    let mut bytes = fs::read(&data).unwrap();
+    let used = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+    bytes[used] ^= 1;
+    fs::write(&data, bytes).unwrap();
+    let damaged = place.verify();
+    assert_eq!(damaged.code, Some(1), "{}", damaged.stderr);
+    assert!(damaged.stdout.contains("failed authentication"), "{}", damaged.stdout);
+}
+
+/// Each line is synced before the next one, as a log of a database is.
+#[test]
+fn a_killed_process_loses_nothing_that_was_synced() {
+    let place = Place::new("aes-256");
+    if !place.mounts_new("a_killed_process_loses_nothing_that_was_synced") {
+        return;
+    }
+    let kills = std::env::var("SEALSTONE_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
+    let mut random = SmallRng::seed_from_u64(11);
+    let mut acknowledged: u64 = 0;
+    for round in 0..kills {
+        let log = fs::OpenOptions::new().create(true).append(true).open(place.at("m/log")).unwrap();
+        let writer = std::thread::spawn(move || {
+            let mut log = log;
+            let mut line = acknowledged;
+            while log.write_all(format!("{line:020}\n").as_bytes()).is_ok()
+                && log.sync_data().is_ok()
+            {
+                line += 1;
+            }
+            line
+        });
+        std::thread::sleep(Duration::from_millis(random.random_range(1..400)));
+        place.kill();
+        let synced = writer.join().unwrap();
+        tool("umount", &[place.at("m").to_str().unwrap()]);
+        place.mount(&[]).done();
+        let found = fs::read_to_string(place.at("m/log")).unwrap();
+        let lines = found.lines().count() as u64;
+        // one more may have reached the disk before its sync failed
+        assert!((synced..=synced + 1).contains(&lines), "round {round}: {lines} of {synced}");
+        let numbered = found.lines().zip(0u64..).all(|(line, number)| line.parse() == Ok(number));
+        assert!(numbered, "round {round}: {found}");
+        acknowledged = lines;
+    }
+    assert!(acknowledged > kills, "{acknowledged}");
+    tool("umount", &[place.at("m").to_str().unwrap()]);
+    let device = place.status()["devices"][0].as_str().unwrap().to_owned();
+    tool("e2fsck", &["-fn", &device]);
+    place.volume(&["detach", "vol"]).done();
+    assert!(place.verify().done().starts_with("vol is whole: "));
+}
+
+#[test]
+fn mistakes_are_said_and_change_nothing() {
+    let place = Place::new("aes-256");
+    let create = |dir: &str, more: &[&str]| {
+        let base = ["volume", "create", dir, "--key", "k.key"];
+        place.sealstone(&[&base[..], more].concat())
+    };
+    create("vol", &["--size", "1GiB"]).fails_with(
+        "sealstone: cannot make a volume in vol: there is a volume already: sealstone.volume\n  \
+         name an empty directory, or remove that volume if nobody needs it\n",
+    );
+    let said = create("other", &["--size", "1000"]).stderr;
+    assert!(said.contains("a device of 1000 bytes; a device has 4096 to 17592186044416"), "{said}");
+    let said = create("other", &["--size", "1GiB", "--block", "5000"]).stderr;
+    assert!(said.contains("blocks of 5000 bytes"), "{said}");
+    place.sealstone(&["volume", "status", "m"]).fails_with(
+        "sealstone: m: no volume here: sealstone.volume is missing\n  \
+         name a directory that sealstone volume create made\n",
+    );
+    place.sealstone(&["keys", "new", "wrong.key"]).done();
+    let said = place.sealstone(&["volume", "verify", "vol", "--key", "wrong.key"]);
+    assert_eq!(said.code, Some(2), "{}", said.stdout);
+    place.volume(&["detach", "vol"]).fails_with("sealstone: vol is not attached\n");
+    place.volume(&["grow", "vol", "--size", "1GiB"]).fails_with(
+        "sealstone: vol is not attached\n  \
+         attach it first: sealstone volume attach vol --key KEY\n",
+    );
+    assert!(place.verify().done().starts_with("vol is whole: "));
+    let unit = place.sealstone(&["volume", "unit", "vol", "m", "--key", "k.key"]).done();
+    assert!(unit.contains(&format!("RequiresMountsFor={}", place.at("m").display())), "{unit}");
+}
