@@ -1,6 +1,6 @@
-//! A volume that is attached: the directory in which its file is shown, the loop device on that, and
-//! the places where it is mounted. All of it is read from the kernel each time, so nothing of it can
-//! be out of date.
+//! A volume that is attached: the directory in which its file is shown, the loop device on that,
+//! and the places where it is mounted. All of it is read from the kernel each time, so nothing of
+//! it can be out of date.
 
 use std::fs;
 use std::io::ErrorKind;

@@ -20,6 +20,9 @@ use crate::volume::Volume;
 /// Bytes that are put in place by one write at most.
 const PIECE_BYTES: usize = 1 << 20;
 
+/// New states of blocks on one tag page, by their index on it.
+type States<'a> = Vec<(usize, &'a Pending)>;
+
 impl Volume {
     /// Puts in place what is in the log, and frees it.
     ///
@@ -164,7 +167,7 @@ impl Volume {
         next.blocks = blocks;
         next.leaves
             .resize(self.places.leaves(blocks) as usize, sealstone_seal::volume::Entry::HOLE);
-        let mut pages: BTreeMap<u64, BTreeMap<u64, Vec<(usize, &Pending)>>> = BTreeMap::new();
+        let mut pages: BTreeMap<u64, BTreeMap<u64, States<'_>>> = BTreeMap::new();
         for (block, state) in old {
             let (page, index) = self.places.tag_page(*block);
             let (leaf, _) = self.places.leaf_page(page);

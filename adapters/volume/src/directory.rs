@@ -29,8 +29,8 @@ impl Directory {
         Self { path: path.into(), writes: true }
     }
 
-    /// Returns the directory at `path`, whose files are opened for reading alone: it may be a backup
-    /// on a disk that takes no writes.
+    /// Returns the directory at `path`, whose files are opened for reading alone: it may be a
+    /// backup on a disk that takes no writes.
     #[must_use]
     pub fn read_only(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), writes: false }

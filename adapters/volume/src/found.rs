@@ -1,5 +1,5 @@
-//! What is there of a volume when it is opened. Not here: what an opening for writing does with it
-//! (`volume`).
+//! State of a volume as it is found when it is opened. Not here: what an opening for writing does
+//! with it (`volume`).
 
 use std::sync::Arc;
 

@@ -46,8 +46,9 @@ fn read(disk: &dyn Disk) -> Result<(std::sync::Arc<dyn DiskFile>, [u8; HEADER_BY
     Ok((file, stored))
 }
 
-/// Puts the header of the volume in `dir` under the current version of its key; the volume may be in
-/// use, and its data stays as it is. Returns the new key, or none if it was the current one already.
+/// Puts the header of the volume in `dir` under the current version of its key; the volume may be
+/// in use, and its data stays as it is. Returns the new key, or none if it was the current one
+/// already.
 ///
 /// # Errors
 /// Of the keys, and of the disk: then one copy of the header is whole, as it was or as it will be.

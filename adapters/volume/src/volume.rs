@@ -122,12 +122,12 @@ impl Volume {
         if let Some(name) = names.into_iter().find(|name| there.iter().any(|there| there == name)) {
             return Err(Failure::Exists { name: name.to_owned() });
         }
+        let places = Places::of(block_bytes)?;
+        let blocks = places.blocks(bytes)?;
         let identity = Identity { kind: FileKind::Volume, ..Identity::LOOSE };
         let layout = Layout::Volume { block_bytes };
         let (file, header) =
             SealedFile::create_as(&identity, keys, cipher, Backend::auto(), layout)?;
-        let places = Places::new(block_bytes);
-        let blocks = places.blocks(bytes)?;
         let make = |name: &str| disk.create(name, true).map_err(Failure::of("make", name));
         let data = make(names::DATA)?;
         data.set_bytes(places.file_bytes(blocks)).map_err(Failure::of("make", names::DATA))?;

@@ -3,20 +3,23 @@
 
 mod attach;
 mod mount;
+mod place;
 mod status;
 mod unit;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, bail};
 use sealstone_bench::words::size::human_bytes;
 use sealstone_cipher::{Backend, DEFAULT_CIPHER};
 use sealstone_keys::source;
-use sealstone_volume::attachment::{Attached, Attachment, RUNTIME_DIR};
-use sealstone_volume::{Directory, Order, Verification, Volume, header, rotate};
+use sealstone_volume::attachment::Attached;
+use sealstone_volume::{Directory, Order, Verification, Volume, rotate};
 use serde::Serialize;
 
-use crate::flags::{SealedStore, VolumeCommand, VolumeCreateFlags, VolumePlace, VolumeRuntime};
+use place::attachment;
+
+use crate::flags::{SealedStore, VolumeCommand, VolumeCreateFlags, VolumePlace};
 use crate::key_source;
 use crate::listing::list;
 use crate::message::{Answer, print, print_json, say};
@@ -37,18 +40,6 @@ pub(crate) fn run(command: &VolumeCommand) -> anyhow::Result<Answer> {
         VolumeCommand::Rotate { store } => rotated(store),
         VolumeCommand::Unit { store, path } => unit::run(store, path),
     }
-}
-
-/// Returns the attachment of the volume in `dir`.
-fn attachment(dir: &Path, runtime: &VolumeRuntime) -> anyhow::Result<Attachment> {
-    let info = header(dir).with_context(|| dir.display().to_string())?;
-    Ok(Attachment::of(&runtime_dir(runtime)?, &info.file_id))
-}
-
-/// Returns the directory in which attached volumes are shown, as the kernel will name it.
-fn runtime_dir(runtime: &VolumeRuntime) -> anyhow::Result<PathBuf> {
-    let dir = runtime.runtime_dir.as_deref().unwrap_or(Path::new(RUNTIME_DIR));
-    std::path::absolute(dir).with_context(|| dir.display().to_string())
 }
 
 fn create(flags: &VolumeCreateFlags) -> anyhow::Result<Answer> {
@@ -107,7 +98,8 @@ fn grow(place: &VolumePlace, bytes: u64) -> anyhow::Result<Answer> {
     attachment.resize_devices().with_context(at)?;
     let devices = attachment.devices().with_context(at)?.join(", ");
     say(&format!(
-        "{} has {}; the file system on it does not know yet: resize2fs {devices}, or xfs_growfs PATH",
+        "{} has {}; the file system on it does not know yet: resize2fs {devices}, or xfs_growfs \
+         PATH",
         place.dir.display(),
         human_bytes(bytes)
     ));

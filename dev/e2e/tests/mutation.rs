@@ -230,7 +230,7 @@ fn pieces(stored: &[u8]) -> Vec<std::ops::Range<usize>> {
     let info = inspect(stored).expect("a sealed file");
     let mut pieces = Vec::new();
     let mut at = match info.layout {
-        Layout::Paged { .. } => HEADER_BYTES,
+        Layout::Paged { .. } | Layout::Volume { .. } => HEADER_BYTES,
         Layout::Frames => info.frames_at() as usize,
     };
     while at < stored.len() {
@@ -240,6 +240,7 @@ fn pieces(stored: &[u8]) -> Vec<std::ops::Range<usize>> {
                 let length: [u8; 4] = stored[at..at + 4].try_into().expect("four bytes");
                 u32::from_be_bytes(length) as usize + frame::OVERHEAD_BYTES
             }
+            Layout::Volume { .. } => stored.len() - at,
         };
         pieces.push(at..(at + bytes).min(stored.len()));
         at += bytes;

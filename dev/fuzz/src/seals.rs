@@ -47,6 +47,8 @@ fn seal(
             let mut writer = FrameWriter::new(&file)?;
             parts.iter().try_for_each(|part| writer.append(part, &mut stored))?;
         }
+        // it has nothing after its header
+        Layout::Volume { .. } => {}
     }
     Ok(stored)
 }
@@ -73,6 +75,7 @@ fn open(stored: &[u8]) -> Vec<u8> {
                 data.extend_from_slice(&bytes[..data_bytes]);
             }
         }
+        Layout::Volume { .. } => {}
         Layout::Frames => {
             let Ok(mut reader) = FrameReader::new(&file, 0) else { return data };
             reader.push(&stored[HEADER_BYTES..]);

@@ -5,13 +5,17 @@ use std::collections::BTreeSet;
 use sealstone_simulator::volume::mutant::{BUGS, found_by};
 use sealstone_simulator::volume::run::{CLASSES, run};
 
-/// About half a minute; more: `make soak`.
+/// About half a minute; `SEALSTONE_SEEDS` overrides it.
 const SEEDS: u64 = 400;
+
+fn seeds() -> u64 {
+    std::env::var("SEALSTONE_SEEDS").map_or(SEEDS, |seeds| seeds.parse().expect("a number"))
+}
 
 #[test]
 fn a_volume_has_after_any_crash_what_a_plain_device_may_have() {
     let mut hit = BTreeSet::new();
-    for seed in 0..SEEDS {
+    for seed in 0..seeds() {
         let outcome = run(seed, None, None);
         assert!(
             outcome.failures.is_empty(),

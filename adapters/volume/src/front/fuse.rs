@@ -1,6 +1,6 @@
-//! Files in user space: a directory with a regular file whose content is a device. The kernel's loop
-//! device makes a block device of it. Two more files are for whoever runs it: one tells the state,
-//! one takes commands.
+//! Files in user space: a directory with a regular file whose content is a device. The kernel's
+//! loop device makes a block device of it. Two more files are for whoever runs it: one tells the
+//! state, one takes commands.
 //!
 //! Direct I/O is answered to every opening, so that the kernel keeps no second copy of what the
 //! file system above caches already, and writes of several threads go side by side.

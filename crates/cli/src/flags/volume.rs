@@ -41,7 +41,7 @@ pub(crate) enum VolumeCommand {
     Mount(VolumeMountFlags),
     /// Unmount a file system and detach its volume
     Unmount {
-        /// Where it is mounted
+        /// The directory at which it is mounted
         #[arg(value_name = "PATH", value_hint = ValueHint::DirPath)]
         path: PathBuf,
         #[command(flatten)]
@@ -89,13 +89,13 @@ pub(crate) enum VolumeCommand {
     Unit {
         #[command(flatten)]
         store: SealedStore,
-        /// Where to mount it
+        /// The directory to mount it at
         #[arg(value_name = "PATH", value_hint = ValueHint::DirPath)]
         path: PathBuf,
     },
 }
 
-/// Where attached volumes are shown.
+/// Place of attached volumes.
 #[derive(Args, Debug)]
 pub(crate) struct VolumeRuntime {
     /// Directory in which attached volumes are shown
@@ -155,7 +155,7 @@ pub(crate) enum FileSystem {
 pub(crate) struct VolumeMountFlags {
     #[command(flatten)]
     pub(crate) attach: VolumeAttachFlags,
-    /// Where to mount it
+    /// The directory to mount it at
     #[arg(value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub(crate) path: PathBuf,
     /// Make this file system first, on a volume that has none

@@ -12,7 +12,7 @@ use sealstone_volume::{
     Directory, Failure, Report, Served, Sizes, Upkeep, Volume, become_io_flusher,
 };
 
-use super::attachment;
+use super::place::attachment;
 use crate::flags::VolumeAttachFlags;
 use crate::message::{Answer, print, say};
 use crate::path::quoted;

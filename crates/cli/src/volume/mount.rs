@@ -8,7 +8,7 @@ use sealstone_volume::Order;
 use sealstone_volume::attachment::{self, Attached, Attachment};
 
 use super::attach::{check_root, in_background, wait_for_end};
-use super::runtime_dir;
+use super::place::{attachment as place_of, runtime_dir};
 use crate::flags::{FileSystem, VolumeMountFlags, VolumePlace, VolumeRuntime};
 use crate::message::{Answer, say};
 
@@ -28,7 +28,7 @@ pub(super) fn run(flags: &VolumeMountFlags) -> anyhow::Result<Answer> {
         .map_or(Ok(()), |kind| attachment::make_file_system(name(kind), &device))
         .and_then(|()| attachment::mount(&device, path));
     if let Err(failure) = mounted {
-        let attachment = super::attachment(dir, &flags.attach.runtime)?;
+        let attachment = place_of(dir, &flags.attach.runtime)?;
         attachment.detach().with_context(|| dir.display().to_string())?;
         wait_for_end(dir)?;
         let hint = match flags.mkfs {
@@ -83,7 +83,7 @@ fn mounted_at(runtime: &Path, path: &Path) -> anyhow::Result<Option<Attachment>>
 /// Stops writes and puts everything in place, or lets them go on.
 pub(super) fn freeze(place: &VolumePlace, thaw: bool) -> anyhow::Result<Answer> {
     check_root()?;
-    let attachment = super::attachment(&place.dir, &place.runtime)?;
+    let attachment = place_of(&place.dir, &place.runtime)?;
     if !matches!(attachment.state()?, Attached::Served(_)) {
         bail!("{} is not attached: it can be copied as it is", place.dir.display());
     }

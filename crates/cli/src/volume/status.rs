@@ -9,7 +9,7 @@ use sealstone_volume::attachment::Attached;
 use sealstone_volume::{AttachedStatus, header};
 use serde::Serialize;
 
-use super::attachment;
+use super::place::attachment;
 use crate::flags::VolumePlace;
 use crate::message::{Answer, print, print_json};
 

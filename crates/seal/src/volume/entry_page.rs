@@ -101,7 +101,7 @@ impl EntryPage {
         (level, number): (Level, u64),
     ) -> Result<Entry, VolumeError> {
         let before = self.own();
-        let odd = !before.is_hole() && before.counter % 2 == 0;
+        let odd = !before.is_hole() && before.counter.is_multiple_of(2);
         let mut bytes = self.bytes.clone();
         let own = epoch.tag(level.piece(), number, Some(odd), &mut bytes[..], OWN_AT)?;
         bytes[OWN_AT..].copy_from_slice(&own.to_bytes());

@@ -61,6 +61,12 @@ pub enum VolumeError {
         /// Description of the finding.
         found: String,
     },
+    /// A length that no block has.
+    #[error("blocks of {found} bytes; a volume has blocks of 4096, 8192 or 16384")]
+    BlockBytes {
+        /// The requested length, in bytes.
+        found: u32,
+    },
     /// An impossible size.
     #[error("a device of {found} bytes; a device has {min} to {max}, in blocks of {block_bytes}")]
     Size {

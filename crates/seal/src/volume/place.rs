@@ -33,6 +33,17 @@ impl Places {
         Self { block_bytes: block_bytes.into() }
     }
 
+    /// As [`Places::new`], for a length that somebody asks for.
+    ///
+    /// # Errors
+    /// [`VolumeError::BlockBytes`] if no block has that length.
+    pub fn of(block_bytes: u32) -> Result<Self, VolumeError> {
+        match VOLUME_BLOCK_BYTES.contains(&block_bytes) {
+            true => Ok(Self::new(block_bytes)),
+            false => Err(VolumeError::BlockBytes { found: block_bytes }),
+        }
+    }
+
     /// Returns the number of blocks of a device of `bytes`.
     ///
     /// # Errors
