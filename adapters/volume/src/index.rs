@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sealstone_seal::volume::Entry;
+use sealstone_seal::volume::frame::{Data, Record};
 
 use crate::segment::Segment;
 
@@ -42,6 +43,30 @@ impl Pending {
         };
         place && self.entry == other.entry
     }
+}
+
+/// Returns the states of the blocks of a frame.
+///
+/// - `segment`, `data_at`: position of the blocks that are in the frame
+pub(crate) fn states(
+    records: &[Record],
+    segment: &Arc<Segment>,
+    mut data_at: u64,
+    block_bytes: u64,
+) -> Vec<(u64, Pending)> {
+    let state = |record: &Record| {
+        let source = match record.data {
+            Data::Logged => {
+                let source = Source::Logged { segment: Arc::clone(segment), offset: data_at };
+                data_at += block_bytes;
+                source
+            }
+            Data::InPlace => Source::InPlace,
+            Data::Hole => Source::Hole,
+        };
+        (record.block, Pending { entry: record.entry, source })
+    };
+    records.iter().map(state).collect()
 }
 
 /// Blocks by number.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use sealstone_seal::volume::Epoch;
-use sealstone_seal::volume::frame::{self, Data, Record};
+use sealstone_seal::volume::frame::{self, Record};
 
 use crate::disk::Disk;
 use crate::error::Failure;
-use crate::index::{Pending, Source};
+use crate::index::{self, Pending};
 use crate::names;
 use crate::segment::Segment;
 
@@ -113,7 +113,7 @@ impl Log {
 
     /// Appends a frame, unsynced, and returns the new states of its blocks.
     ///
-    /// - `data`: the blocks that are [`Data::Logged`], one after the other
+    /// - `data`: the blocks that are in the frame, one after the other
     ///
     /// # Errors
     /// That the disk is full: the log is as it was. Any other of the disk: its end is unknown.
@@ -133,20 +133,8 @@ impl Log {
         }
         let written = self.segment.file.write(self.offset, &[&head, data]);
         written.map_err(Failure::of("write", &self.segment.name))?;
-        let mut at = self.offset + head.len() as u64;
-        let states = records.iter().map(|record| {
-            let source = match record.data {
-                Data::Logged => {
-                    let source = Source::Logged { segment: Arc::clone(&self.segment), offset: at };
-                    at += block_bytes;
-                    source
-                }
-                Data::InPlace => Source::InPlace,
-                Data::Hole => Source::Hole,
-            };
-            (record.block, Pending { entry: record.entry, source })
-        });
-        let states = states.collect();
+        let data_at = self.offset + head.len() as u64;
+        let states = index::states(records, &self.segment, data_at, block_bytes);
         if !self.unsynced.last().is_some_and(|last| Arc::ptr_eq(last, &self.segment)) {
             self.unsynced.push(Arc::clone(&self.segment));
         }

@@ -13,7 +13,7 @@ use sealstone_seal::volume::{BlockPlace, Mark, Places, Root, Run, VolumeError, V
 use crate::aligned::Aligned;
 use crate::disk::{Disk, DiskFile};
 use crate::error::Failure;
-use crate::index::{Index, Pending, Source};
+use crate::index::{self, Index};
 use crate::names;
 use crate::segment::Segment;
 
@@ -232,19 +232,9 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    fn take(&mut self, segment: &Arc<Segment>, mut data_at: u64, records: &[Record]) {
-        for record in records {
-            let source = match record.data {
-                Data::Logged => {
-                    let source = Source::Logged { segment: Arc::clone(segment), offset: data_at };
-                    data_at += u64::from(self.keys.block_bytes());
-                    source
-                }
-                Data::InPlace => Source::InPlace,
-                Data::Hole => Source::Hole,
-            };
-            self.index.insert(record.block, Pending { entry: record.entry, source });
-        }
+    fn take(&mut self, segment: &Arc<Segment>, data_at: u64, records: &[Record]) {
+        let block_bytes = self.keys.block_bytes().into();
+        self.index.extend(index::states(records, segment, data_at, block_bytes));
         if !self.used.last().is_some_and(|last| Arc::ptr_eq(last, segment)) {
             self.used.push(Arc::clone(segment));
         }
