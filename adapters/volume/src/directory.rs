@@ -2,6 +2,7 @@
 //! waiting and looked at: only a regular file with one name is written on.
 
 use std::any::Any;
+use std::fmt::Display;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IoSlice};
 use std::os::fd::AsFd;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, fallocate};
 use nix::sys::uio::pwritev;
+use sealstone_file::Kind;
 
 use crate::disk::{Disk, DiskFile};
 
@@ -37,13 +39,20 @@ impl Directory {
     }
 
     fn open_regular(&self, name: &str, cached: bool) -> io::Result<File> {
+        if let Some((directory, _)) = name.split_once('/') {
+            self.check_directory(directory)?;
+        }
         open_regular(&self.path.join(name), name, (self.writes, cached))
     }
 
-    /// Returns its path.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// Refuses anything but a directory in the place of one, a link to one included.
+    fn check_directory(&self, name: &str) -> io::Result<()> {
+        let found = Kind::of(fs::symlink_metadata(self.path.join(name))?.file_type());
+        if found == Kind::Directory {
+            return Ok(());
+        }
+        let text = format!("{name} is {found}, where a directory belongs");
+        Err(io::Error::new(io::ErrorKind::InvalidInput, text))
     }
 }
 
@@ -61,10 +70,10 @@ fn options(writes: bool, cached: bool) -> OpenOptions {
 fn open_regular(path: &Path, name: &str, (writes, cached): (bool, bool)) -> io::Result<File> {
     let file = match options(writes, cached).open(path) {
         Err(error) if error.raw_os_error() == Some(libc::ELOOP) => {
-            return Err(not_a_file(name, "a symbolic link"));
+            return Err(not_a_file(name, Kind::Link));
         }
         Err(error) if error.raw_os_error() == Some(libc::EISDIR) => {
-            return Err(not_a_file(name, "a directory"));
+            return Err(not_a_file(name, Kind::Directory));
         }
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) && !cached => {
             return open_regular(path, name, (writes, true));
@@ -73,7 +82,7 @@ fn open_regular(path: &Path, name: &str, (writes, cached): (bool, bool)) -> io::
     };
     let found = file.metadata()?;
     if !found.is_file() {
-        return Err(not_a_file(name, "something that is no regular file"));
+        return Err(not_a_file(name, Kind::of(found.file_type())));
     }
     if writes && found.nlink() != 1 {
         let text = "a file with another name elsewhere, which would be written on too";
@@ -108,6 +117,9 @@ impl Disk for Directory {
     }
 
     fn list(&self, directory: &str) -> io::Result<Vec<String>> {
+        if !directory.is_empty() {
+            self.check_directory(directory)?;
+        }
         fs::read_dir(self.path.join(directory))?
             .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
             .collect()
@@ -123,7 +135,7 @@ impl Disk for Directory {
     }
 }
 
-fn not_a_file(name: &str, found: &str) -> io::Error {
+fn not_a_file(name: &str, found: impl Display) -> io::Error {
     let text = format!("{name} is {found}, where a regular file belongs");
     io::Error::new(io::ErrorKind::InvalidInput, text)
 }

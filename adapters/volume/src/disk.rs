@@ -76,7 +76,7 @@ pub trait DiskFile: Send + Sync {
     /// Brings the content to stable storage.
     ///
     /// # Errors
-    /// What was written since the last sync is then lost, or not, and no later sync will tell.
+    /// Writes since the last sync are then lost, or not, and no later sync will tell.
     fn sync(&self) -> io::Result<()>;
 
     /// Returns the length, in bytes.

@@ -81,8 +81,8 @@ impl Pages {
         Ok(page)
     }
 
-    /// Keeps a page that was just stored, since it is likely to be needed.
-    pub(crate) fn keep(&self, place: (Level, u64), page: Arc<EntryPage>) {
+    /// Keeps a page, since it is likely to be needed.
+    fn keep(&self, place: (Level, u64), page: Arc<EntryPage>) {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).put(place, page);
     }
 

@@ -18,7 +18,7 @@ impl Roots {
     /// Returns the newest root that is whole.
     ///
     /// # Errors
-    /// [`VolumeError::Root`] if neither is; what is wrong with the newer one is reported.
+    /// [`VolumeError::Root`] if neither is; what is wrong with the first one is reported.
     pub(crate) fn read(&self, file: &SealedFile) -> Result<Root, Failure> {
         let mut failed = None;
         let mut newest: Option<Root> = None;

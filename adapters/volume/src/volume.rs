@@ -225,12 +225,6 @@ impl Volume {
         self.epoch.keys().block_bytes()
     }
 
-    /// Returns the contents of the header, as it was when the volume was opened.
-    #[must_use]
-    pub fn info(&self) -> &sealstone_seal::HeaderInfo {
-        self.epoch.keys().file().info()
-    }
-
     /// Makes beforehand what the log will soon need, so that no write has to wait for it.
     ///
     /// # Errors
@@ -284,8 +278,8 @@ impl Volume {
     /// Reads the bytes at `offset` into all of `out`.
     ///
     /// # Errors
-    /// [`Failure::PastEnd`]; [`Failure::Seal`] for what was
-    /// changed on the disk; of the disk. `out` is zeros then.
+    /// [`Failure::PastEnd`]; [`Failure::Seal`] for what was changed on the disk; of the disk. `out`
+    /// is zeros then.
     pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), Failure> {
         self.check_range(offset, out.len() as u64)?;
         let block_bytes = u64::from(self.block_bytes());
@@ -432,9 +426,7 @@ impl Volume {
         let mut at = offset;
         let mut rest = data;
         while !rest.is_empty() {
-            // pieces end where blocks do
-            let end = (at / self.sizes.request_bytes + 1) * self.sizes.request_bytes;
-            let (piece, later) = rest.split_at(rest.len().min((end - at) as usize));
+            let (piece, later) = rest.split_at(rest.len().min(self.sizes.request_bytes as usize));
             self.write_piece(at, piece)?;
             at += piece.len() as u64;
             rest = later;

@@ -268,6 +268,46 @@ fn all_of_an_older_volume_opens() {
     }
 }
 
+/// Within one opening the log and the three files with marks undo what was flushed since the last
+/// checkpoint: SECURITY.md says so.
+#[test]
+fn four_files_undo_what_was_flushed_since_the_last_checkpoint() {
+    let scene = scene();
+    copy(&scene.earlier, &scene.victim);
+    let want = read(&scene.victim, &scene.keys).unwrap();
+    copy(&scene.now, &scene.victim);
+    for name in files(&scene.now).iter().filter(|name| !name.ends_with("sealstone.data")) {
+        if !Deed::Earlier.does(&scene, name) {
+            Deed::Removed.does(&scene, name);
+        }
+    }
+    let found = read(&scene.victim, &scene.keys).unwrap();
+    assert_eq!(found, want);
+    assert_ne!(found, scene.want);
+}
+
+/// The directory of the log, and a second name, which no deed on a file makes.
+#[test]
+fn a_directory_elsewhere_and_a_second_name_are_refused() {
+    let scene = scene();
+    let log = scene.victim.join("sealstone.log");
+    let said = || read(&scene.victim, &scene.keys).unwrap_err().to_string();
+    copy(&scene.now, &scene.victim);
+    fs::remove_dir_all(&log).unwrap();
+    symlink(scene.now.join("sealstone.log"), &log).unwrap();
+    assert!(said().contains("is a symbolic link, where a directory belongs"), "{}", said());
+    fs::remove_file(&log).unwrap();
+    fs::write(&log, "").unwrap();
+    assert!(said().contains("is a file, where a directory belongs"), "{}", said());
+    fs::remove_file(&log).unwrap();
+    let gone = said();
+    assert!(gone.contains("of the log, at byte 0 of segment"), "{gone}");
+
+    copy(&scene.now, &scene.victim);
+    fs::hard_link(scene.victim.join("sealstone.data"), scene.victim.join("second")).unwrap();
+    assert!(said().contains("a file with another name elsewhere"), "{}", said());
+}
+
 /// An older page beside everything that is newer, which no copy of a file makes.
 #[test]
 fn an_older_piece_of_the_blocks_is_refused() {
@@ -303,7 +343,7 @@ fn errors_say_what_is_there_and_what_to_do() {
     for (name, deed, want) in [
         ("sealstone.volume", Deed::Removed, "no volume here: sealstone.volume is missing\n"),
         ("sealstone.volume", Deed::Zeroed, "incomplete: the header is 512 zero bytes\n"),
-        ("sealstone.data", Deed::Fifo, "cannot open sealstone.data: sealstone.data is something"),
+        ("sealstone.data", Deed::Fifo, "cannot open sealstone.data: sealstone.data is a FIFO (a"),
         ("sealstone.data", Deed::Link, "cannot open sealstone.data: sealstone.data is a symbolic"),
         ("sealstone.data", Deed::Directory, "cannot open sealstone.data: sealstone.data is a dir"),
         ("sealstone.data", Deed::Foreign, "leaf page 0 at byte 4096 of sealstone.data failed"),

@@ -17,8 +17,6 @@ use sealstone_volume::attachment::Attached;
 use sealstone_volume::{Directory, Order, Verification, Volume, rotate};
 use serde::Serialize;
 
-use place::attachment;
-
 use crate::flags::{SealedStore, VolumeCommand, VolumeCreateFlags, VolumePlace};
 use crate::key_source;
 use crate::listing::list;
@@ -67,7 +65,7 @@ fn create(flags: &VolumeCreateFlags) -> anyhow::Result<Answer> {
 }
 
 fn detach(place: &VolumePlace) -> anyhow::Result<Answer> {
-    let attachment = attachment(&place.dir, &place.runtime)?;
+    let attachment = place::of(&place.dir, &place.runtime)?;
     let at = || place.dir.display().to_string();
     match attachment.state().with_context(at)? {
         Attached::No => bail!("{} is not attached", place.dir.display()),
@@ -85,7 +83,7 @@ fn detach(place: &VolumePlace) -> anyhow::Result<Answer> {
 }
 
 fn grow(place: &VolumePlace, bytes: u64) -> anyhow::Result<Answer> {
-    let attachment = attachment(&place.dir, &place.runtime)?;
+    let attachment = place::of(&place.dir, &place.runtime)?;
     let at = || format!("cannot grow {}", place.dir.display());
     if !matches!(attachment.state().with_context(at)?, Attached::Served(_)) {
         bail!(

@@ -6,9 +6,9 @@
 //! page above. What has no page above is in the [`Root`], which is written at every checkpoint. So
 //! whoever has the root has all of the volume, and nothing older than it.
 //!
-//! What is not in place yet is in the log, as [`frame`]s: the entries of one write, and the blocks
-//! that would have been overwritten. An overwrite is logged before it is done, so that a torn write
-//! leaves the block before or the block after.
+//! The log has everything that is not in place yet, as [`frame`]s: the entries of one write, and
+//! the blocks that would have been overwritten. An overwrite is logged before it is done, so that
+//! a torn write leaves the block before or the block after.
 //!
 //! One opening of a volume for writing is an epoch, with keys of its own: copies of a volume that
 //! are both written on share no nonce.
@@ -16,7 +16,7 @@
 //! Not here: reading and writing files, and when (`adapters/volume`).
 
 mod binding;
-mod draw;
+mod counters;
 mod entry;
 mod entry_page;
 mod error;

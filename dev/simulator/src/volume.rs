@@ -3,7 +3,7 @@
 //!
 //! - [`disk`] is the disk: it loses what was not synced, tears it, reorders it, refuses to sync and
 //!   runs full.
-//! - [`history`] is what is done to the device: made up, or recorded from databases on ext4.
+//! - [`history`] is what is done to the device, made up from what databases do.
 //! - [`judge`] is the plain device.
 //! - [`run`](mod@run) does a seed, and [`mutant`] does it with a bug that people have made.
 

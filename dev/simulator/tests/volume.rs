@@ -16,7 +16,7 @@ fn seeds() -> u64 {
 fn a_volume_has_after_any_crash_what_a_plain_device_may_have() {
     let mut hit = BTreeSet::new();
     for seed in 0..seeds() {
-        let outcome = run(seed, None, None);
+        let outcome = run(seed, None);
         assert!(
             outcome.failures.is_empty(),
             "seed {seed}: {:?}\n{}",
@@ -32,7 +32,7 @@ fn a_volume_has_after_any_crash_what_a_plain_device_may_have() {
 #[test]
 fn bugs_that_were_put_in_are_found() {
     for (bug, name) in BUGS {
-        let found = found_by(bug, None, 1000);
+        let found = found_by(bug, 1000);
         println!("{name}: {found:?}");
         assert!(found.is_some(), "{name}");
     }

@@ -12,7 +12,7 @@ use sealstone_volume::{
     Directory, Failure, Report, Served, Sizes, Upkeep, Volume, become_io_flusher,
 };
 
-use super::place::attachment;
+use super::place;
 use crate::flags::VolumeAttachFlags;
 use crate::message::{Answer, print, say};
 use crate::path::quoted;
@@ -49,10 +49,8 @@ pub(super) fn check_root() -> anyhow::Result<()> {
 /// Serves the volume in a process of its own, and returns its device.
 pub(super) fn in_background(flags: &VolumeAttachFlags) -> anyhow::Result<String> {
     let dir = &flags.store.dir;
-    let attachment = attachment(dir, &flags.runtime)?;
-    prepare(dir, &attachment)?;
     background::start(&["--foreground", "--detached"], "the volume")?;
-    let devices = attachment.devices()?;
+    let devices = place::of(dir, &flags.runtime)?.devices()?;
     devices.into_iter().next().with_context(|| format!("{} has no device", dir.display()))
 }
 
@@ -79,7 +77,7 @@ fn foreground(flags: &VolumeAttachFlags) -> anyhow::Result<Answer> {
     check_root()?;
     let dir = &flags.store.dir;
     let cannot = || format!("cannot attach {}", dir.display());
-    let attachment = attachment(dir, &flags.runtime)?;
+    let attachment = place::of(dir, &flags.runtime)?;
     prepare(dir, &attachment)?;
     // before keys are there, so that no other process ever has them
     let _ = become_io_flusher();

@@ -8,7 +8,7 @@ use sealstone_volume::Order;
 use sealstone_volume::attachment::{self, Attached, Attachment};
 
 use super::attach::{check_root, in_background, wait_for_end};
-use super::place::{attachment as place_of, runtime_dir};
+use super::place;
 use crate::flags::{FileSystem, VolumeMountFlags, VolumePlace, VolumeRuntime};
 use crate::message::{Answer, say};
 
@@ -28,7 +28,7 @@ pub(super) fn run(flags: &VolumeMountFlags) -> anyhow::Result<Answer> {
         .map_or(Ok(()), |kind| attachment::make_file_system(name(kind), &device))
         .and_then(|()| attachment::mount(&device, path));
     if let Err(failure) = mounted {
-        let attachment = place_of(dir, &flags.attach.runtime)?;
+        let attachment = place::of(dir, &flags.attach.runtime)?;
         attachment.detach().with_context(|| dir.display().to_string())?;
         wait_for_end(dir)?;
         let hint = match flags.mkfs {
@@ -52,7 +52,7 @@ fn name(kind: FileSystem) -> &'static str {
 pub(super) fn undo(path: &Path, runtime: &VolumeRuntime) -> anyhow::Result<Answer> {
     check_root()?;
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let Some(attachment) = mounted_at(&runtime_dir(runtime)?, &path)? else {
+    let Some(attachment) = mounted_at(&place::runtime_dir(runtime)?, &path)? else {
         bail!("no volume is mounted at {}", path.display());
     };
     let dir = match attachment.state()? {
@@ -83,7 +83,7 @@ fn mounted_at(runtime: &Path, path: &Path) -> anyhow::Result<Option<Attachment>>
 /// Stops writes and puts everything in place, or lets them go on.
 pub(super) fn freeze(place: &VolumePlace, thaw: bool) -> anyhow::Result<Answer> {
     check_root()?;
-    let attachment = place_of(&place.dir, &place.runtime)?;
+    let attachment = place::of(&place.dir, &place.runtime)?;
     if !matches!(attachment.state()?, Attached::Served(_)) {
         bail!("{} is not attached: it can be copied as it is", place.dir.display());
     }

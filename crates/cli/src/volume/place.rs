@@ -9,7 +9,7 @@ use sealstone_volume::header;
 use crate::flags::VolumeRuntime;
 
 /// Returns the attachment of the volume in `dir`.
-pub(super) fn attachment(dir: &Path, runtime: &VolumeRuntime) -> anyhow::Result<Attachment> {
+pub(super) fn of(dir: &Path, runtime: &VolumeRuntime) -> anyhow::Result<Attachment> {
     let info = header(dir).with_context(|| dir.display().to_string())?;
     Ok(Attachment::of(&runtime_dir(runtime)?, &info.file_id))
 }

@@ -9,7 +9,7 @@ use sealstone_volume::attachment::Attached;
 use sealstone_volume::{AttachedStatus, header};
 use serde::Serialize;
 
-use super::place::attachment;
+use super::place;
 use crate::flags::VolumePlace;
 use crate::message::{Answer, print, print_json};
 
@@ -33,7 +33,7 @@ struct Status {
 pub(super) fn run(place: &VolumePlace, json: bool) -> anyhow::Result<Answer> {
     let at = || place.dir.display().to_string();
     let info = header(&place.dir).with_context(at)?;
-    let attachment = attachment(&place.dir, &place.runtime)?;
+    let attachment = place::of(&place.dir, &place.runtime)?;
     let (attached, served) = match attachment.state().with_context(at)? {
         Attached::No => ("no", None),
         Attached::Served(status) => ("served", Some(status)),

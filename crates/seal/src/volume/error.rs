@@ -82,7 +82,7 @@ pub enum VolumeError {
     /// The volume was opened for writing too often.
     #[error(
         "opened for writing {epochs} times, and no more is possible\n\
-         seal it again: sealstone volume reseal"
+         make a new volume and copy the files from this one"
     )]
     Epochs {
         /// Number of times.

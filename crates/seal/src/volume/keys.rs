@@ -10,7 +10,7 @@ use sealstone_cipher::{Aead, Context, PARTS_MAX, Part, Unsealed};
 use subtle::ConstantTimeEq;
 
 use super::binding::{Piece, binding};
-use super::draw::Counters;
+use super::counters::Counters;
 use super::entry::{ENTRY_BYTES, Entry};
 use super::error::VolumeError;
 use crate::header::Layout;
@@ -347,7 +347,8 @@ impl Epoch {
         Ok(())
     }
 
-    /// Returns the entry that tags `associated`, in which `binding_of` puts its binding first.
+    /// Returns the entry that tags `associated`, into which its binding is put first, at
+    /// `binding_at`.
     ///
     /// - `odd`: of the entry's counter, where it matters
     pub(super) fn tag(

@@ -147,12 +147,6 @@ impl SimulatedDisk {
         self.state(|state| state.is_off)
     }
 
-    /// Returns the number of operations since the faults were set.
-    #[must_use]
-    pub fn operations(&self) -> u64 {
-        self.state(|state| state.operations)
-    }
-
     /// Returns the classes of faults that the disk has shown so far.
     #[must_use]
     pub fn hit(&self) -> BTreeSet<&'static str> {

@@ -1,4 +1,4 @@
-//! Requests to a device: made up from what databases do, or recorded from databases on ext4.
+//! Requests to a device, made up from what databases do.
 
 use std::ops::Range;
 
@@ -98,51 +98,5 @@ impl Request {
             Self::Write(blocks) | Self::Discard(blocks) | Self::Read(blocks) => blocks.is_empty(),
             Self::Flush | Self::Checkpoint => false,
         }
-    }
-}
-
-/// A history that was recorded: the requests of a database on ext4, without what they wrote.
-///
-/// One line each: `w FIRST COUNT`, `d FIRST COUNT`, `f`, in blocks of 4,096 bytes; `size BLOCKS`
-/// first; `#` begins a comment.
-#[derive(Clone, Debug)]
-pub struct Recorded {
-    /// Size of the device, in blocks.
-    pub blocks: u64,
-    /// The requests; no write is longer than [`REQUEST_BLOCKS`].
-    pub requests: Vec<Request>,
-}
-
-impl Recorded {
-    /// Reads a recorded history.
-    ///
-    /// # Errors
-    /// Names the line that is none.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let mut recorded = Self { blocks: 0, requests: Vec::new() };
-        let lines = text.lines().enumerate().filter(|(_, line)| !line.starts_with('#'));
-        for (index, line) in lines {
-            let words: Vec<&str> = line.split(' ').collect();
-            let numbers: Option<Vec<u64>> =
-                words[1..].iter().map(|word| word.parse().ok()).collect();
-            match (words[0], numbers.as_deref()) {
-                ("size", Some([blocks])) => recorded.blocks = *blocks,
-                ("f", Some([])) => recorded.requests.push(Request::Flush),
-                ("d", Some([first, count])) if first + count <= recorded.blocks => {
-                    recorded.requests.push(Request::Discard(*first..first + count));
-                }
-                ("w", Some([first, count])) if first + count <= recorded.blocks => {
-                    let mut at = *first;
-                    while at < first + count {
-                        let end = (at / REQUEST_BLOCKS + 1) * REQUEST_BLOCKS;
-                        let end = end.min(first + count);
-                        recorded.requests.push(Request::Write(at..end));
-                        at = end;
-                    }
-                }
-                _ => return Err(format!("line {}: {line}", index + 1)),
-            }
-        }
-        Ok(recorded)
     }
 }

@@ -10,7 +10,7 @@ use sealstone_keys::EphemeralKey;
 use sealstone_volume::{Failure, Sizes, Volume};
 
 use super::disk::{Bug, Faults, SimulatedDisk};
-use super::history::{MadeUp, REQUEST_BLOCKS, Recorded, Request};
+use super::history::{MadeUp, REQUEST_BLOCKS, Request};
 use super::judge::{Judge, Step};
 use crate::random::Random;
 
@@ -53,16 +53,11 @@ struct Run {
     judge: Judge,
     blocks: u64,
     value: u64,
-    source: Source,
+    user: MadeUp,
     outcome: Outcome,
     bug: Option<Bug>,
     /// True if the power went since the device was compared.
     was_cut: bool,
-}
-
-enum Source {
-    MadeUp(MadeUp),
-    Recorded { all: Arc<Recorded>, next: usize },
 }
 
 /// End of a use of a volume.
@@ -75,22 +70,12 @@ enum End {
 
 /// Runs a seed.
 ///
-/// - `recorded`: take the requests from there, from somewhere on
 /// - `bug`: what the program does wrong
 #[must_use]
-pub fn run(seed: u64, recorded: Option<&Arc<Recorded>>, bug: Option<Bug>) -> Outcome {
+pub fn run(seed: u64, bug: Option<Bug>) -> Outcome {
     let mut random = Random::new(seed);
-    let blocks = match recorded {
-        Some(recorded) => recorded.blocks,
-        None => random.pick(&[150, 2000, 17_000]),
-    };
-    let source = match recorded {
-        Some(all) => {
-            let next = random.below(all.requests.len());
-            Source::Recorded { all: Arc::clone(all), next }
-        }
-        None => Source::MadeUp(MadeUp::new(blocks, &mut random)),
-    };
+    let blocks = random.pick(&[150, 2000, 17_000]);
+    let user = MadeUp::new(blocks, &mut random);
     let sizes = Sizes {
         segment_bytes: 256 << 10,
         checkpoint_bytes: random.pick(&[128 << 10, 512 << 10, 4 << 20]),
@@ -106,7 +91,7 @@ pub fn run(seed: u64, recorded: Option<&Arc<Recorded>>, bug: Option<Bug>) -> Out
         sizes,
         blocks,
         value: 0,
-        source,
+        user,
         outcome: Outcome::default(),
         bug,
         random,
@@ -278,23 +263,11 @@ impl Run {
         Some(())
     }
 
-    fn next(&mut self) -> Vec<Request> {
-        match &mut self.source {
-            Source::MadeUp(made_up) => made_up.next(&mut self.random),
-            Source::Recorded { all, next } => {
-                let request = all.requests[*next].clone();
-                *next = (*next + 1) % all.requests.len();
-                let checkpoint = self.random.chance(2).then_some(Request::Checkpoint);
-                checkpoint.into_iter().chain([request]).collect()
-            }
-        }
-    }
-
     /// Uses the volume until something ends it.
     fn work(&mut self, volume: &Volume, faults: Faults) -> End {
         let count = self.random.within(1, 150);
         for _ in 0..count {
-            for request in self.next() {
+            for request in self.user.next(&mut self.random) {
                 self.note(format!("{request:?}"));
                 match self.request(volume, &request) {
                     Ok(()) => {}
@@ -387,16 +360,13 @@ impl Run {
                 Ok(())
             }
             Request::Write(blocks) => {
-                let pieces = pieces(blocks);
-                for blocks in pieces {
-                    self.value += 1;
-                    let value = self.value;
-                    let bytes = ((blocks.end - blocks.start) * BLOCK_BYTES) as usize;
-                    let data = value.to_le_bytes().repeat(bytes / 8);
-                    let at = blocks.start * BLOCK_BYTES;
-                    self.step(Step { blocks, value }, || volume.write(at, &data))?;
-                }
-                Ok(())
+                self.value += 1;
+                let value = self.value;
+                let bytes = ((blocks.end - blocks.start) * BLOCK_BYTES) as usize;
+                let data = value.to_le_bytes().repeat(bytes / 8);
+                let at = blocks.start * BLOCK_BYTES;
+                let step = Step { blocks: blocks.clone(), value };
+                self.step(step, || volume.write(at, &data))
             }
             Request::Discard(blocks) => {
                 let (at, bytes) =
@@ -423,16 +393,4 @@ impl Run {
         }
         result
     }
-}
-
-/// Cuts a write where the volume does, so that each piece is one request.
-fn pieces(blocks: &Range<u64>) -> Vec<Range<u64>> {
-    let mut pieces = Vec::new();
-    let mut at = blocks.start;
-    while at < blocks.end {
-        let end = ((at / REQUEST_BLOCKS + 1) * REQUEST_BLOCKS).min(blocks.end);
-        pieces.push(at..end);
-        at = end;
-    }
-    pieces
 }
