@@ -4,10 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sealstone_anchor::AnchorError;
 use sealstone_cipher::{Backend, BackendError};
 use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
 use sealstone_keys::{AbsoluteError, KeyError, Passphrase, absolute_path, absolute_source};
-use sealstone_rocksdb::{AnchorError, Sealing, open_anchor};
+use sealstone_rocksdb::Sealing;
 
 use crate::settings::{Settings, SettingsError};
 
@@ -90,8 +91,8 @@ pub(crate) fn sealing(text: &str) -> Result<Sealing, OpeningError> {
     }
     let anchor =
         settings.anchor.map(|spec| match spec.to_str().filter(|spec| source::is_kmip(spec)) {
-            Some(_) => Ok(open_anchor(&spec)?),
-            None => Ok::<_, OpeningError>(open_anchor(&absolute_path(&spec)?)?),
+            Some(_) => Ok(sealstone_anchor::open(&spec)?),
+            None => Ok::<_, OpeningError>(sealstone_anchor::open(&absolute_path(&spec)?)?),
         });
     let anchor = anchor.transpose()?.map(Arc::from);
     Ok(Sealing { anchor, page_bytes: settings.page_bytes, ..Sealing::new(keys, cipher, backend) })

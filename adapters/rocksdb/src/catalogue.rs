@@ -39,12 +39,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use sealstone_anchor::{Anchor, Mark};
 use sealstone_cipher::Backend;
 use sealstone_keys::KeySource;
 use sealstone_seal::catalogue::FileId;
 use sealstone_seal::{FileKind, HeaderInfo, Identity, SealError, rocksdb_name};
 
-use crate::anchor::{Anchor, Mark};
 use directory::Directory;
 pub(crate) use known::is_temporary;
 use owned::Owned;

@@ -41,7 +41,6 @@
 #[cfg(feature = "bundled")]
 use librocksdb_sys as _;
 
-mod anchor;
 mod catalogue;
 mod directory;
 mod env;
@@ -61,9 +60,6 @@ mod sealing;
 #[doc(hidden)]
 pub mod testing;
 
-#[cfg(feature = "kmip")]
-pub use anchor::KmipAnchor;
-pub use anchor::{Anchor, AnchorError, FileAnchor, Mark as AnchorMark, open as open_anchor};
 pub use directory::{DirectoryError, check as check_directory, explain as explain_failure};
 pub use env::{DbOptions, PlainEnv, SealedEnv};
 pub use ffi::{
@@ -74,3 +70,6 @@ pub use ffi::{
 pub use ffi::{Opener, register};
 pub use meter::CipherWork;
 pub use sealing::{PAGE_BYTES, Sealing, TABLE_PAGE_BYTES};
+#[cfg(feature = "kmip")]
+pub use sealstone_anchor::KmipAnchor;
+pub use sealstone_anchor::{Anchor, AnchorError, FileAnchor, Mark as AnchorMark};

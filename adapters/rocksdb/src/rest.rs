@@ -26,7 +26,7 @@ pub(crate) use content::Contents;
 pub use error::RestError;
 pub use file_state::{Sealed, State};
 pub use records::{ReadError, Records, Selection};
-pub use report::{AnchorCheck, ComparedWith, Comparison, Finding, Progress, Verification};
+pub use report::{ComparedWith, Comparison, Finding, Progress, Verification};
 pub use rotate::{Protected, Rotation, RotationProgress, protected, rotate};
 pub use source::SourceError;
 pub use status::{FileStatus, Status, Total, status};

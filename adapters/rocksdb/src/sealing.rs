@@ -3,11 +3,10 @@
 
 use std::sync::Arc;
 
+use sealstone_anchor::Anchor;
 use sealstone_cipher::{Backend, Cipher};
 use sealstone_keys::KeySource;
 use sealstone_seal::FileKind;
-
-use crate::anchor::Anchor;
 
 /// Bytes of data in a page of a table under a cipher with blocks of 128 bits. A block of a table
 /// begins and ends anywhere, so reading one verifies its own length and about a page more; short

@@ -18,7 +18,7 @@ fn main() {
     Volume::create(&disk, &keys, cipher, (4096, size.parse().unwrap())).unwrap();
     let backend = sealstone_cipher::Backend::auto();
     let volume =
-        Arc::new(Volume::attach(Arc::new(disk), &keys, backend, Sizes::default()).unwrap());
+        Arc::new(Volume::attach(Arc::new(disk), &keys, None, (backend, Sizes::default())).unwrap());
     let report = || Box::new(|failure: &sealstone_volume::Failure| eprintln!("{failure}"));
     let upkeep = Upkeep::of(Arc::clone(&volume), report()).unwrap();
     let served = Served::new(Arc::clone(&volume), &PathBuf::from(dir), report());

@@ -28,12 +28,13 @@ impl Volume {
     ///
     /// # Errors
     /// The disk is full, a page of entries is damaged: the log stays as it is, and counts. A sync
-    /// failed: then nothing is written any more.
+    /// failed: then nothing is written any more. [`Failure::Anchor`]: everything is in place, but
+    /// not recorded; the next checkpoint tries again.
     pub fn checkpoint(&self) -> Result<(), Failure> {
         let _alone = self.checkpointing.lock().unwrap_or_else(PoisonError::into_inner);
         self.check_poison()?;
         if !self.is_pending() {
-            return Ok(());
+            return self.anchored.record(self.generation());
         }
         self.checkpoint_of(self.blocks())
     }
@@ -81,7 +82,9 @@ impl Volume {
                 table.root = Arc::new(root);
                 table.old = Arc::default();
                 drop(table);
-                log.recycle(&*self.disk, closed)
+                log.recycle(&*self.disk, closed)?;
+                drop(log);
+                self.anchored.record(self.generation())
             }
             Err(failure) => {
                 self.lock_log().reopen(closed);

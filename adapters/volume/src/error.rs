@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use sealstone_anchor::AnchorError;
 use sealstone_seal::SealError;
 use sealstone_seal::volume::VolumeError;
 
@@ -96,6 +97,9 @@ pub enum Failure {
         /// Its size, in bytes.
         size: u64,
     },
+    /// The anchor cannot be read or written.
+    #[error(transparent)]
+    Anchor(#[from] AnchorError),
     /// A piece of the volume did not open, or could not be sealed.
     #[error(transparent)]
     Seal(#[from] VolumeError),

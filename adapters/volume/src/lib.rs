@@ -2,6 +2,7 @@
 //! A sealed block device in user space.
 
 mod aligned;
+mod anchored;
 pub mod attachment;
 mod checkpoint;
 mod device;

@@ -35,6 +35,8 @@ pub struct AttachedStatus {
     pub generation: u64,
     /// Bytes in the log that are not in place.
     pub log_bytes: u64,
+    /// Number of the root that the anchor has, if there is an anchor.
+    pub anchored_generation: Option<u64>,
     /// The last failure, if there was one.
     pub last_failure: Option<String>,
 }
@@ -126,6 +128,7 @@ impl Device for Served {
             size_bytes: self.volume.size_bytes(),
             generation: self.volume.generation(),
             log_bytes: self.volume.log_bytes(),
+            anchored_generation: self.volume.anchored_generation(),
             last_failure,
         };
         serde_json::to_string(&status).expect("numbers and text")

@@ -66,7 +66,8 @@ fn keep(volume: &Volume, report: &Report, ended: &Receiver<()>) {
             (frames, since) = (volume.frames(), Instant::now());
         }
         check(volume.prepare());
-        if volume.is_due() || (since.elapsed() >= IDLE && volume.is_pending()) {
+        let is_idle = since.elapsed() >= IDLE && volume.is_pending();
+        if volume.is_due() || is_idle || volume.is_anchor_behind() {
             check(volume.checkpoint());
         }
         if ended.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {

@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
+use sealstone_anchor::{Anchor, AnchorCheck};
 use sealstone_cipher::Backend;
 use sealstone_keys::KeySource;
 use sealstone_seal::volume::{BlockPlace, CHILDREN, Entry, EntryPage, Level, Places};
 
 use crate::aligned::Aligned;
-use crate::disk::Disk;
+use crate::anchored::{self, mark};
+use crate::disk::{Disk, DiskFile};
 use crate::error::Failure;
 use crate::found::Found;
 use crate::index::{Pending, Source};
@@ -35,6 +37,8 @@ pub struct Verification {
     pub frames: u64,
     /// Blocks of the log that are not in place.
     pub pending: u64,
+    /// Result of the check against the anchor, if there is one.
+    pub anchor: Option<AnchorCheck>,
     /// Failures, the first ones in words.
     pub findings: Vec<String>,
     /// Number of failures.
@@ -58,18 +62,21 @@ impl Verification {
 
 /// Checks a volume that no process has open.
 ///
+/// - `anchor`: records the state that was found, if that is whole
 /// - `progress`: gets the number of leaf pages done, and of all
 ///
 /// # Errors
-/// The volume does not open at all: see [`crate::Volume::attach`].
+/// The volume does not open at all: see [`crate::Volume::attach`]; the anchor cannot be read or
+/// written.
 pub fn verify(
     disk: &dyn Disk,
     keys: &dyn KeySource,
-    backend: Backend,
+    anchor: Option<&dyn Anchor>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Verification, Failure> {
     let _lock = crate::volume::lock(disk)?;
-    let found = Found::read(disk, keys, backend, Sizes::default())?;
+    let found = Found::read(disk, keys, Backend::auto(), Sizes::default())?;
+    let newest = mark(found.keys.file().info().file_id, found.root.generation);
     let block_bytes = found.keys.block_bytes();
     let mut check = Check {
         places: Places::new(block_bytes),
@@ -82,14 +89,30 @@ pub fn verify(
         },
         found: &found,
     };
+    // before hours of checking, not after
+    let remembered = match anchor.map(|anchor| anchored::check(anchor, &newest)) {
+        Some(Err(failure @ Failure::Seal(_))) => {
+            check.report.add(&failure);
+            None
+        }
+        checked => checked.transpose()?.map(|remembered| (anchor, remembered)),
+    };
     let leaves = found.root.leaves.len() as u64;
     for leaf in 0..leaves {
         progress(leaf, leaves);
-        check.leaf(leaf)?;
+        check.leaf(leaf);
     }
-    check.pending()?;
+    check.pending();
     progress(leaves, leaves);
-    Ok(check.report)
+    let mut report = check.report;
+    if let Some((Some(anchor), remembered)) = remembered {
+        if report.is_whole() && remembered != Some(newest) {
+            anchor.write(&newest)?;
+        }
+        let check = AnchorCheck::new(anchor.describe(), remembered.as_ref(), Some(&newest));
+        report.anchor = Some(check);
+    }
+    Ok(report)
 }
 
 struct Check<'a> {
@@ -99,42 +122,36 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Returns a page, or reports that it is damaged.
-    fn page(
-        &mut self,
-        place: (Level, u64),
-        own: &Entry,
-    ) -> Result<Option<Arc<EntryPage>>, Failure> {
+    /// Returns a page, or reports that it is damaged or does not read.
+    fn page(&mut self, place: (Level, u64), own: &Entry) -> Option<Arc<EntryPage>> {
         if own.is_hole() {
-            return Ok(None);
+            return None;
         }
         match self.found.pages.page(&self.found.keys, place, own) {
             Ok(page) => {
                 self.report.pages += 1;
-                Ok(Some(page))
+                Some(page)
             }
-            Err(failure @ Failure::Seal(_)) => {
+            Err(failure) => {
                 self.report.add(&failure);
-                Ok(None)
+                None
             }
-            Err(failure) => Err(failure),
         }
     }
 
-    fn leaf(&mut self, number: u64) -> Result<(), Failure> {
+    fn leaf(&mut self, number: u64) {
         let own = self.found.root.leaves[number as usize];
-        let Some(leaf) = self.page((Level::Leaf, number), &own)? else { return Ok(()) };
+        let Some(leaf) = self.page((Level::Leaf, number), &own) else { return };
         for index in 0..CHILDREN {
             let tags = number * CHILDREN as u64 + index as u64;
-            if let Some(page) = self.page((Level::Tags, tags), &leaf.get(index))? {
-                self.blocks(tags * CHILDREN as u64, &page)?;
+            if let Some(page) = self.page((Level::Tags, tags), &leaf.get(index)) {
+                self.blocks(tags * CHILDREN as u64, &page);
             }
         }
-        Ok(())
     }
 
     /// Opens the blocks of a tag page that are in their places and count.
-    fn blocks(&mut self, first: u64, page: &EntryPage) -> Result<(), Failure> {
+    fn blocks(&mut self, first: u64, page: &EntryPage) {
         let counts = |index: &usize| {
             let block = first + *index as u64;
             !page.get(*index).is_hole()
@@ -147,58 +164,56 @@ impl Check<'_> {
                 .iter()
                 .map(|index| BlockPlace { number: first + *index as u64, entry: page.get(*index) })
                 .collect();
-            let mut sealed = self.room(blocks.len());
-            let at = self.places.block(blocks[0].number);
-            self.found.data.read(at, &mut sealed).map_err(Failure::of("read", names::DATA))?;
-            self.open(&blocks, &sealed)?;
+            self.in_place(&blocks);
         }
-        Ok(())
     }
 
-    fn pending(&mut self) -> Result<(), Failure> {
+    /// Opens the blocks that the log has.
+    fn pending(&mut self) {
         for (number, Pending { entry, source }) in &self.found.recovered.index {
-            let mut sealed = self.room(1);
+            let block = BlockPlace { number: *number, entry: *entry };
             match source {
-                Source::Hole => continue,
-                Source::InPlace => {
-                    let at = self.places.block(*number);
-                    self.found
-                        .data
-                        .read(at, &mut sealed)
-                        .map_err(Failure::of("read", names::DATA))?;
-                }
+                Source::Hole => {}
+                Source::InPlace => self.in_place(&[block]),
                 Source::Logged { segment, offset } => {
-                    let read = segment.file.read(*offset, &mut sealed);
-                    read.map_err(Failure::of("read", &segment.name))?;
+                    self.open(&[block], (&*segment.file, &segment.name, *offset));
                 }
             }
-            self.open(&[BlockPlace { number: *number, entry: *entry }], &sealed)?;
         }
-        Ok(())
     }
 
-    fn room(&self, blocks: usize) -> Aligned {
-        Aligned::new(blocks * self.found.keys.block_bytes() as usize)
+    /// Opens blocks that follow each other in their places; if one is damaged, each for itself.
+    fn in_place(&mut self, blocks: &[BlockPlace]) {
+        let at = self.places.block(blocks[0].number);
+        self.open(blocks, (&*self.found.data, names::DATA, at));
     }
 
-    /// Opens blocks, and if one is damaged, each for itself.
-    fn open(&mut self, blocks: &[BlockPlace], sealed: &[u8]) -> Result<(), Failure> {
-        let mut out = vec![0; sealed.len()];
-        let bytes = sealed.len() / blocks.len();
-        match self.found.keys.open_blocks(blocks, sealed, &mut out) {
-            Ok(()) => {
+    fn open(&mut self, blocks: &[BlockPlace], (file, name, at): (&dyn DiskFile, &str, u64)) {
+        let block_bytes = u64::from(self.found.keys.block_bytes());
+        match self.opened(blocks, (file, name, at)) {
+            Ok(bytes) => {
                 self.report.blocks += blocks.len() as u64;
-                self.report.data_bytes += sealed.len() as u64;
-                Ok(())
+                self.report.data_bytes += bytes;
             }
-            Err(error) if blocks.len() == 1 => {
-                self.report.add(&error.into());
-                Ok(())
+            Err(failure) if blocks.len() == 1 => self.report.add(&failure),
+            Err(_) => {
+                for (block, at) in blocks.iter().zip((at..).step_by(block_bytes as usize)) {
+                    self.open(std::slice::from_ref(block), (file, name, at));
+                }
             }
-            Err(_) => blocks
-                .iter()
-                .zip(sealed.chunks_exact(bytes))
-                .try_for_each(|(block, sealed)| self.open(std::slice::from_ref(block), sealed)),
         }
+    }
+
+    /// Reads and opens blocks, and returns their bytes.
+    fn opened(
+        &self,
+        blocks: &[BlockPlace],
+        (file, name, at): (&dyn DiskFile, &str, u64),
+    ) -> Result<u64, Failure> {
+        let bytes = blocks.len() * self.found.keys.block_bytes() as usize;
+        let mut sealed = Aligned::new(bytes);
+        file.read(at, &mut sealed).map_err(Failure::of("read", name))?;
+        self.found.keys.open_blocks(blocks, &sealed, &mut vec![0; bytes])?;
+        Ok(bytes as u64)
     }
 }

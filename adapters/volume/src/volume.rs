@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
+use sealstone_anchor::Anchor;
 use sealstone_cipher::{Backend, Cipher};
 use sealstone_keys::KeySource;
 use sealstone_seal::volume::frame::{Data, RECORDS_MAX, Record};
@@ -21,6 +22,7 @@ use sealstone_seal::volume::{
 use sealstone_seal::{FileKind, HEADER_BYTES, Identity, Layout, SealedFile};
 
 use crate::aligned::Aligned;
+use crate::anchored::Anchored;
 use crate::disk::{Disk, DiskFile};
 use crate::error::Failure;
 use crate::found::Found;
@@ -68,6 +70,7 @@ pub struct Volume {
     sizes: Sizes,
     pub(crate) marks: Marks,
     pub(crate) roots: Roots,
+    pub(crate) anchored: Anchored,
     pub(crate) pages: Pages,
     log: Mutex<Log>,
     pub(crate) table: RwLock<Table>,
@@ -154,19 +157,21 @@ impl Volume {
     /// checkpoint may wait until later.
     ///
     /// - `keys`: must hold the key that the header names
+    /// - `anchor`: gets the generation of every root. An older copy of all files is an error then
     ///
     /// # Errors
     /// [`Failure::NoVolume`], [`Failure::InUse`]; whatever is not as it was left: see
-    /// [`Failure::Seal`]; of the keys, and of the disk.
+    /// [`Failure::Seal`]; of the keys, the anchor, and of the disk.
     pub fn attach(
         disk: Arc<dyn Disk>,
         keys: &dyn KeySource,
-        backend: Backend,
-        sizes: Sizes,
+        anchor: Option<Arc<dyn Anchor>>,
+        (backend, sizes): (Backend, Sizes),
     ) -> Result<Self, Failure> {
         let lock = lock(&*disk)?;
         let found = Found::read(&*disk, keys, backend, sizes)?;
         let Found { data, marks, roots, pages, keys, root, recovered } = found;
+        let anchored = Anchored::open(anchor, keys.file().info().file_id, root.generation)?;
         recovered.settle(&*data, keys.block_bytes())?;
         let Recovered { index, frames, used, used_bytes, .. } = recovered;
         let mut free = Vec::new();
@@ -191,6 +196,7 @@ impl Volume {
         };
         roots.write(epoch.keys().file(), &root)?;
         marks.begin(&epoch, frames)?;
+        anchored.record(root.generation)?;
         let table = Table { root: Arc::new(root), old: Arc::new(index), fresh: Index::new() };
         Ok(Self {
             places: Places::new(epoch.keys().block_bytes()),
@@ -200,6 +206,7 @@ impl Volume {
             sizes,
             marks,
             roots,
+            anchored,
             pages,
             log: Mutex::new(log),
             table: RwLock::new(table),
@@ -240,6 +247,18 @@ impl Volume {
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.table().root.generation
+    }
+
+    /// Returns the generation that the anchor has, if there is one.
+    #[must_use]
+    pub fn anchored_generation(&self) -> Option<u64> {
+        self.anchored.recorded()
+    }
+
+    /// Returns whether the anchor lacks the newest root: [`Volume::checkpoint`] tries again.
+    #[must_use]
+    pub fn is_anchor_behind(&self) -> bool {
+        self.anchored.is_behind(self.generation())
     }
 
     /// Returns the bytes in the log that are not in place.
@@ -698,7 +717,14 @@ impl Volume {
     /// Runs a checkpoint if the log has more than it may have.
     fn make_room(&self) -> Result<(), Failure> {
         self.check_poison()?;
-        if self.exceeds(2) { self.checkpoint() } else { Ok(()) }
+        if !self.exceeds(2) {
+            return Ok(());
+        }
+        match self.checkpoint() {
+            // there is room now; the anchor is tried again, and whoever runs the volume is told
+            Err(Failure::Anchor(_)) => Ok(()),
+            result => result,
+        }
     }
 
     /// Returns whether the log has `times` what a checkpoint is due for.

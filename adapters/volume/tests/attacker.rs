@@ -27,7 +27,7 @@ fn sizes() -> Sizes {
 }
 
 fn attach(dir: &Path, keys: &EphemeralKey) -> Result<Volume, Failure> {
-    Volume::attach(Arc::new(Directory::new(dir)), keys, Backend::auto(), sizes())
+    Volume::attach(Arc::new(Directory::new(dir)), keys, None, (Backend::auto(), sizes()))
 }
 
 fn create(dir: &Path, keys: &EphemeralKey) {

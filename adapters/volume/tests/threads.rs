@@ -99,8 +99,14 @@ fn threads_read_what_they_wrote_while_checkpoints_run() {
     let blocks = SHARED + THREADS * OWN;
     let lea = cipher("lea-128").unwrap();
     Volume::create(&disk, &keys, lea, (4096, blocks * BLOCK_BYTES)).unwrap();
-    let attach =
-        || Volume::attach(Arc::new(Directory::new(home.path())), &keys, Backend::auto(), sizes());
+    let attach = || {
+        Volume::attach(
+            Arc::new(Directory::new(home.path())),
+            &keys,
+            None,
+            (Backend::auto(), sizes()),
+        )
+    };
     let volume = attach().unwrap();
     let done = AtomicBool::new(false);
     let (own, checkpoints) = std::thread::scope(|scope| {

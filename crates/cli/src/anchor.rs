@@ -1,11 +1,11 @@
 //! The anchor that a command was given: a file, or an attribute on a key server. Not here: what an
-//! anchor is (`sealstone_rocksdb::Anchor`).
+//! anchor is (`sealstone_anchor`).
 
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use sealstone_anchor::Anchor;
 use sealstone_keys::source;
-use sealstone_rocksdb::{Anchor, open_anchor};
 
 use crate::path;
 
@@ -15,7 +15,7 @@ pub(crate) fn open(dir: &Path, spec: &Path) -> anyhow::Result<Box<dyn Anchor>> {
     if !spec.to_str().is_some_and(source::is_kmip) {
         check_outside(dir, spec)?;
     }
-    Ok(open_anchor(spec)?)
+    Ok(sealstone_anchor::open(spec)?)
 }
 
 /// Refuses an anchor in the file `path` that anyone who can change the store in `dir` can change,

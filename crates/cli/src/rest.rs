@@ -9,7 +9,7 @@ use sealstone_bench::words::size::human_bytes;
 use sealstone_cipher::Backend;
 use sealstone_keys::{KeyRef, KeySource};
 use sealstone_rocksdb::rest::{
-    self, AnchorCheck, ComparedWith, Comparison, Finding, Rotation, Status, Verification,
+    self, ComparedWith, Comparison, Finding, Rotation, Status, Verification,
 };
 use sealstone_stores::ROCKSDB_AT_REST as ROCKSDB;
 use sealstone_stores::at_rest::AtRest as _;
@@ -197,7 +197,7 @@ fn verification_text(found: &Verification) -> String {
         found.files, found.pages, found.frames
     ));
     if let Some(check) = &found.anchor {
-        text.push_str(&format!("{}\n", anchor_text(check, found.is_whole())));
+        text.push_str(&format!("{}\n", check.text(found.is_whole())));
     }
     for (title, findings) in [
         ("not as it was sealed:", &found.failures),
@@ -209,30 +209,6 @@ fn verification_text(found: &Verification) -> String {
         }
     }
     text
-}
-
-fn anchor_text(check: &AnchorCheck, is_whole: bool) -> String {
-    let AnchorCheck { anchor, remembered, found } = check;
-    match (remembered, found) {
-        (_, None) => {
-            format!("the store has no catalogue, so the anchor {anchor} remembers nothing about it")
-        }
-        (Some(remembered), Some(found)) if is_whole && remembered != found => {
-            format!(
-                "newer than the anchor {anchor} remembered: {found}, not {remembered}; it now \
-                 remembers that"
-            )
-        }
-        (None, Some(found)) if is_whole => {
-            format!("the anchor {anchor} remembers this state from now on: {found}")
-        }
-        (Some(remembered), Some(found)) => {
-            format!("as new as the anchor {anchor} remembers: {found}, it {remembered}")
-        }
-        (None, Some(_)) => format!(
-            "the anchor {anchor} remembers nothing yet, and does not record a damaged store"
-        ),
-    }
 }
 
 /// Lists what the files of each directory were compared with, limited to what a reader can take in.

@@ -10,18 +10,20 @@ mod unit;
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use sealstone_anchor::AnchorCheck;
 use sealstone_bench::words::size::human_bytes;
-use sealstone_cipher::{Backend, DEFAULT_CIPHER};
+use sealstone_cipher::DEFAULT_CIPHER;
 use sealstone_keys::source;
 use sealstone_volume::attachment::Attached;
 use sealstone_volume::{Directory, Order, Verification, Volume, rotate};
 use serde::Serialize;
 
 use crate::flags::{SealedStore, VolumeCommand, VolumeCreateFlags, VolumePlace};
-use crate::key_source;
 use crate::listing::list;
 use crate::message::{Answer, print, print_json, say};
 use crate::path::quoted;
+use crate::{anchor, key_source};
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &VolumeCommand) -> anyhow::Result<Answer> {
@@ -32,11 +34,11 @@ pub(crate) fn run(command: &VolumeCommand) -> anyhow::Result<Answer> {
         VolumeCommand::Mount(flags) => mount::run(flags),
         VolumeCommand::Unmount { path, runtime } => mount::undo(path, runtime),
         VolumeCommand::Status { place, json } => status::run(place, *json),
-        VolumeCommand::Verify { store, json } => verify(store, *json),
+        VolumeCommand::Verify { store, anchor, json } => verify(store, anchor.as_deref(), *json),
         VolumeCommand::Freeze { place, thaw } => mount::freeze(place, *thaw),
         VolumeCommand::Grow { place, size } => grow(place, *size),
         VolumeCommand::Rotate { store } => rotated(store),
-        VolumeCommand::Unit { store, path } => unit::run(store, path),
+        VolumeCommand::Unit { store, anchor, path } => unit::run(store, anchor.as_deref(), path),
     }
 }
 
@@ -127,16 +129,27 @@ struct Checked<'a> {
     pages: u64,
     frames: u64,
     pending: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    anchor: Option<&'a AnchorCheck>,
     failures: u64,
     findings: &'a [String],
 }
 
-fn verify(store: &SealedStore, json: bool) -> anyhow::Result<Answer> {
+fn verify(store: &SealedStore, anchor: Option<&Path>, json: bool) -> anyhow::Result<Answer> {
+    let anchor = anchor.map(|spec| anchor::open(&store.dir, spec)).transpose()?;
     let keys = key_source::of_store(store)?;
     let at = || format!("cannot verify {}", store.dir.display());
     let disk = Directory::read_only(&store.dir);
-    let report = sealstone_volume::verify(&disk, &*keys, Backend::auto(), &mut |_, _| ())
-        .with_context(at)?;
+    let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
+    bar.set_style(
+        ProgressStyle::with_template("{bar:24} {percent} %, {eta} left").expect("a valid template"),
+    );
+    let report = sealstone_volume::verify(&disk, &*keys, anchor.as_deref(), &mut |done, all| {
+        bar.set_length(all);
+        bar.set_position(done);
+    });
+    bar.finish_and_clear();
+    let report = report.with_context(at)?;
     if json {
         print_json(&checked(&report))?;
     } else {
@@ -156,6 +169,7 @@ fn checked(report: &Verification) -> Checked<'_> {
         pages: report.pages,
         frames: report.frames,
         pending: report.pending,
+        anchor: report.anchor.as_ref(),
         failures: report.failures,
         findings: &report.findings,
     }
@@ -169,11 +183,17 @@ fn verified(dir: &Path, report: &Verification) -> String {
         report.pages,
         report.generation
     );
-    if report.is_whole() {
-        return format!("{} is whole: {checked}\n", dir.display());
+    let mut text = match report.failures {
+        0 => format!("{} is whole: {checked}\n", dir.display()),
+        1 => format!("{} is not as it was sealed: 1 failure\n", dir.display()),
+        failures => format!("{} is not as it was sealed: {failures} failures\n", dir.display()),
+    };
+    if !report.is_whole() {
+        list(&mut text, report.findings.iter().cloned());
+        text.push_str(&format!("opened: {checked}\n"));
     }
-    let mut text = format!("{} is damaged: {} failures\n", dir.display(), report.failures);
-    list(&mut text, report.findings.iter().cloned());
-    text.push_str(&format!("opened: {checked}\n"));
+    if let Some(check) = &report.anchor {
+        text.push_str(&format!("{}\n", check.text(report.is_whole())));
+    }
     text
 }

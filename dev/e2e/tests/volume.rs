@@ -172,6 +172,48 @@ fn a_volume_is_mounted_copied_grown_rotated_and_whole() {
     assert!(damaged.stdout.contains("failed authentication"), "{}", damaged.stdout);
 }
 
+/// With an anchor, which an older copy of everything is older than.
+#[test]
+fn an_older_copy_of_an_anchored_volume_is_not_mounted() {
+    let place = Place::new("lea-128");
+    let anchored = ["--anchor", "pg.anchor"];
+    let verify = |dir: &str| {
+        place.sealstone(&["volume", "verify", dir, "--key", "k.key", "--anchor", "pg.anchor"])
+    };
+    let said = verify("vol").done();
+    assert!(said.contains("the anchor pg.anchor remembers this state from now on: 1.0"), "{said}");
+    place.sealstone(&["volume", "verify", "vol", "--key", "k.key", "--anchor", "vol/a"]).fails_with(
+        "sealstone: the anchor vol/a is in the store itself, and would be rolled back with it\n  \
+         give a file on other storage\n",
+    );
+    let unit = ["volume", "unit", "vol", "m", "--key", "k.key"];
+    let unit = place.sealstone(&[&unit[..], &anchored].concat()).done();
+    let absolute = place.at("pg.anchor").display().to_string();
+    assert!(unit.contains(&format!(" --anchor {absolute}")), "{unit}");
+    if !place.mounts_new("an_older_copy_of_an_anchored_volume_is_not_mounted") {
+        return;
+    }
+    place.volume(&["unmount", "m"]).done();
+    let said = verify("vol").done();
+    assert!(said.contains("newer than the anchor pg.anchor remembered: "), "{said}");
+    tool("cp", &["-a", place.at("vol").to_str().unwrap(), place.at("older").to_str().unwrap()]);
+    place.mount(&anchored).done();
+    let served = &place.status()["served"];
+    assert_eq!(served["anchored_generation"], served["generation"]);
+    assert!(place.volume(&["status", "vol"]).done().contains("\nthe anchor remembers generation "));
+    place.volume(&["unmount", "m"]).done();
+    assert_eq!(verify("vol").code, Some(0));
+
+    fs::rename(place.at("vol"), place.at("newest")).unwrap();
+    fs::rename(place.at("older"), place.at("vol")).unwrap();
+    let refused = place.mount(&anchored);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("older than its anchor pg.anchor remembers"), "{refused:?}");
+    let found = verify("vol");
+    assert_eq!(found.code, Some(1), "{}", found.stderr);
+    assert!(found.stdout.starts_with("vol is not as it was sealed: 1 failure\n"), "{found:?}");
+}
+
 /// Each line is synced before the next one, as a log of a database is.
 #[test]
 fn a_killed_process_loses_nothing_that_was_synced() {

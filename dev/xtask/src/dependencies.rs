@@ -22,6 +22,7 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
         MESSAGE | "crates/cipher" | "crates/csv" | "crates/file" => &[],
         "adapters/servers" => &["crates/file"],
         "crates/keys" => &["crates/cipher", "crates/file"],
+        "crates/anchor" => &["crates/file", "crates/keys"],
         "crates/store" => &["crates/cipher", "crates/keys"],
         "adapters/gpu" => &["crates/cipher"],
         "crates/seal" => &["crates/cipher", "crates/keys"],
@@ -47,16 +48,22 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
             "adapters/files",
         ],
         "adapters/parquet" => &["crates/cipher", "crates/keys", "crates/fields"],
-        "adapters/rocksdb" | "adapters/volume" | "adapters/wiredtiger" => {
-            &["crates/cipher", "crates/file", "crates/keys", "crates/seal"]
+        "adapters/wiredtiger" => &["crates/cipher", "crates/file", "crates/keys", "crates/seal"],
+        "adapters/rocksdb" | "adapters/volume" => {
+            &["crates/anchor", "crates/cipher", "crates/file", "crates/keys", "crates/seal"]
         }
         "adapters/wire" => {
             &["crates/cipher", "crates/file", "crates/keys", "crates/seal", "crates/store"]
         }
         // another artefact: loaded by programs in other languages
-        "adapters/rocksdb-plugin" => {
-            &["crates/cipher", "crates/file", "crates/keys", "crates/seal", "adapters/rocksdb"]
-        }
+        "adapters/rocksdb-plugin" => &[
+            "crates/anchor",
+            "crates/cipher",
+            "crates/file",
+            "crates/keys",
+            "crates/seal",
+            "adapters/rocksdb",
+        ],
         "adapters/stores" => &[
             "crates/cipher",
             "crates/fields",

@@ -51,8 +51,8 @@ pub(crate) fn tree(embedded: &Embedded) -> [&'static str; 13] {
 
 /// The crates by the names of their libraries: ours, then third-party crates.
 const LINKED: &str = "
-    sealstone_cipher sealstone_file sealstone_keys sealstone_message sealstone_rocksdb
-    sealstone_seal
+    sealstone_anchor sealstone_cipher sealstone_file sealstone_keys sealstone_message
+    sealstone_rocksdb sealstone_seal
 
     aead aes aes_gcm argon2 arrayvec base64ct bitflags blake2 blake3 block_buffer bytesize
     cfg_if cipher cmov const_oid constant_time_eq cpubits cpufeatures crc32c crypto_common ctr

@@ -6,6 +6,7 @@ mod survey;
 use std::collections::BTreeMap;
 use std::mem;
 
+use sealstone_anchor::{Anchor, Mark};
 use sealstone_seal::catalogue::{Copy, FileId, LogDirectory, State};
 use sealstone_seal::{
     CATALOGUE_NAMES, FileKind, HEADER_BYTES, HeaderInfo, STORE_ID_BYTES, SealError, inspect,
@@ -17,7 +18,6 @@ use super::owned::{Owned, Written};
 use super::raw::{RawError, RawFiles};
 use super::refusal::{Refusal, refuse};
 use super::sealer::{Changing, Reading};
-use crate::anchor::{Anchor, Mark};
 
 /// A directory that sealed files are in.
 pub(super) struct Directory {
@@ -316,12 +316,7 @@ impl Directory {
         newest: Option<Mark>,
     ) -> Result<(), Refusal> {
         let Some(newest) = newest else { return Ok(()) };
-        let found = match self.mark() {
-            Some(mark) if mark.store == newest.store && mark >= newest => return Ok(()),
-            None => "the store has no catalogue".to_owned(),
-            Some(mark) if mark.store != newest.store => "it is another store".to_owned(),
-            Some(mark) => format!("the store is at {}", mark.age()),
-        };
+        let Some(found) = newest.shortfall(self.mark().as_ref()) else { return Ok(()) };
         let error = SealError::Older { anchor: anchor.describe(), newest: newest.age(), found };
         refuse(self.file(CATALOGUE_NAMES[0]), error)
     }

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use sealstone_anchor::Mark;
 use sealstone_seal::catalogue::{Catalogue, Entry, FileId, State};
 
 use super::refusal::{Refusal, refuse};
-use crate::anchor::Mark;
 
 /// A catalogue, and how much of each file was synced.
 pub(super) struct Known {

@@ -4,11 +4,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 
+use sealstone_anchor::Anchor;
 use sealstone_cipher::{Backend, Cipher};
 use sealstone_keys::KeySource;
 
 use super::raw::RawFiles;
-use crate::anchor::Anchor;
 
 /// Keys, cipher and settings for sealing a catalogue.
 pub(crate) struct Sealer {

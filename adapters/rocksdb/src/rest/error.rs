@@ -4,9 +4,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use sealstone_anchor::AnchorError;
 use sealstone_keys::{KeyError, KeyRef};
-
-use crate::anchor::AnchorError;
 
 /// Reason why a directory cannot be inspected, checked or rotated. In each case its files are as
 /// they were, or open under the version of the key that their headers name.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use sealstone_anchor::AnchorCheck;
 use serde::Serialize;
 
 /// Version of the reports.
@@ -50,19 +51,6 @@ impl Verification {
     pub fn is_whole(&self) -> bool {
         self.failures.is_empty()
     }
-}
-
-/// Comparison of how new a store is with what an anchor remembered: generation and changes of its
-/// catalogue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct AnchorCheck {
-    /// Location of the anchor.
-    pub anchor: String,
-    /// State that it remembered; absent: nothing yet.
-    pub remembered: Option<String>,
-    /// State that was found, which it remembers from now on if the store is whole; absent: the
-    /// store has no catalogue.
-    pub found: Option<String>,
 }
 
 /// One thing found in a file.

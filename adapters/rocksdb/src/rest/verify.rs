@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use sealstone_anchor::{Anchor, AnchorCheck};
 use sealstone_cipher::Backend;
 use sealstone_keys::KeySource;
 
@@ -18,9 +19,8 @@ use super::check::Check;
 use super::content::Contents;
 use super::error::RestError;
 use super::live_set;
-use super::report::{AnchorCheck, Finding, Progress, SCHEMA, Verification};
+use super::report::{Finding, Progress, SCHEMA, Verification};
 use super::stored::list;
-use crate::anchor::Anchor;
 use crate::catalogue::{Refusal, View};
 use crate::place;
 
@@ -102,8 +102,8 @@ fn check_anchor(
             {
                 anchor.write(&found)?;
             }
-            let [remembered, found] = [remembered, found].map(|mark| mark.map(|mark| mark.age()));
-            report.anchor = Some(AnchorCheck { anchor: anchor.describe(), remembered, found });
+            let check = AnchorCheck::new(anchor.describe(), remembered.as_ref(), found.as_ref());
+            report.anchor = Some(check);
         }
         Err(Refusal::Seal { path, error }) => {
             let file = path.rsplit('/').next().unwrap_or(&path).to_owned();

@@ -59,6 +59,9 @@ pub(crate) enum VolumeCommand {
     Verify {
         #[command(flatten)]
         store: SealedStore,
+        /// The anchor that it is attached with; gets the state that was found, if that is whole
+        #[arg(long, value_name = "ANCHOR", value_hint = ValueHint::FilePath)]
+        anchor: Option<PathBuf>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -89,6 +92,9 @@ pub(crate) enum VolumeCommand {
     Unit {
         #[command(flatten)]
         store: SealedStore,
+        /// The anchor to attach it with
+        #[arg(long, value_name = "ANCHOR", value_hint = ValueHint::FilePath)]
+        anchor: Option<PathBuf>,
         /// The directory to mount it at
         #[arg(value_name = "PATH", value_hint = ValueHint::DirPath)]
         path: PathBuf,
@@ -134,6 +140,11 @@ pub(crate) struct VolumeAttachFlags {
     pub(crate) store: SealedStore,
     #[command(flatten)]
     pub(crate) runtime: VolumeRuntime,
+    /// Record outside the volume how new it is: a file on other storage, or a separate object on a
+    /// key server (kmip://HOST/NAME?cert=...&key=...&ca=...). Once it is there, an older copy of
+    /// the whole volume does not open
+    #[arg(long, value_name = "ANCHOR", value_hint = ValueHint::FilePath)]
+    pub(crate) anchor: Option<PathBuf>,
     /// Serve it in this process, and print what fails
     #[arg(long)]
     pub(crate) foreground: bool,

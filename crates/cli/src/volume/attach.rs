@@ -16,7 +16,7 @@ use super::place;
 use crate::flags::VolumeAttachFlags;
 use crate::message::{Answer, print, say};
 use crate::path::quoted;
-use crate::{background, interrupt, key_source};
+use crate::{anchor, background, interrupt, key_source};
 
 /// Threads that serve requests.
 const THREADS: usize = 4;
@@ -82,8 +82,10 @@ fn foreground(flags: &VolumeAttachFlags) -> anyhow::Result<Answer> {
     // before keys are there, so that no other process ever has them
     let _ = become_io_flusher();
     let keys = key_source::of_store(&flags.store)?;
+    let anchor = flags.anchor.as_deref().map(|spec| anchor::open(dir, spec)).transpose()?;
     let disk = Arc::new(Directory::new(dir));
-    let volume = Volume::attach(disk, &*keys, Backend::auto(), Sizes::default());
+    let how = (Backend::auto(), Sizes::default());
+    let volume = Volume::attach(disk, &*keys, anchor.map(Arc::from), how);
     let volume = Arc::new(volume.with_context(cannot)?);
     drop(keys);
     let upkeep = Upkeep::of(Arc::clone(&volume), reporting(dir, flags.detached))?;
@@ -107,9 +109,18 @@ fn foreground(flags: &VolumeAttachFlags) -> anyhow::Result<Answer> {
     detach_on_a_signal(attachment.clone(), flags.detached)?;
     mounted.wait().context("the file in user space ended")?;
     drop(upkeep);
-    volume.flush().and_then(|()| volume.checkpoint()).with_context(|| {
-        format!("cannot put everything in place in {}; nothing is lost", dir.display())
-    })?;
+    match volume.flush().and_then(|()| volume.checkpoint()) {
+        Err(failure @ Failure::Anchor(_)) => Err(failure).with_context(|| {
+            format!(
+                "everything is in place in {}, but its anchor does not know; the next attach tells \
+                 it",
+                dir.display()
+            )
+        })?,
+        done => done.with_context(|| {
+            format!("cannot put everything in place in {}; nothing is lost", dir.display())
+        })?,
+    }
     Ok(Answer::Done)
 }
 

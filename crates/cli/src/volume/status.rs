@@ -84,6 +84,9 @@ fn text(status: &Status) -> String {
                 human_bytes(served.log_bytes),
                 served.generation
             ));
+            if let Some(generation) = served.anchored_generation {
+                text.push_str(&format!("the anchor remembers generation {generation}\n"));
+            }
             if let Some(failure) = &served.last_failure {
                 text.push_str(&format!("last failure: {failure}\n"));
             }

@@ -3,13 +3,18 @@
 use std::path::Path;
 
 use anyhow::Context;
+use sealstone_keys::source;
 
 use crate::flags::SealedStore;
 use crate::message::{Answer, print};
 use crate::path::quoted;
 
 /// Prints the unit.
-pub(super) fn run(store: &SealedStore, path: &Path) -> anyhow::Result<Answer> {
+pub(super) fn run(
+    store: &SealedStore,
+    anchor: Option<&Path>,
+    path: &Path,
+) -> anyhow::Result<Answer> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let absolute = |path: &Path| std::path::absolute(path).map(|path| quoted(&path));
     let (program, dir, at) = (quoted(&program), absolute(&store.dir)?, absolute(path)?);
@@ -17,6 +22,14 @@ pub(super) fn run(store: &SealedStore, path: &Path) -> anyhow::Result<Answer> {
     let mut flags = format!("--key {}", quoted(Path::new(&key)));
     if let Some(file) = &store.passphrase.passphrase_file {
         flags.push_str(&format!(" --passphrase-file {}", absolute(file)?));
+    }
+    if let Some(anchor) = anchor {
+        // a file is made absolute as a key's path is; an address stays
+        let anchor = match anchor.to_str().filter(|anchor| source::is_kmip(anchor)) {
+            Some(address) => quoted(Path::new(&sealstone_keys::absolute_source(address)?)),
+            None => absolute(anchor)?,
+        };
+        flags.push_str(&format!(" --anchor {anchor}"));
     }
     print(&format!(
         "\

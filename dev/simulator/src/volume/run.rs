@@ -204,7 +204,7 @@ impl Run {
     }
 
     fn open(&self) -> Result<Volume, Failure> {
-        Volume::attach(Arc::new(self.disk.clone()), &self.keys, Backend::auto(), self.sizes)
+        Volume::attach(Arc::new(self.disk.clone()), &self.keys, None, (Backend::auto(), self.sizes))
     }
 
     /// Judges what is there after an end.

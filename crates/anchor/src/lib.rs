@@ -9,7 +9,21 @@
 //!
 //! - [`FileAnchor`]: a file on other storage
 //! - [`KmipAnchor`]: an attribute on a key server (feature `kmip`)
+//!
+//! ```
+//! use sealstone_anchor::{Anchor, FileAnchor, Mark};
+//!
+//! # let home = tempfile::tempdir()?;
+//! let anchor = FileAnchor::new(home.path().join("orders.anchor"));
+//! let newest = Mark { store: [7; 16], generation: 5, changes: 0 };
+//! anchor.write(&newest)?;
+//! let older = Mark { generation: 4, ..newest };
+//! let shortfall = anchor.read()?.and_then(|newest| newest.shortfall(Some(&older)));
+//! assert_eq!(shortfall.as_deref(), Some("the store is at 4.0"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
+mod check;
 mod file;
 #[cfg(feature = "kmip")]
 mod kmip;
@@ -17,6 +31,7 @@ mod named;
 
 use std::fmt;
 
+pub use check::AnchorCheck;
 pub use file::FileAnchor;
 #[cfg(feature = "kmip")]
 pub use kmip::KmipAnchor;
@@ -35,8 +50,21 @@ pub struct Mark {
 
 impl Mark {
     /// Returns the generation and changes, for messages.
-    pub(crate) fn age(&self) -> String {
+    #[must_use]
+    pub fn age(&self) -> String {
         format!("{}.{}", self.generation, self.changes)
+    }
+
+    /// Returns in words how `found`, the mark of the store at hand, falls short of this one, which
+    /// an anchor recorded; None if it is as new or newer.
+    #[must_use]
+    pub fn shortfall(&self, found: Option<&Self>) -> Option<String> {
+        match found {
+            Some(found) if found.store == self.store && found >= self => None,
+            None => Some("the store has no catalogue".to_owned()),
+            Some(found) if found.store != self.store => Some("it is another store".to_owned()),
+            Some(found) => Some(format!("the store is at {}", found.age())),
+        }
     }
 }
 
