@@ -42,6 +42,9 @@ DRIVER_STORES := $(foreach store,redis ssdb postgres mysql,$(findstring $(store)
 ifneq (,$(findstring block,$(ARGS))$(findstring iscsi,$(ARGS)))
 DRIVER_STORES += block
 endif
+ifneq (,$(findstring volume,$(ARGS))$(findstring rest,$(ARGS)))
+DRIVER_STORES += volume
+endif
 ifneq (,$(findstring mongodb,$(ARGS))$(findstring kmip,$(ARGS)))
 COMPARE_FEATURES := --package sealstone-wiredtiger
 COMPARE_SETUP := setup-mongod

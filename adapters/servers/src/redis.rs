@@ -56,7 +56,9 @@ pub enum Persistence {
     None,
     /// All, in a snapshot that is written from time to time and at a requested end.
     Snapshot,
-    /// All, in a log (`appendonly`) that is on the disk before a write is acknowledged.
+    /// All, in a log (`appendonly`) that is brought to the disk every second.
+    Log,
+    /// All, in such a log that is on the disk before a write is acknowledged.
     SyncedLog,
 }
 
@@ -158,10 +160,11 @@ impl ServerKind for Kind {
         match options.persistence {
             Persistence::None => add("--save", "".into()),
             Persistence::Snapshot => add("--save", "300 1".into()),
-            Persistence::SyncedLog => {
+            Persistence::Log | Persistence::SyncedLog => {
+                let is_synced = options.persistence == Persistence::SyncedLog;
                 add("--save", "".into());
                 add("--appendonly", "yes".into());
-                add("--appendfsync", "always".into());
+                add("--appendfsync", if is_synced { "always" } else { "everysec" }.into());
             }
         }
         if options.cluster {

@@ -89,7 +89,8 @@ pub fn engine(
     request: &Request,
     fields: Option<Option<&Path>>,
 ) -> Result<Opened, StoreError> {
-    let Opened { engine, mut notes } = (kind.engine)(request)?;
+    let Opened { engine, notes } = (kind.engine)(request)?;
+    let Opened { engine, mut notes } = on_volume(kind, request, Opened { engine, notes })?;
     let Some(policy) = fields else { return Ok(Opened { engine, notes }) };
     let policy = policy.map(Policy::read).transpose().map_err(StoreError::engine)?;
     if policy.is_none() {
@@ -110,4 +111,22 @@ pub fn engine(
         engine: Box::new(SealedEngine::new(engine, FieldLayer::new(policy, keyed))),
         notes,
     })
+}
+
+/// Returns the engine with the volumes that `request` asks for.
+#[cfg(feature = "volume")]
+fn on_volume(kind: &StoreKind, request: &Request, opened: Opened) -> Result<Opened, StoreError> {
+    if !request.on_volume {
+        return Ok(opened);
+    }
+    let Opened { engine, mut notes } = opened;
+    let (engine, note) = crate::volume::VolumeEngine::new(kind, engine, request)?;
+    notes.extend(note.filter(|note| !notes.contains(note)));
+    Ok(Opened { engine: Box::new(engine), notes })
+}
+
+/// Returns the engine: without volumes in this build no variant has one.
+#[cfg(not(feature = "volume"))]
+fn on_volume(_: &StoreKind, _: &Request, opened: Opened) -> Result<Opened, StoreError> {
+    Ok(opened)
 }

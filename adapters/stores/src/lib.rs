@@ -15,6 +15,7 @@
 //!   own.
 //! - `block` (feature `block`): block devices: a file, a disk, one behind iSCSI.
 //! - Feature `ssdb`: SSDB, on servers of the user's own.
+//! - Feature `volume`: any of them that is made here, with its files on a sealed volume.
 //!
 //! [`at_rest`] is the seam to engines whose files are sealed, and [`engines`] the table of those.
 //! `connect_table` opens a table of a store that speaks SQL, whose columns are sealed in place.
@@ -64,6 +65,8 @@ mod table;
 mod tables;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "redis", feature = "mongodb"))]
 mod told;
+#[cfg(feature = "volume")]
+mod volume;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "redis", feature = "mongodb"))]
 mod waiting;
 #[cfg(any(feature = "mysql", feature = "redis", feature = "mongodb"))]

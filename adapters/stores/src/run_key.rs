@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use sealstone_keys::{EphemeralKey, KeyFile, KeySource};
 use sealstone_store::StoreError;
-#[cfg(any(feature = "mongodb", feature = "mysql", feature = "postgres"))]
+#[cfg(any(feature = "mongodb", feature = "mysql", feature = "postgres", feature = "volume"))]
 use sealstone_store::kind::Request;
 
-#[cfg(feature = "mongodb")]
+#[cfg(any(feature = "mongodb", feature = "volume"))]
 use sealstone_keys::{absolute_path, absolute_source, absolute_text};
-#[cfg(feature = "mongodb")]
+#[cfg(any(feature = "mongodb", feature = "volume"))]
 use tempfile::TempDir;
 
 #[cfg(feature = "mongodb")]
@@ -80,45 +80,62 @@ pub(crate) fn for_server(
     engine: &dyn SealedServer,
     request: &Request,
 ) -> Result<RunSealing, StoreError> {
-    let (mut key_dir, mut note) = (None, None);
     let library =
         engine.find_library(request.file("extension").as_deref()).map_err(StoreError::engine)?;
-    let (key, key_id, passphrase_file) = match &request.key {
-        Some(key) => {
-            let id = key.source.current().map_err(StoreError::engine)?.0.id;
-            let file = key
-                .passphrase_file
-                .as_deref()
-                .map(absolute_path)
-                .transpose()
-                .map_err(StoreError::engine)?;
-            // a server does not know where this program was started
-            (absolute_source(&key.named).map_err(StoreError::engine)?, id, file)
-        }
-        None => {
-            let file = match &request.keep {
-                Some(keep) => {
-                    let file = beside(keep);
-                    note = Some(kept(keep, &file));
-                    file
-                }
-                None => {
-                    let directory = tempfile::tempdir()
-                        .map_err(RunKeyError::Directory)
-                        .map_err(StoreError::engine)?;
-                    key_dir.insert(directory).path().join("key")
-                }
-            };
-            key_in(&file)?;
-            (absolute_text(&file).map_err(StoreError::engine)?, KEY_ID.into(), None)
-        }
-    };
+    let (key, note) = for_program(request)?;
+    let key_id = key.source.current().map_err(StoreError::engine)?.0.id;
+    let ProgramKey { named: key, passphrase_file, key_dir, .. } = key;
     let sealing = Sealing { library, key, key_id, cipher: None, accel: None, passphrase_file };
     Ok(RunSealing { sealing, key_dir, note })
 }
 
+/// A key that another program opens for itself.
+#[cfg(any(feature = "mongodb", feature = "volume"))]
+pub(crate) struct ProgramKey {
+    /// As that program is told it, wherever it was started.
+    pub(crate) named: String,
+    /// File with the passphrase of a key file that has one, an absolute path.
+    pub(crate) passphrase_file: Option<PathBuf>,
+    /// The key, opened here.
+    pub(crate) source: Arc<dyn KeySource>,
+    /// Directory with a key that is made for this run, which nobody else can read.
+    pub(crate) key_dir: Option<TempDir>,
+}
+
+/// Returns the key for other programs that seal for `request`: the user's, or one that is made for
+/// this run; and a note for the user about it.
+///
+/// # Errors
+/// A key file that cannot be read or made.
+#[cfg(any(feature = "mongodb", feature = "volume"))]
+pub(crate) fn for_program(request: &Request) -> Result<(ProgramKey, Option<String>), StoreError> {
+    if let Some(key) = &request.key {
+        let file = key.passphrase_file.as_deref().map(absolute_path).transpose();
+        let passphrase_file = file.map_err(StoreError::engine)?;
+        let named = absolute_source(&key.named).map_err(StoreError::engine)?;
+        let source = key.source.clone();
+        return Ok((ProgramKey { named, passphrase_file, source, key_dir: None }, None));
+    }
+    let (mut key_dir, mut note) = (None, None);
+    let file = match &request.keep {
+        Some(keep) => {
+            let file = beside(keep);
+            note = Some(kept(keep, &file));
+            file
+        }
+        None => {
+            let directory =
+                tempfile::tempdir().map_err(RunKeyError::Directory).map_err(StoreError::engine)?;
+            key_dir.insert(directory).path().join("key")
+        }
+    };
+    let source = Arc::new(key_in(&file)?);
+    let named = absolute_text(&file).map_err(StoreError::engine)?;
+    Ok((ProgramKey { named, passphrase_file: None, source, key_dir }, note))
+}
+
 /// Reason why there is no key for a run.
-#[cfg(feature = "mongodb")]
+#[cfg(any(feature = "mongodb", feature = "volume"))]
 #[derive(Debug, thiserror::Error)]
 enum RunKeyError {
     #[error(

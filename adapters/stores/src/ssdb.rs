@@ -14,6 +14,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "on a server of your own",
     replicated: false,
     layers: &[Layer::Field],
+    on_volume: false,
     functions: &[],
     device: false,
     in_memory: false,

@@ -148,6 +148,25 @@ impl Attachment {
             .collect())
     }
 
+    /// Has the kernel take its block devices away once nothing is mounted from them any more.
+    ///
+    /// # Errors
+    /// [`Failure::Tool`].
+    pub fn release_devices(&self) -> Result<(), Failure> {
+        self.devices()?
+            .iter()
+            .try_for_each(|device| tool::run("losetup", &["--detach", device.as_str()]).map(drop))
+    }
+
+    /// Makes a file system of `kind` on its block device `device`.
+    ///
+    /// # Errors
+    /// [`Failure::Tool`], if there is one already, for example.
+    pub fn make_file_system(&self, kind: &str, device: &str) -> Result<(), Failure> {
+        let is_new = matches!(self.state()?, Attached::Served(status) if status.frames == 0);
+        make_file_system(kind, device, is_new)
+    }
+
     /// Tells the block devices that the file has another length.
     ///
     /// # Errors
@@ -227,17 +246,28 @@ fn unescaped(text: &str) -> String {
 
 /// Makes a file system on `device`.
 ///
+/// - `is_new`: nothing was ever written to the volume
+///
 /// # Errors
 /// [`Failure::Tool`], if there is one already, for example.
-pub fn make_file_system(kind: &str, device: &str) -> Result<(), Failure> {
-    // a new volume is zeros already, and discarding them all would write to its log
-    let quiet: &[&str] = match kind {
-        "ext4" => &["-q", "-E", "nodiscard,lazy_itable_init=1,lazy_journal_init=1"],
-        "xfs" => &["-q", "-K"],
-        _ => &[],
+fn make_file_system(kind: &str, device: &str, is_new: bool) -> Result<(), Failure> {
+    let make = |quiet: &[&str]| {
+        let args: Vec<&str> = quiet.iter().copied().chain([device]).collect();
+        tool::run(&format!("mkfs.{kind}"), &args).map(drop)
     };
-    let args: Vec<&str> = quiet.iter().copied().chain([device]).collect();
-    tool::run(&format!("mkfs.{kind}"), &args).map(drop)
+    // a new volume is zeros already, and discarding them all would write to its log
+    match kind {
+        "ext4" => {
+            // otherwise ext4 writes zeros to the journal now and to its tables beside its users
+            // later; e2fsprogs before 1.47 does not know the option
+            let zeroed =
+                is_new && make(&["-q", "-E", "nodiscard,assume_storage_prezeroed=1"]).is_ok();
+            let plain = ["-q", "-E", "nodiscard,lazy_itable_init=1,lazy_journal_init=1"];
+            if zeroed { Ok(()) } else { make(&plain) }
+        }
+        "xfs" => make(&["-q", "-K"]),
+        _ => make(&[]),
+    }
 }
 
 /// Mounts `device` at `at`.
@@ -246,6 +276,14 @@ pub fn make_file_system(kind: &str, device: &str) -> Result<(), Failure> {
 /// [`Failure::Tool`].
 pub fn mount(device: &str, at: &Path) -> Result<(), Failure> {
     tool::run("mount", &[device.as_ref(), at.as_os_str()]).map(drop)
+}
+
+/// Unmounts what is mounted at `at`, whoever still uses it; what is open stays until it is closed.
+///
+/// # Errors
+/// [`Failure::Tool`].
+pub fn unmount_lazily(at: &Path) -> Result<(), Failure> {
+    tool::run("umount", &["--lazy".as_ref(), at.as_os_str()]).map(drop)
 }
 
 /// Unmounts what is mounted at `at`.

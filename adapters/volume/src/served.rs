@@ -35,6 +35,8 @@ pub struct AttachedStatus {
     pub generation: u64,
     /// Bytes in the log that are not in place.
     pub log_bytes: u64,
+    /// Number of writes since it was made; 0: it is as new.
+    pub frames: u64,
     /// Number of the root that the anchor has, if there is an anchor.
     pub anchored_generation: Option<u64>,
     /// The last failure, if there was one.
@@ -128,6 +130,7 @@ impl Device for Served {
             size_bytes: self.volume.size_bytes(),
             generation: self.volume.generation(),
             log_bytes: self.volume.log_bytes(),
+            frames: self.volume.frames(),
             anchored_generation: self.volume.anchored_generation(),
             last_failure,
         };

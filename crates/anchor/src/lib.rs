@@ -1,3 +1,4 @@
+#![forbid(unsafe_code)]
 //! An anchor: a place outside the store that records how new the store was, so that an older copy
 //! of *all* its files is an error. Anyone who can change the store must not be able to change the
 //! anchor: a file on other storage, for example.

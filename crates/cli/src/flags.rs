@@ -51,8 +51,8 @@ pub(crate) use keys::{HolderCommand, KeysCommand, SealedWith};
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use migrate::FieldMigrateFlags;
 use names::{
-    Suggest, accel_names, cipher_names, cipher_names_only, layer_names, link_names, store_names,
-    suite_names, threat_names, workload_names,
+    Suggest, accel_names, cipher_names, cipher_names_only, layer_names, link_names, seal_names,
+    store_names, suite_names, threat_names, workload_names,
 };
 pub(crate) use passphrase::HolderFlags;
 use properties::parse_property;
@@ -302,6 +302,11 @@ pub(crate) struct PlanFlags {
     /// on links made on this machine), or two places at once: field+rest
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(layer_names))]
     pub(crate) layer: Option<Vec<String>>,
+    /// With --layer rest: what seals the files: own (what the store has for it), volume (a sealed
+    /// volume below the store, which takes root, FUSE and a loop device), or both side by side
+    /// [default: own where there is one, otherwise volume]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(seal_names))]
+    pub(crate) seal: Option<Vec<String>>,
     /// Advise the cheapest of these places that protects from: disk-thief, backup-reader, network,
     /// dba, server-admin
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(threat_names))]

@@ -1,9 +1,10 @@
 //! From flags to a plan: the defaults of the store, then the TOML file, then the flags.
 
-use sealstone_bench::study::plan::{Plan, PlanError};
+use sealstone_bench::study::plan::{ANY_SEAL, Plan, PlanError};
 use sealstone_bench::study::preset::{self, Preset};
 use sealstone_bench::study::resolution::usual;
 use sealstone_bench::workload::{Unit, workload};
+use sealstone_store::Layer;
 use sealstone_stores::Built;
 
 use crate::flags::CompareFlags;
@@ -90,6 +91,11 @@ fn apply(flags: &CompareFlags, plan: &mut Plan) -> Result<(), PlanError> {
     set_optional(&flags.against, &mut plan.against);
     set(&flags.nodes, &mut plan.nodes);
     set(&flags.layer, &mut plan.layer);
+    // who names the layer means it, of a store that has no seal of its own, too
+    if flags.layer.is_some() && flags.seal.is_none() && plan.has_layer(Layer::Rest) {
+        plan.seal = vec![ANY_SEAL.into()];
+    }
+    set(&flags.seal, &mut plan.seal);
     set(&flags.protect_from, &mut plan.protect_from);
     set_optional(&flags.fields, &mut plan.fields);
     set(&flags.ciphers, &mut plan.ciphers);

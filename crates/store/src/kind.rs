@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use sealstone_keys::KeySource;
 
-use crate::{Engine, Layer, ServerFunction, StoreError};
+use crate::{Engine, Layer, Seal, ServerFunction, StoreError};
 
 /// One kind of store.
 #[derive(Debug)]
@@ -22,8 +22,10 @@ pub struct StoreKind {
     pub about: &'static str,
     /// True if it has replica sets of several members.
     pub replicated: bool,
-    /// The layers that can encrypt in it.
+    /// The layers that can encrypt in it; `rest` if it seals its files itself.
     pub layers: &'static [Layer],
+    /// True if a store that is made here can keep its files on a sealed volume.
+    pub on_volume: bool,
     /// Functions that it has for the layer `server`.
     pub functions: &'static [&'static ServerFunction],
     /// True if it is a block device, and keeps no records.
@@ -75,6 +77,12 @@ impl Setting {
 }
 
 impl StoreKind {
+    /// Returns the ways in which its files can be sealed, the usual one first.
+    pub fn seals(&self) -> impl Iterator<Item = Seal> {
+        let own = self.layers.contains(&Layer::Rest).then_some(Seal::Own);
+        own.into_iter().chain(self.on_volume.then_some(Seal::Volume))
+    }
+
     /// Returns whether servers that are started for it speak TLS, which then is its layer `wire`;
     /// for a device, that layer is packets on a link.
     #[must_use]
@@ -111,6 +119,10 @@ pub struct Request {
     pub link: Option<String>,
     /// True if any variant encrypts.
     pub sealed: bool,
+    /// True if any variant has its files sealed by the store itself.
+    pub own_seal: bool,
+    /// True if any variant has its files on a sealed volume.
+    pub on_volume: bool,
     /// True if any variant reaches its server by TLS.
     pub tls: bool,
     /// Directory in which the stores stay; absent: they are removed.
@@ -144,6 +156,12 @@ pub struct Opened {
 }
 
 impl Request {
+    /// Returns whether any variant has its files sealed: then all must keep their records in files.
+    #[must_use]
+    pub fn at_rest(&self) -> bool {
+        self.own_seal || self.on_volume
+    }
+
     /// Returns the value of the setting `name`; of several the last.
     #[must_use]
     pub fn setting(&self, name: &str) -> Option<&str> {

@@ -59,4 +59,4 @@ pub use tables::{FieldPolicy, SealsEverything, Tables};
 pub use target::Target;
 pub use tunnel::{TLS, Tunnel};
 pub use upkeep::Upkeep;
-pub use variant::{Choice, Layer, Variant};
+pub use variant::{Choice, Layer, Seal, Variant};

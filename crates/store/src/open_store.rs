@@ -62,6 +62,14 @@ impl OpenStore {
         self
     }
 
+    /// Returns the store with the upkeep that `wrap` makes of its own. It is dropped after the
+    /// store, so that it may hold what the store's files are on.
+    #[must_use]
+    pub fn with_upkeep(mut self, wrap: impl FnOnce(Arc<dyn Upkeep>) -> Arc<dyn Upkeep>) -> Self {
+        self.upkeep = wrap(self.upkeep);
+        self
+    }
+
     /// Returns what operations go to.
     #[must_use]
     pub fn target(&self) -> Target<'_> {

@@ -35,6 +35,30 @@ impl Layer {
     }
 }
 
+/// Way in which the layer `rest` seals files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Seal {
+    /// By the store itself, or something that it loads.
+    #[default]
+    Own,
+    /// By a sealed volume, on which the store keeps all of its files.
+    Volume,
+}
+
+impl Seal {
+    /// All of them, the default first.
+    pub const ALL: [Self; 2] = [Self::Own, Self::Volume];
+
+    /// As on the command line and in results: `own`, `volume`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Volume => "volume",
+        }
+    }
+}
+
 /// Cipher and backend with which a layer encrypts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
@@ -68,6 +92,8 @@ pub struct Variant {
     pub server: Option<&'static ServerFunction>,
     /// Cipher with which files and pages below the engine are sealed.
     pub rest: Option<Choice>,
+    /// Way in which they are, where they are.
+    pub seal: Seal,
 }
 
 impl Variant {

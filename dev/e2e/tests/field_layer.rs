@@ -236,6 +236,8 @@ fn functions_of_the_server_hide_values(sql: &Sql, name: &str) {
             device_bytes: 0,
             link: None,
             sealed: true,
+            own_seal: false,
+            on_volume: false,
             tls: false,
             keep: None,
             key: None,

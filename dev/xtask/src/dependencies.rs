@@ -73,6 +73,7 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
             "crates/store",
             "adapters/rocksdb",
             "adapters/servers",
+            "adapters/volume",
             "adapters/wire",
             "adapters/wiredtiger",
         ],

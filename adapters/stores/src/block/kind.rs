@@ -23,6 +23,7 @@ const DEVICE: StoreKind = StoreKind {
     about: "a block device: a file, a disk, or one behind iSCSI",
     replicated: false,
     layers: &[],
+    on_volume: false,
     functions: &[],
     device: true,
     in_memory: false,

@@ -18,6 +18,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "with servers started on this machine",
     replicated: true,
     layers: &[Layer::Field, Layer::Wire, Layer::Rest],
+    on_volume: cfg!(feature = "volume"),
     functions: &[],
     device: false,
     in_memory: false,
@@ -129,7 +130,7 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
         let engine = if request.tls { engine.comparing_tls() } else { engine };
         return Ok(Opened { engine: Box::new(engine), notes: Vec::new() });
     }
-    let sealed = request.sealed.then(|| run_key::for_server(&AT_REST, request)).transpose()?;
+    let sealed = request.own_seal.then(|| run_key::for_server(&AT_REST, request)).transpose()?;
     let (seal, key, note) = match sealed {
         Some(RunSealing { sealing, key_dir, note }) => (Some(sealing), key_dir, note),
         None => (None, None, None),

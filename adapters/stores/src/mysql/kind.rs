@@ -25,6 +25,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "MySQL and MariaDB, with a MariaDB started on this machine",
     replicated: false,
     layers: &[Layer::Field, Layer::Wire, Layer::Server],
+    on_volume: cfg!(feature = "volume"),
     functions: &[&AES_ENCRYPT.function, &SHA2.function],
     device: false,
     in_memory: false,

@@ -25,6 +25,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "PostgreSQL, with a server started on this machine",
     replicated: false,
     layers: &[Layer::Field, Layer::Wire, Layer::Server],
+    on_volume: cfg!(feature = "volume"),
     functions: &[&PGP_SYM_ENCRYPT.function],
     device: false,
     in_memory: false,

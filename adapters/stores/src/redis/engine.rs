@@ -24,8 +24,30 @@ pub(crate) struct LabOptions {
     pub nodes: usize,
     /// Settings of the client of the store; the address in them is replaced.
     pub client: RedisOptions,
+    /// Part of its data that each keeps on the disk; absent: as the stores need it.
+    pub persistence: Option<Persistence>,
+    /// True if files are sealed in a variant, so that there must be some.
+    pub at_rest: bool,
     /// True if the data of the servers are kept.
     pub keep: bool,
+}
+
+impl LabOptions {
+    /// Returns what its servers keep on the disk, for a store with `options`.
+    fn persistence(&self, options: &StoreOptions) -> Result<Persistence, Error> {
+        match self.persistence {
+            Some(Persistence::SyncedLog) => Ok(Persistence::SyncedLog),
+            Some(_) if options.sync_writes => Err(Error::NotSynced {
+                shown: "the servers of this comparison".into(),
+                found: "redis-log is not always".into(),
+            }),
+            Some(persistence) => Ok(persistence),
+            None if options.sync_writes => Ok(Persistence::SyncedLog),
+            None if self.at_rest => Ok(Persistence::Log),
+            None if self.keep => Ok(Persistence::Snapshot),
+            None => Ok(Persistence::None),
+        }
+    }
 }
 
 /// Starts servers for every store that is opened, and ends them with the store.
@@ -60,12 +82,8 @@ impl Engine for LabEngine {
         dir: &Path,
         options: &StoreOptions,
     ) -> Result<OpenStore, StoreError> {
-        let LabOptions { program, nodes, client, keep } = &self.options;
-        let persistence = match (options.sync_writes, keep) {
-            (true, _) => Persistence::SyncedLog,
-            (false, true) => Persistence::Snapshot,
-            (false, false) => Persistence::None,
-        };
+        let LabOptions { program, nodes, client, keep, .. } = &self.options;
+        let persistence = self.options.persistence(options)?;
         let certificates = certificates(variant, dir)?;
         let tls_ca_file = certificates.as_ref().map(|dir| dir.join("ca.pem"));
         let has_tls = certificates.is_some();

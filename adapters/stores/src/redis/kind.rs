@@ -1,6 +1,6 @@
 //! Redis's row in the table of stores: its servers and keys. Not here: their work (`engine`).
 
-use sealstone_servers::{REDIS_PROGRAM, check_redis_nodes};
+use sealstone_servers::{Persistence, REDIS_PROGRAM, check_redis_nodes};
 use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{Layer, StoreError};
 
@@ -17,6 +17,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "with a server or a cluster started on this machine",
     replicated: true,
     layers: &[Layer::Field, Layer::Wire],
+    on_volume: cfg!(feature = "volume"),
     functions: &[],
     device: false,
     in_memory: true,
@@ -52,6 +53,17 @@ pub(crate) static KIND: StoreKind = StoreKind {
             "How keys are made of those of records: ycsb (user1) or go-ycsb (usertable/user1) \
              [default: ycsb]",
         ),
+        Setting {
+            excludes: &["redis-url"],
+            ..Setting::new(
+                "redis-log",
+                "WHEN",
+                Form::Text,
+                "When its log (appendonly) is brought to the disk: always (before a write is \
+                 acknowledged), everysec, or off for no log [default: always under workloads that \
+                 sync, everysec where files are sealed, otherwise off]",
+            )
+        },
         Setting::new(
             "tls-ca-file",
             "FILE",
@@ -94,8 +106,25 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
     let program = Some(
         REDIS_PROGRAM.find(request.file("redis-server").as_deref()).map_err(StoreError::engine)?,
     );
-    let options = LabOptions { program, nodes, client, keep: request.keep.is_some() };
+    let persistence = request.setting("redis-log").map(log).transpose()?;
+    let (at_rest, keep) = (request.at_rest(), request.keep.is_some());
+    let options = LabOptions { program, nodes, client, persistence, at_rest, keep };
     Ok(Opened { engine: Box::new(LabEngine::new(options)), notes: Vec::new() })
+}
+
+/// Returns what a server keeps whose log is called `name`.
+fn log(name: &str) -> Result<Persistence, Error> {
+    let known = [
+        ("always", Persistence::SyncedLog),
+        ("everysec", Persistence::Log),
+        ("off", Persistence::None),
+    ];
+    let found = known.into_iter().find(|(known, _)| *known == name).map(|(_, log)| log);
+    found.ok_or_else(|| Error::Option {
+        name: "--redis-log",
+        value: name.into(),
+        known: "always, everysec or off",
+    })
 }
 
 fn keys(name: &str) -> Result<Keys, Error> {

@@ -13,6 +13,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "within this process",
     replicated: false,
     layers: &[Layer::Field, Layer::Rest],
+    on_volume: cfg!(feature = "volume"),
     functions: &[],
     device: false,
     in_memory: false,

@@ -18,6 +18,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "a box with a lid",
     replicated: false,
     layers: &[Layer::Rest],
+    on_volume: false,
     functions: &[],
     device: false,
     in_memory: true,

@@ -69,8 +69,13 @@ pub(crate) fn variants(labels: &[&str]) -> Vec<Variant> {
         let accel = words.next().unwrap_or("auto");
         let backend = if accel == "auto" { "avx2" } else { accel };
         let means = Means::of(Layer::Rest, cipher);
-        let choice =
-            Choice { means, accel: accel.into(), backend: backend.into(), modes: Vec::new() };
+        let choice = Choice {
+            means,
+            accel: accel.into(),
+            backend: backend.into(),
+            modes: Vec::new(),
+            seal: String::new(),
+        };
         let layers = if cipher == "none" {
             BTreeMap::new()
         } else {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use sealstone_cipher::Cipher;
 use sealstone_cipher::suites::{Suite, suite};
-use sealstone_store::{Layer, TLS};
+use sealstone_store::{Layer, Seal, TLS};
 use serde::{Deserialize, Serialize};
 
 /// One way of protecting a store.
@@ -30,6 +30,9 @@ pub struct Choice {
     /// Names of the modes in which the cipher is used, in the layer `field` according to its
     /// policy, `aead` for its authenticated mode; none: `aead` alone.
     pub modes: Vec<String>,
+    /// In the layer `rest`, `volume` if the files are on a sealed volume; empty: the store's own
+    /// way of sealing them.
+    pub seal: String,
 }
 
 /// Means by which a layer encrypts.
@@ -94,6 +97,8 @@ struct RecordedChoice {
     backend: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     modes: Vec<String>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    seal: String,
 }
 
 impl TryFrom<Recorded> for Variant {
@@ -104,8 +109,8 @@ impl TryFrom<Recorded> for Variant {
             let layer = Layer::ALL.into_iter().find(|layer| layer.name() == name);
             let layer = layer
                 .ok_or_else(|| format!("a variant has the layer {name:?}, which is not known"))?;
-            let RecordedChoice { cipher, accel, backend, modes } = choice;
-            Ok((layer, Choice { means: Means::of(layer, &cipher), accel, backend, modes }))
+            let RecordedChoice { cipher, accel, backend, modes, seal } = choice;
+            Ok((layer, Choice { means: Means::of(layer, &cipher), accel, backend, modes, seal }))
         };
         let layers = recorded.layers.into_iter().map(choice).collect::<Result<_, String>>()?;
         Ok(Self { label: recorded.label, layers })
@@ -115,10 +120,10 @@ impl TryFrom<Recorded> for Variant {
 impl From<Variant> for Recorded {
     fn from(variant: Variant) -> Self {
         let choice = |(layer, choice): (Layer, Choice)| {
-            let Choice { means, accel, backend, modes } = choice;
+            let Choice { means, accel, backend, modes, seal } = choice;
             (
                 layer.name().to_owned(),
-                RecordedChoice { cipher: means.name().to_owned(), accel, backend, modes },
+                RecordedChoice { cipher: means.name().to_owned(), accel, backend, modes, seal },
             )
         };
         Self { label: variant.label, layers: variant.layers.into_iter().map(choice).collect() }
@@ -177,6 +182,7 @@ impl From<&sealstone_store::Variant> for Variant {
             accel: if choice.forced { choice.backend.name() } else { "auto" }.into(),
             backend: choice.backend.name().into(),
             modes: Vec::new(),
+            seal: String::new(),
         };
         // with no cipher of ours, and nothing of ours that computes it
         let other = |layer: Layer, name: &str, backend: &str| Choice {
@@ -184,6 +190,11 @@ impl From<&sealstone_store::Variant> for Variant {
             accel: "auto".into(),
             backend: backend.into(),
             modes: Vec::new(),
+            seal: String::new(),
+        };
+        let seal = match variant.seal {
+            Seal::Own => String::new(),
+            Seal::Volume => variant.seal.name().to_owned(),
         };
         let layers = [
             (Layer::Field, variant.field.as_ref().map(choice)),
@@ -195,7 +206,10 @@ impl From<&sealstone_store::Variant> for Variant {
                 Layer::Server,
                 variant.server.map(|function| other(Layer::Server, function.name, "server")),
             ),
-            (Layer::Rest, variant.rest.as_ref().map(choice)),
+            (
+                Layer::Rest,
+                variant.rest.as_ref().map(choice).map(|choice| Choice { seal, ..choice }),
+            ),
         ];
         let chosen = layers.into_iter().filter_map(|(layer, choice)| Some((layer, choice?)));
         Self { label: variant.label.clone(), layers: chosen.collect() }

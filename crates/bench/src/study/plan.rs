@@ -16,9 +16,10 @@ use sealstone_cipher::BackendError;
 use sealstone_csv::Delimiter;
 use sealstone_file::input::{self, NotAFile};
 use sealstone_message::Unknown;
-use sealstone_store::Layer;
+use sealstone_store::{Layer, Seal};
 use serde::{Deserialize, Serialize};
 
+pub use self::layers::ANY_SEAL;
 use crate::study::machine;
 use crate::words::axes::varied;
 use crate::words::max_time::MaxTime;
@@ -70,6 +71,10 @@ pub struct Plan {
     /// time, such as `field+rest`.
     #[serde(with = "read::list")]
     pub layer: Vec<String>,
+    /// Ways in which the layer `rest` seals files: `own` (by the store itself), `volume` (a sealed
+    /// volume below it), or `any`: its own where the store has one, and a volume otherwise.
+    #[serde(with = "read::list", skip_serializing_if = "is_own")]
+    pub seal: Vec<String>,
     /// Whom to protect from, by the names in the table of threats; none: the advice is about
     /// ciphers alone.
     #[serde(with = "read::list", skip_serializing_if = "Vec::is_empty")]
@@ -187,6 +192,10 @@ pub struct Plan {
     pub own_workloads: Vec<workload::Definition>,
 }
 
+fn is_own(seal: &[String]) -> bool {
+    seal == [Seal::Own.name()]
+}
+
 impl Default for Plan {
     fn default() -> Self {
         Self {
@@ -194,6 +203,7 @@ impl Default for Plan {
             against: None,
             nodes: vec![1],
             layer: vec![Layer::Rest.name().into()],
+            seal: vec![Seal::Own.name().into()],
             protect_from: Vec::new(),
             fields: None,
             ciphers: ["none", "aes-256", "aria-256"].map(String::from).to_vec(),

@@ -3,7 +3,7 @@
 //! axes (`crate::words::axes`).
 
 use sealstone_store::kind::{Request, StoreKind, UserKey};
-use sealstone_store::{EngineError, Layer, TLS, Tunnel, Variant};
+use sealstone_store::{EngineError, Layer, Seal, TLS, Tunnel, Variant};
 
 use crate::study::coverage::{Question, Surroundings};
 use crate::study::plan::{CLIENTS_MOST, Plan, PlanError, check_memory};
@@ -88,12 +88,17 @@ impl StudyPoint {
         }
         let is_tls =
             |variant: &Variant| variant.wire.as_ref().is_some_and(|tunnel| tunnel.suite == TLS);
+        let has_seal = |seal: Seal| {
+            self.variants.iter().any(|variant| variant.rest.is_some() && variant.seal == seal)
+        };
         Ok(Request {
             members: point.members,
             clients: if point.clients == 0 { CLIENTS_MOST } else { point.clients },
             device_bytes: plan.bytes,
             link: point.link.clone(),
             sealed: self.variants.iter().any(|variant| !variant.is_baseline()),
+            own_seal: has_seal(Seal::Own),
+            on_volume: has_seal(Seal::Volume),
             tls: self.variants.iter().any(is_tls),
             keep: plan.keep.clone(),
             key: key.cloned(),

@@ -44,7 +44,7 @@ impl Study {
         let (mut points, mut remarks) = (Vec::new(), Vec::new());
         for store in stores {
             let surroundings = surroundings(store, &plan, policy.as_ref());
-            let (suited, remark) = suitability::suited(store, &plan);
+            let (suited, remark) = suitability::suited(store, &plan)?;
             remarks.extend(remark);
             for plan in
                 suited.groups()?.into_iter().filter(|group| group.point().store == store.name)

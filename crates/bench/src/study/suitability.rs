@@ -150,33 +150,44 @@ fn check_cold(kind: &StoreKind, plan: &Plan, spec: &Spec) -> Result<(), StudyErr
 /// Returns `plan` for `kind`: where nothing can seal its files, with its other places, or without
 /// ciphers if it has none; and on a single node, if it is one of several stores and has no members.
 /// Also returns a remark on that.
-pub(super) fn suited(kind: &StoreKind, plan: &Plan) -> (Plan, Option<String>) {
+///
+/// # Errors
+/// A way of sealing that there is not.
+pub(super) fn suited(kind: &StoreKind, plan: &Plan) -> Result<(Plan, Option<String>), StudyError> {
     let (mut plan, mut remark) = (plan.clone(), None);
     if plan.store.len() > 1 && !kind.replicated {
         plan.nodes = vec![1];
     }
+    if !plan.has_layer(Layer::Rest) {
+        return Ok((plan, remark));
+    }
+    let seals = plan.seals(kind.seals())?;
+    if !seals.is_empty() {
+        plan.seal = seals.into_iter().map(|seal| seal.name().to_owned()).collect();
+        return Ok((plan, remark));
+    }
+    // the remark says what was measured, and this is what results record
+    plan.seal = Plan::default().seal;
+    let why = match kind.on_volume {
+        true => "it seals no files itself; --layer rest puts them on a sealed volume",
+        false => "nothing seals its files",
+    };
     let others = plan.places_without(Layer::Rest);
-    if plan.has_layer(Layer::Rest) && !kind.layers.contains(&Layer::Rest) && !others.is_empty() {
-        plan.layer = others;
-        remark = Some(format!(
-            "{} is measured with {} only: nothing seals its files",
-            kind.name,
-            plan.layer.join(", ")
-        ));
-    } else if plan.has_layer(Layer::Rest) && !kind.layers.contains(&Layer::Rest) {
+    if others.is_empty() {
         let all = plan.ciphers.len();
         plan.ciphers.retain(|name| name.eq_ignore_ascii_case("none"));
         if plan.ciphers.is_empty() {
             plan.ciphers.push("none".into());
         }
         if all > plan.ciphers.len() {
-            remark = Some(format!(
-                "{} is measured without encryption: nothing seals its files",
-                kind.name
-            ));
+            remark = Some(format!("{} is measured without encryption: {why}", kind.name));
         }
+    } else {
+        plan.layer = others;
+        let places = plan.layer.join(", ");
+        remark = Some(format!("{} is measured with {places} only: {why}", kind.name));
     }
-    (plan, remark)
+    Ok((plan, remark))
 }
 
 /// Checks whether other machines can reach the store of `point`: servers that its user named.

@@ -18,6 +18,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "in memory",
     replicated: false,
     layers: &[Layer::Field, Layer::Rest],
+    on_volume: false,
     functions: &[],
     device: false,
     in_memory: false,

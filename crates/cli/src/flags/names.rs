@@ -1,10 +1,12 @@
 //! Values that completions offer: the names in the tables.
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use sealstone_bench::study::plan::ANY_SEAL;
 use sealstone_bench::words::threat::Threat;
 use sealstone_bench::workload;
 use sealstone_cipher::{Backend, ciphers};
 use sealstone_csv::Delimiter;
+use sealstone_store::Seal;
 use sealstone_stores::stores;
 
 /// Offers names to completions and refuses none: the library that owns the table does, with its own
@@ -64,6 +66,10 @@ pub(super) fn cipher_names() -> Vec<&'static str> {
 
 pub(super) fn layer_names() -> Vec<&'static str> {
     vec!["rest", "field", "field+rest", "server", "wire"]
+}
+
+pub(super) fn seal_names() -> Vec<&'static str> {
+    Seal::ALL.map(Seal::name).into_iter().chain([ANY_SEAL]).collect()
 }
 
 pub(super) fn threat_names() -> Vec<&'static str> {

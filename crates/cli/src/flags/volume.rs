@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use sealstone_bench::words::size::parse_bytes;
 
-use super::names::{Suggest, cipher_names_only};
+use super::names::{Suggest, accel_names, cipher_names_only};
 use super::rest::SealedStore;
 
 const VOLUME_EXAMPLES: &str = "\
@@ -148,9 +148,15 @@ pub(crate) struct VolumeAttachFlags {
     /// Serve it in this process, and print what fails
     #[arg(long)]
     pub(crate) foreground: bool,
+    /// CPU instructions to use: auto, or a backend by name
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = Suggest(accel_names))]
+    pub(crate) accel: String,
     /// The process that is started in the background
     #[arg(long, hide = true, requires = "foreground")]
     pub(crate) detached: bool,
+    /// Serve it until standard input ends, then take away what is mounted from it, too
+    #[arg(long, hide = true, requires = "foreground")]
+    pub(crate) until_input_ends: bool,
 }
 
 /// File systems that can be made on a new volume.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use sealstone_cipher::Backend;
-use sealstone_volume::attachment::{Attached, Attachment};
+use sealstone_volume::attachment::{self, Attached, Attachment};
 use sealstone_volume::front::fuse;
 use sealstone_volume::{
     Directory, Failure, Report, Served, Sizes, Upkeep, Volume, become_io_flusher,
@@ -84,7 +84,7 @@ fn foreground(flags: &VolumeAttachFlags) -> anyhow::Result<Answer> {
     let keys = key_source::of_store(&flags.store)?;
     let anchor = flags.anchor.as_deref().map(|spec| anchor::open(dir, spec)).transpose()?;
     let disk = Arc::new(Directory::new(dir));
-    let how = (Backend::auto(), Sizes::default());
+    let how = (Backend::by_name(&flags.accel)?, Sizes::default());
     let volume = Volume::attach(disk, &*keys, anchor.map(Arc::from), how);
     let volume = Arc::new(volume.with_context(cannot)?);
     drop(keys);
@@ -107,6 +107,9 @@ fn foreground(flags: &VolumeAttachFlags) -> anyhow::Result<Answer> {
         say(&format!("to end it: sealstone volume detach {}", quoted(dir)));
     }
     detach_on_a_signal(attachment.clone(), flags.detached)?;
+    if flags.until_input_ends {
+        detach_at_the_end_of_input(attachment.clone())?;
+    }
     mounted.wait().context("the file in user space ended")?;
     drop(upkeep);
     match volume.flush().and_then(|()| volume.checkpoint()) {
@@ -146,6 +149,21 @@ fn detach_on_a_signal(attachment: Attachment, detached: bool) -> anyhow::Result<
             {
                 say(&failure.to_string());
             }
+        }
+    })?;
+    Ok(())
+}
+
+/// Takes everything away when whoever started this process ends, in whatever way.
+fn detach_at_the_end_of_input(attachment: Attachment) -> anyhow::Result<()> {
+    std::thread::Builder::new().name("end of input".into()).spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        let gone = attachment.mounts().and_then(|mounts| {
+            mounts.iter().try_for_each(|at| attachment::unmount_lazily(at))?;
+            attachment.detach()
+        });
+        if let Err(failure) = gone {
+            say(&failure.to_string());
         }
     })?;
     Ok(())

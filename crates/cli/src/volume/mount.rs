@@ -23,12 +23,12 @@ pub(super) fn run(flags: &VolumeMountFlags) -> anyhow::Result<Answer> {
         bail!("cannot mount at {}: it is no directory\nmake it first", path.display());
     }
     let device = in_background(&flags.attach)?;
+    let attachment = place::of(dir, &flags.attach.runtime)?;
     let mounted = flags
         .mkfs
-        .map_or(Ok(()), |kind| attachment::make_file_system(name(kind), &device))
+        .map_or(Ok(()), |kind| attachment.make_file_system(name(kind), &device))
         .and_then(|()| attachment::mount(&device, path));
     if let Err(failure) = mounted {
-        let attachment = place::of(dir, &flags.attach.runtime)?;
         attachment.detach().with_context(|| dir.display().to_string())?;
         wait_for_end(dir)?;
         let hint = match flags.mkfs {

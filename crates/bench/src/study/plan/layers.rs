@@ -2,7 +2,7 @@
 //! and only some combine.
 
 use sealstone_message::Unknown;
-use sealstone_store::Layer;
+use sealstone_store::{Layer, Seal};
 
 use super::{Plan, PlanError, listed, value};
 use crate::words::threat::Threat;
@@ -10,6 +10,9 @@ use crate::words::threat::Threat;
 /// The layers that a comparison can have: our ciphers in two, the server's functions in the third,
 /// TLS or tunnels in the fourth.
 const COMPARED: [Layer; 4] = [Layer::Rest, Layer::Field, Layer::Server, Layer::Wire];
+
+/// Name of the setting that leaves the way of sealing files to the store.
+pub const ANY_SEAL: &str = "any";
 
 impl Plan {
     /// Returns whether the plan compares suites of the layer `wire`, and no ciphers elsewhere.
@@ -61,6 +64,29 @@ impl Plan {
         Ok(layers)
     }
 
+    /// Returns the ways in which it seals the files of a store that can be sealed in the ways of
+    /// `possible`, each once; none if nothing it names can seal them.
+    ///
+    /// # Errors
+    /// [`PlanError::Unknown`].
+    pub fn seals(&self, possible: impl Iterator<Item = Seal>) -> Result<Vec<Seal>, PlanError> {
+        let possible: Vec<Seal> = possible.collect();
+        let mut found = Vec::new();
+        for name in &self.seal {
+            let named = Seal::ALL.into_iter().find(|seal| seal.name().eq_ignore_ascii_case(name));
+            let seal = match named {
+                None if name.eq_ignore_ascii_case(ANY_SEAL) => possible.first().copied(),
+                None => {
+                    let known = Seal::ALL.map(Seal::name).into_iter().chain([ANY_SEAL]);
+                    return Err(PlanError::Unknown(Unknown::new("seal", name, known)));
+                }
+                Some(seal) => possible.contains(&seal).then_some(seal),
+            };
+            found.extend(seal.filter(|seal| !found.contains(seal)));
+        }
+        Ok(found)
+    }
+
     /// Returns whether `layer` is one of the plan's layers.
     #[must_use]
     pub fn has_layer(&self, layer: Layer) -> bool {
@@ -88,6 +114,12 @@ impl Plan {
     /// Checks that its layers go together, and with the other settings.
     pub(super) fn check_layers(&self) -> Result<(), PlanError> {
         listed("layer", &self.layer)?;
+        listed("seal", &self.seal)?;
+        let seals = self.seals(Seal::ALL.into_iter())?;
+        if seals != [Seal::Own] && !self.has_layer(Layer::Rest) {
+            let reason = "it is about files at rest; add --layer rest";
+            return Err(value("seal", self.seal.join(","), reason));
+        }
         if !self.protect_from.is_empty() {
             listed("protect-from", &self.protect_from)?;
         }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use sealstone_cipher::{Backend, cipher};
-use sealstone_store::{Choice, Layer, ServerFunction, Tunnel, Variant};
+use sealstone_store::{Choice, Layer, Seal, ServerFunction, Tunnel, Variant};
 
 use super::{Plan, PlanError};
 use crate::words::places::place_name;
@@ -56,19 +56,26 @@ impl Plan {
         let sealed: Vec<&Vec<Layer>> =
             places.iter().filter(|place| place.iter().any(is_ours)).collect();
         let is_named = sealed.len() > 1 || places.contains(&vec![Layer::Wire]);
-        let mut add = |label: String, layers: &[Layer], choice: Option<Choice>| {
+        // of a store that has them all; the plan of one point names those that its store has
+        let seals = self.seals(Seal::ALL.into_iter())?;
+        let mut add = |label: String, (layers, seal): (&[Layer], Seal), choice: Option<Choice>| {
             let count = labels.entry(label.clone()).or_insert(0);
             *count += 1;
             let label = if *count == 1 { label } else { format!("{label} ({count})") };
             let chosen = |layer| choice.filter(|_| layers.contains(&layer));
             let wire = tunnels.first().filter(|_| layers.contains(&Layer::Wire)).cloned();
             let (field, rest) = (chosen(Layer::Field), chosen(Layer::Rest));
-            variants.push(Variant { field, wire, rest, ..Variant::plain(label) });
+            variants.push(Variant { field, wire, rest, seal, ..Variant::plain(label) });
         };
         for _ in 0..baselines.max(1) {
-            add("none".into(), &[], None);
+            add("none".into(), (&[], Seal::Own), None);
         }
-        for place in &sealed {
+        for (place, seal) in sealed.iter().flat_map(|place| {
+            let is_rest = place.contains(&Layer::Rest);
+            let ways = if is_rest { &seals[..] } else { &[Seal::Own] };
+            ways.iter().map(move |seal| (place, *seal))
+        }) {
+            let is_one_of = place.contains(&Layer::Rest) && seals.len() > 1;
             for name in self.ciphers.iter().filter(|name| !is_none(name)) {
                 let cipher = cipher(name)?;
                 for (accel, backend) in &backends {
@@ -81,7 +88,10 @@ impl Plan {
                     if is_named {
                         label = format!("{label} {}", place_name(place));
                     }
-                    add(label, place, Some(Choice { cipher, backend: *backend, forced }));
+                    if is_one_of {
+                        label = format!("{label} {}", seal.name());
+                    }
+                    add(label, (place, seal), Some(Choice { cipher, backend: *backend, forced }));
                 }
             }
         }
