@@ -2,12 +2,12 @@
 # Records what ext4 asks of its device while PostgreSQL, MariaDB's InnoDB and Redis use it: histories/*.txt, which the
 # simulator replays. Needs root (a loop device, a mount), PostgreSQL 15, MariaDB and Redis as Debian has them, and the program
 #   cargo build -p sealstone-volume --example record
-# Nothing of it is the same twice: times decide what ext4 writes together.
+# It takes half a minute, and nothing of it is the same twice: times decide what ext4 writes together.
 # usage: record-histories.sh RECORD [postgres] [innodb] [redis]
 set -eu
 
 [ "$(id -u)" -eq 0 ] || { echo 'record-histories: a loop device needs root' >&2 && exit 2; }
-record=$(realpath "$1")
+record=$(realpath "${1:?usage: record-histories.sh RECORD [postgres] [innodb] [redis]}")
 shift
 [ $# -gt 0 ] || set -- postgres innodb redis
 histories=$(cd "$(dirname "$0")" && pwd)/histories
@@ -94,7 +94,7 @@ postgres() {
 	pgbench="$as $bin/pgbench -h $dir/m/run -p 27431 -n"
 	psql="$as $bin/psql -h $dir/m/run -p 27431 -q -d postgres"
 	cd /
-	begin 112
+	begin 72
 	mkdir "$dir/m/data" "$dir/m/run"
 	chown postgres:postgres "$dir/m/data" "$dir/m/run"
 	phase 'initdb'
@@ -138,7 +138,7 @@ innodb() {
 	# elsewhere, since it asks for as much as all the rest
 	mariadb-install-db --defaults-file="$dir/my.cnf" --datadir="$dir/data" --skip-test-db \
 		--auth-root-authentication-method=normal >/dev/null
-	begin 96
+	begin 64
 	phase 'cp -a of what mariadb-install-db made'
 	cp -a "$dir/data" "$dir/m/data"
 	mariadbd --defaults-file="$dir/my.cnf" --datadir="$dir/m/data" --bind-address=127.0.0.1 --port=27432 --socket="$dir/m/data/socket" \
@@ -185,7 +185,7 @@ transactions() {
 
 redis() {
 	client="redis-cli -h 127.0.0.1 -p 27433"
-	begin 64
+	begin 32
 	mkdir "$dir/m/data"
 	phase 'appendfsync always'
 	redis-server --bind 127.0.0.1 --port 27433 --dir "$dir/m/data" --save '' --appendonly yes --appendfsync always \

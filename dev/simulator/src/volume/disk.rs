@@ -131,11 +131,10 @@ impl SimulatedDisk {
         })))
     }
 
-    /// Copies the disk as it is before every operation whose number is a multiple of `every`.
-    ///
-    /// - `first`: number of the next operation
-    pub fn copy_every(&self, every: u64, first: u64) {
-        self.state(|state| (state.copied_every, state.operations) = (Some(every), first));
+    /// Copies the disk from now on as it is before every operation whose number is a multiple of
+    /// `every`.
+    pub fn copy_every(&self, every: u64) {
+        self.state(|state| (state.copied_every, state.operations) = (Some(every), 0));
     }
 
     /// Returns the copies that were made since the last call.

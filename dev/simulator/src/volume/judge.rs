@@ -151,3 +151,41 @@ impl Judge {
 fn apply(state: &mut [u64], step: &Step) {
     state[step.blocks.start as usize..step.blocks.end as usize].fill(step.value);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(blocks: u64) -> Judge {
+        let mut judge = Judge::new(blocks);
+        judge.begin([Step { blocks: 0..blocks, value: 7 }]);
+        judge.flush();
+        judge
+    }
+
+    #[test]
+    fn a_long_discard_may_be_there_in_part_and_a_short_one_may_not() {
+        for (blocks, is_allowed) in [(WHOLE_BLOCKS_MAX, false), (WHOLE_BLOCKS_MAX + 1, true)] {
+            let mut judge = device(blocks);
+            judge.begin(Step::of_discard(0..blocks));
+            let mut found = judge.now();
+            found[9..].fill(7);
+            assert_eq!(judge.clone().judge(&found, false).is_ok(), is_allowed, "{blocks}");
+            found[3] = 7;
+            assert!(judge.judge(&found, false).is_err(), "{blocks}: not from its first block on");
+        }
+    }
+
+    #[test]
+    fn of_a_long_discard_that_was_refused_what_was_done_stays() {
+        let mut judge = device(300);
+        judge.begin([Step { blocks: 299..300, value: 8 }]);
+        judge.acknowledge();
+        judge.begin(Step::of_discard(0..299));
+        let mut found = vec![7; 300];
+        found[..9].fill(0);
+        found[299] = 8;
+        judge.refuse_rest(&found);
+        assert_eq!(judge.now(), found);
+    }
+}

@@ -82,6 +82,8 @@ pub struct Replayed {
     history: &'static History,
     /// Index of the next request.
     position: usize,
+    /// Checkpoints after a hundred flushes.
+    checkpoints: usize,
 }
 
 impl Replayed {
@@ -97,7 +99,8 @@ impl Replayed {
     pub fn new(history: &'static History, random: &mut Random) -> Self {
         let begins_anew = random.chance(20);
         let position = random.below(history.requests.len());
-        Self { history, position: if begins_anew { 0 } else { position } }
+        let position = if begins_anew { 0 } else { position };
+        Self { history, position, checkpoints: random.pick(&[0, 5, 30]) }
     }
 }
 
@@ -113,10 +116,11 @@ impl User for Replayed {
             }
             requests.push(request);
         }
-        match (last, random.below(20)) {
-            (Some(blocks), 0..2) => requests.push(Request::Read(blocks)),
-            (_, 2) => requests.push(Request::Checkpoint),
-            _ => {}
+        if random.chance(self.checkpoints) {
+            requests.push(Request::Checkpoint);
+        }
+        if random.chance(10) {
+            requests.extend(last.map(Request::Read));
         }
         requests
     }

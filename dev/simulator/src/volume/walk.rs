@@ -9,14 +9,11 @@ use sealstone_keys::EphemeralKey;
 use sealstone_volume::{Failure, Sizes, Volume};
 
 use super::contents;
-use super::disk::SimulatedDisk;
+use super::disk::{Bug, SimulatedDisk};
 use super::history::Request;
 use super::judge::{Judge, Step};
 use super::source::{BLOCK_BYTES, Source};
 use crate::random::Random;
-
-/// States that a disk may be in after one power cut that are tried.
-const STATES: usize = 2;
 
 struct Walk {
     disk: SimulatedDisk,
@@ -27,18 +24,18 @@ struct Walk {
     cuts: u64,
 }
 
-/// Replays the history of `source` from its beginning to its end, and cuts the power before every
+/// Replays the history of `source` from its beginning to its end, and cuts the power at every
 /// operation of the disk whose number is a multiple of `every`.
 ///
-/// - `first`: number of the first operation, so that walks with different ones cut elsewhere
+/// - `bug`: what the program does wrong
 ///
 /// Returns the number of cuts.
 ///
 /// # Errors
 /// Says at which request, and after which of the cuts, the device had what it cannot have.
-pub fn walk(source: Source, every: u64, first: u64) -> Result<u64, String> {
+pub fn walk(source: Source, every: u64, bug: Option<Bug>) -> Result<u64, String> {
     let history = source.history().ok_or("nothing was recorded")?;
-    let disk = SimulatedDisk::new(None);
+    let disk = SimulatedDisk::new(bug);
     let keys = EphemeralKey::new().map_err(|error| error.to_string())?;
     let cipher = cipher("aes-128").expect("it is in the table");
     let bytes = history.blocks * BLOCK_BYTES;
@@ -49,11 +46,11 @@ pub fn walk(source: Source, every: u64, first: u64) -> Result<u64, String> {
         keys,
         sizes: source.sizes(),
         judge: Judge::new(history.blocks),
-        random: Random::new(first),
+        random: Random::new(every),
         cuts: 0,
     };
     let volume = walk.open(&walk.disk).map_err(said)?;
-    walk.disk.copy_every(every, first);
+    walk.disk.copy_every(every);
     for (index, request) in history.requests.iter().enumerate() {
         let at = |text: String| format!("request {index}, {request:?}: {text}");
         walk.request(&volume, index as u64 + 1, request).map_err(at)?;
@@ -79,7 +76,12 @@ impl Walk {
                 let bytes = (blocks.end - blocks.start) * BLOCK_BYTES;
                 volume.discard(blocks.start * BLOCK_BYTES, bytes)
             }
-            Request::Flush => volume.flush(),
+            Request::Flush => {
+                self.disk.set_flush(true);
+                let flushed = volume.flush();
+                self.disk.set_flush(false);
+                flushed
+            }
             Request::Read(_) | Request::Checkpoint => return Err("no history has it".into()),
         };
         done.map_err(|failure| failure.to_string())?;
@@ -103,15 +105,12 @@ impl Walk {
     fn cut(&mut self) -> Result<(), String> {
         for copy in self.disk.take_copies() {
             self.cuts += 1;
-            for _ in 0..STATES {
-                let disk = copy.after_cut(&mut self.random);
-                let number = self.cuts;
-                let at = |text: String| format!("cut {number}: {text}");
-                let volume = self.open(&disk).map_err(|failure| at(failure.to_string()))?;
-                let found =
-                    contents::of(&volume, 0..volume.size_bytes() / BLOCK_BYTES).map_err(at)?;
-                self.judge.clone().judge(&found, false).map_err(at)?;
-            }
+            let number = self.cuts;
+            let at = |text: String| format!("cut {number}: {text}");
+            let disk = copy.after_cut(&mut self.random);
+            let volume = self.open(&disk).map_err(|failure| at(failure.to_string()))?;
+            let found = contents::of(&volume, 0..volume.size_bytes() / BLOCK_BYTES).map_err(at)?;
+            self.judge.clone().judge(&found, false).map_err(at)?;
         }
         Ok(())
     }
