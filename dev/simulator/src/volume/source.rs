@@ -1,4 +1,4 @@
-//! Where requests come from: made up, or one of the histories that were recorded.
+//! The source of requests: made up, or one of the histories that were recorded.
 
 use std::num::NonZeroUsize;
 use std::sync::LazyLock;
@@ -80,7 +80,7 @@ impl Source {
         Sizes {
             segment_bytes,
             checkpoint_bytes: 512 << 10,
-            checkpoint_blocks: 200,
+            checkpoint_blocks: 60,
             at_once_bytes: 64 << 10,
             request_bytes: request_blocks * BLOCK_BYTES,
             pages: NonZeroUsize::new(64).expect("it is not zero"),
