@@ -87,7 +87,7 @@ struct State {
     /// Files whose sync a bug has put off.
     put_off: BTreeSet<u64>,
     hit: BTreeSet<&'static str>,
-    /// Operations after each of which the disk is copied.
+    /// Operations from one copy of the disk to the next.
     copied_every: Option<u64>,
     copies: Vec<SimulatedDisk>,
 }
