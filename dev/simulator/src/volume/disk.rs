@@ -19,7 +19,8 @@ use crate::random::Random;
 /// Length of a page of the model, in bytes.
 const PAGE: usize = 4096;
 
-type Pages = BTreeMap<u64, Box<[u8; PAGE]>>;
+/// Pages, shared with copies of the disk until one of them writes.
+type Pages = BTreeMap<u64, Arc<[u8; PAGE]>>;
 
 /// One write that was not synced.
 #[derive(Clone, Debug)]
@@ -86,6 +87,9 @@ struct State {
     /// Files whose sync a bug has put off.
     put_off: BTreeSet<u64>,
     hit: BTreeSet<&'static str>,
+    /// Operations from one copy of the disk to the next.
+    copied_every: Option<u64>,
+    copies: Vec<SimulatedDisk>,
 }
 
 /// A disk. Clones are the same disk.
@@ -122,7 +126,21 @@ impl SimulatedDisk {
             is_flush: false,
             put_off: BTreeSet::new(),
             hit: BTreeSet::new(),
+            copied_every: None,
+            copies: Vec::new(),
         })))
+    }
+
+    /// Copies the disk from now on as it is before every operation whose number is a multiple of
+    /// `every`.
+    pub fn copy_every(&self, every: u64) {
+        self.state(|state| (state.copied_every, state.operations) = (Some(every), 0));
+    }
+
+    /// Returns the copies that were made since the last call.
+    #[must_use]
+    pub fn take_copies(&self) -> Vec<Self> {
+        self.state(|state| std::mem::take(&mut state.copies))
     }
 
     fn state<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
@@ -182,6 +200,7 @@ impl SimulatedDisk {
         state.pages = state.files.values().map(|file| file.now.len()).sum();
         state.is_off = false;
         state.faults = Faults::default();
+        (state.copied_every, state.copies) = (None, Vec::new());
         Self(Arc::new(Mutex::new(state)))
     }
 }
@@ -210,8 +229,8 @@ fn put(pages: &mut Pages, offset: u64, data: &[u8]) {
     while !rest.is_empty() {
         let within = (at % PAGE as u64) as usize;
         let (piece, later) = rest.split_at(rest.len().min(PAGE - within));
-        let page = pages.entry(at / PAGE as u64).or_insert_with(|| Box::new([0; PAGE]));
-        page[within..within + piece.len()].copy_from_slice(piece);
+        let page = pages.entry(at / PAGE as u64).or_insert_with(|| Arc::new([0; PAGE]));
+        Arc::make_mut(page)[within..within + piece.len()].copy_from_slice(piece);
         at += piece.len() as u64;
         rest = later;
     }
@@ -295,6 +314,10 @@ impl State {
     fn begin(&mut self) -> io::Result<()> {
         if self.is_off {
             return Err(off());
+        }
+        if self.copied_every.is_some_and(|every| self.operations.is_multiple_of(every)) {
+            let copy = Self { copied_every: None, copies: Vec::new(), ..self.clone() };
+            self.copies.push(SimulatedDisk(Arc::new(Mutex::new(copy))));
         }
         self.operations += 1;
         if self.faults.cut_after.is_some_and(|after| self.operations > after) {
@@ -519,8 +542,9 @@ impl DiskFile for Open {
             }
             state.pages += new.len();
             for page in new {
-                file.now.insert(page, Box::new([0; PAGE]));
-                file.stable.insert(page, Box::new([0; PAGE]));
+                let zeros = Arc::new([0; PAGE]);
+                file.now.insert(page, Arc::clone(&zeros));
+                file.stable.insert(page, zeros);
             }
             Ok(())
         })

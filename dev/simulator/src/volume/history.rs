@@ -1,4 +1,5 @@
-//! Requests to a device, made up from what databases do.
+//! Requests to a device, made up from what databases do. Not here: requests that were recorded
+//! (`recorded`).
 
 use std::ops::Range;
 
@@ -17,6 +18,12 @@ pub enum Request {
     Read(Range<u64>),
     /// Put the log in place.
     Checkpoint,
+}
+
+/// A user of a device, who makes requests.
+pub trait User: std::fmt::Debug {
+    /// Returns the next requests.
+    fn next(&mut self, random: &mut Random) -> Vec<Request>;
 }
 
 /// Blocks in one request at most, so that it is one frame.
@@ -45,8 +52,15 @@ impl MadeUp {
         Self { blocks, tail: 0, end: blocks / 4, areas, weights }
     }
 
-    /// Returns the next requests.
-    pub fn next(&mut self, random: &mut Random) -> Vec<Request> {
+    fn near(&self, random: &mut Random, most: usize) -> Range<u64> {
+        let area = random.pick(&self.areas);
+        let begin = (area + random.below(60) as u64).min(self.blocks - 1);
+        begin..(begin + random.within(1, most) as u64).min(self.blocks)
+    }
+}
+
+impl User for MadeUp {
+    fn next(&mut self, random: &mut Random) -> Vec<Request> {
         let all: usize = self.weights.iter().sum();
         let mut drawn = random.below(all.max(1));
         let kind = self.weights.iter().position(|weight| {
@@ -83,12 +97,6 @@ impl MadeUp {
         };
         requests.retain(|request| !request.is_empty());
         requests
-    }
-
-    fn near(&self, random: &mut Random, most: usize) -> Range<u64> {
-        let area = random.pick(&self.areas);
-        let begin = (area + random.below(60) as u64).min(self.blocks - 1);
-        begin..(begin + random.within(1, most) as u64).min(self.blocks)
     }
 }
 

@@ -1,18 +1,35 @@
 //! The plain device: every block it could have after a crash, and no other.
 //!
-//! Each request is one step. What a flush covered is there; of later steps a prefix is, since the
-//! log ends somewhere; and no request is there in part.
+//! Each request is one step, or several where it is a discard of more than one mebibyte. What a
+//! flush covered is there; of later steps a prefix is, since the log ends somewhere; and no step is
+//! there in part.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// One request that changed blocks.
+/// Blocks that a request may have to be there wholly or not at all: one mebibyte, which is also the
+/// longest write that a kernel asks for.
+pub const WHOLE_BLOCKS_MAX: u64 = 256;
+
+/// One request that changed blocks, or a part of one that may be there without the rest.
 #[derive(Clone, Debug)]
 pub struct Step {
     /// The blocks.
     pub blocks: Range<u64>,
     /// Value that each has from now on: 0 for zeros.
     pub value: u64,
+}
+
+impl Step {
+    /// Returns the steps of a discard: one, or where it is too long to be there wholly or not at
+    /// all, one for each block.
+    #[must_use]
+    pub fn of_discard(blocks: Range<u64>) -> Vec<Self> {
+        if blocks.end - blocks.start <= WHOLE_BLOCKS_MAX {
+            return vec![Self { blocks, value: 0 }];
+        }
+        blocks.map(|block| Self { blocks: block..block + 1, value: 0 }).collect()
+    }
 }
 
 /// A plain device of blocks, each of which has one number all over.
@@ -33,9 +50,9 @@ impl Judge {
         Self { flushed: vec![0; blocks as usize], steps: Vec::new(), acknowledged: 0 }
     }
 
-    /// Adds a request before it is made.
-    pub fn begin(&mut self, step: Step) {
-        self.steps.push(step);
+    /// Adds the steps of a request before it is made.
+    pub fn begin(&mut self, steps: impl IntoIterator<Item = Step>) {
+        self.steps.extend(steps);
     }
 
     /// The request before returned without an error.
@@ -46,6 +63,19 @@ impl Judge {
     /// The request before was refused and changed nothing.
     pub fn refuse(&mut self) {
         self.steps.pop();
+    }
+
+    /// The discard before, of several steps, was refused; the first of them may have been done.
+    ///
+    /// - `found`: what each block has
+    pub fn refuse_rest(&mut self, found: &[u64]) {
+        let is_there = |step: &&Step| {
+            let blocks = step.blocks.start as usize..step.blocks.end as usize;
+            found[blocks].iter().all(|value| *value == step.value)
+        };
+        let done = self.steps[self.acknowledged..].iter().take_while(is_there).count();
+        self.steps.truncate(self.acknowledged + done);
+        self.acknowledge();
     }
 
     /// A flush returned that began after the last request.
@@ -120,4 +150,42 @@ impl Judge {
 
 fn apply(state: &mut [u64], step: &Step) {
     state[step.blocks.start as usize..step.blocks.end as usize].fill(step.value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(blocks: u64) -> Judge {
+        let mut judge = Judge::new(blocks);
+        judge.begin([Step { blocks: 0..blocks, value: 7 }]);
+        judge.flush();
+        judge
+    }
+
+    #[test]
+    fn a_long_discard_may_be_there_in_part_and_a_short_one_may_not() {
+        for (blocks, is_allowed) in [(WHOLE_BLOCKS_MAX, false), (WHOLE_BLOCKS_MAX + 1, true)] {
+            let mut judge = device(blocks);
+            judge.begin(Step::of_discard(0..blocks));
+            let mut found = judge.now();
+            found[9..].fill(7);
+            assert_eq!(judge.clone().judge(&found, false).is_ok(), is_allowed, "{blocks}");
+            found[3] = 7;
+            assert!(judge.judge(&found, false).is_err(), "{blocks}: not from its first block on");
+        }
+    }
+
+    #[test]
+    fn of_a_long_discard_that_was_refused_what_was_done_stays() {
+        let mut judge = device(300);
+        judge.begin([Step { blocks: 299..300, value: 8 }]);
+        judge.acknowledge();
+        judge.begin(Step::of_discard(0..299));
+        let mut found = vec![7; 300];
+        found[..9].fill(0);
+        found[299] = 8;
+        judge.refuse_rest(&found);
+        assert_eq!(judge.now(), found);
+    }
 }

@@ -3,6 +3,7 @@
 
 use super::disk::Bug;
 use super::run::run;
+use super::source::Source;
 
 /// Every bug, with its name.
 pub const BUGS: [(Bug, &str); 3] = [
@@ -11,10 +12,11 @@ pub const BUGS: [(Bug, &str); 3] = [
     (Bug::RetriedSync, "a retried sync is believed"),
 ];
 
-/// Returns the first seed below `seeds` that finds `bug`, and what it says.
+/// Returns the first seed below `seeds` that finds `bug` with requests of `source`, and what it
+/// says.
 #[must_use]
-pub fn found_by(bug: Bug, seeds: u64) -> Option<(u64, String)> {
+pub fn found_by(bug: Bug, source: Source, seeds: u64) -> Option<(u64, String)> {
     (0..seeds).find_map(|seed| {
-        run(seed, Some(bug)).failures.into_iter().next().map(|failure| (seed, failure))
+        run(seed, source, Some(bug)).failures.into_iter().next().map(|failure| (seed, failure))
     })
 }

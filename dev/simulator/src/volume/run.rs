@@ -1,7 +1,6 @@
 //! One seed: a volume is made, used, cut off or killed, and opened again, several times.
 
 use std::collections::BTreeSet;
-use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,12 +8,12 @@ use sealstone_cipher::{Backend, Cipher, cipher};
 use sealstone_keys::EphemeralKey;
 use sealstone_volume::{Failure, Sizes, Volume};
 
+use super::contents;
 use super::disk::{Bug, Faults, SimulatedDisk};
-use super::history::{MadeUp, REQUEST_BLOCKS, Request};
+use super::history::{Request, User};
 use super::judge::{Judge, Step};
+use super::source::{BLOCK_BYTES, Source};
 use crate::random::Random;
-
-const BLOCK_BYTES: u64 = 4096;
 
 /// Classes of events that a run over many seeds must meet.
 pub const CLASSES: [&str; 14] = [
@@ -53,7 +52,7 @@ struct Run {
     judge: Judge,
     blocks: u64,
     value: u64,
-    user: MadeUp,
+    user: Box<dyn User>,
     outcome: Outcome,
     bug: Option<Bug>,
     /// True if the power went since the device was compared.
@@ -70,20 +69,12 @@ enum End {
 
 /// Runs a seed.
 ///
+/// - `source`: where the requests come from
 /// - `bug`: what the program does wrong
 #[must_use]
-pub fn run(seed: u64, bug: Option<Bug>) -> Outcome {
+pub fn run(seed: u64, source: Source, bug: Option<Bug>) -> Outcome {
     let mut random = Random::new(seed);
-    let blocks = random.pick(&[150, 2000, 17_000]);
-    let user = MadeUp::new(blocks, &mut random);
-    let sizes = Sizes {
-        segment_bytes: 256 << 10,
-        checkpoint_bytes: random.pick(&[128 << 10, 512 << 10, 4 << 20]),
-        checkpoint_blocks: random.pick(&[40, 200, 100_000]),
-        at_once_bytes: 64 << 10,
-        request_bytes: REQUEST_BLOCKS * BLOCK_BYTES,
-        pages: NonZeroUsize::new(random.pick(&[1, 3, 64])).expect("at least one"),
-    };
+    let (blocks, user, sizes) = source.draw(&mut random);
     let mut run = Run {
         disk: SimulatedDisk::new(bug),
         keys: EphemeralKey::new().expect("randomness"),
@@ -220,34 +211,20 @@ impl Run {
     }
 
     fn read_all(&mut self, volume: &Volume) -> Option<Vec<u64>> {
-        let mut found = Vec::with_capacity(self.blocks as usize);
-        let mut at = 0;
-        while at < self.blocks {
-            let end = (at + 256).min(self.blocks);
-            found.extend(self.read(volume, at..end)?);
-            at = end;
-        }
-        Some(found)
+        self.read(volume, 0..self.blocks)
     }
 
-    /// Returns what each of `blocks` has; none may have two things.
+    /// Returns what each of `blocks` has. None if they do not read, which is a failure unless the
+    /// power went.
     fn read(&mut self, volume: &Volume, blocks: Range<u64>) -> Option<Vec<u64>> {
-        let mut out = vec![0; ((blocks.end - blocks.start) * BLOCK_BYTES) as usize];
-        if let Err(failure) = volume.read(blocks.start * BLOCK_BYTES, &mut out) {
-            if !self.disk.is_off() {
-                self.fail(format!("blocks {blocks:?} do not read: {failure}"));
+        match contents::of(volume, blocks) {
+            Ok(found) => Some(found),
+            Err(_) if self.disk.is_off() => None,
+            Err(text) => {
+                self.fail(text);
+                None
             }
-            return None;
         }
-        let mut found = Vec::new();
-        for (block, data) in blocks.zip(out.chunks_exact(BLOCK_BYTES as usize)) {
-            if data[8..] != data[..data.len() - 8] {
-                self.fail(format!("block {block} has several things"));
-                return None;
-            }
-            found.push(u64::from_le_bytes(data[..8].try_into().expect("eight bytes")));
-        }
-        Some(found)
     }
 
     /// Compares everything with the plain device, of which nothing is lost.
@@ -362,32 +339,38 @@ impl Run {
             Request::Write(blocks) => {
                 self.value += 1;
                 let value = self.value;
-                let bytes = ((blocks.end - blocks.start) * BLOCK_BYTES) as usize;
-                let data = value.to_le_bytes().repeat(bytes / 8);
+                let data = contents::written(value, blocks.end - blocks.start);
                 let at = blocks.start * BLOCK_BYTES;
                 let step = Step { blocks: blocks.clone(), value };
-                self.step(step, || volume.write(at, &data))
+                self.change(volume, vec![step], || volume.write(at, &data))
             }
             Request::Discard(blocks) => {
                 let (at, bytes) =
                     (blocks.start * BLOCK_BYTES, (blocks.end - blocks.start) * BLOCK_BYTES);
-                let step = Step { blocks: blocks.clone(), value: 0 };
-                self.step(step, || volume.discard(at, bytes))
+                let steps = Step::of_discard(blocks.clone());
+                self.change(volume, steps, || volume.discard(at, bytes))
             }
         }
     }
 
     /// Does what changes blocks.
-    fn step(
+    fn change(
         &mut self,
-        step: Step,
+        volume: &Volume,
+        steps: Vec<Step>,
         work: impl FnOnce() -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        self.judge.begin(step);
+        let is_one = steps.len() == 1;
+        self.judge.begin(steps);
         let result = work();
         match &result {
             Ok(()) => self.judge.acknowledge(),
-            Err(failure) if failure.is_full() => self.judge.refuse(),
+            Err(failure) if failure.is_full() && is_one => self.judge.refuse(),
+            Err(failure) if failure.is_full() => {
+                if let Some(found) = self.read_all(volume) {
+                    self.judge.refuse_rest(&found);
+                }
+            }
             // it may be there or not
             Err(_) => {}
         }
