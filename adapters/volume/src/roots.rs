@@ -39,6 +39,24 @@ impl Roots {
         }
     }
 
+    /// Brings the root of `generation` that was read to stable storage, before the other one is
+    /// written over. If its sync failed when it was made, a system may have it in memory and have
+    /// forgotten that it is not on the disk, so it is written again, as it is.
+    ///
+    /// # Errors
+    /// Of the disk; the other root is as it was.
+    pub(crate) fn settle(&self, generation: u64) -> Result<(), Failure> {
+        let index = (generation % 2) as usize;
+        let (map, name) = (&self.files[index], names::MAPS[index]);
+        let mut head = [0; RootHead::BYTES];
+        map.read(0, &mut head).map_err(Failure::of("read", name))?;
+        let mut sealed = vec![0; RootHead::read(&head)?.sealed_bytes];
+        map.read(ROOT_AT, &mut sealed).map_err(Failure::of("read", name))?;
+        map.write(ROOT_AT, &[&sealed]).map_err(Failure::of("write", name))?;
+        map.write(0, &[&head]).map_err(Failure::of("write", name))?;
+        map.sync().map_err(Failure::of("sync", name))
+    }
+
     /// Brings `root` to stable storage, in the place of the one before the last.
     ///
     /// # Errors

@@ -172,6 +172,7 @@ impl Volume {
         let found = Found::read(&*disk, keys, backend, sizes)?;
         let Found { data, marks, roots, pages, keys, root, recovered } = found;
         let anchored = Anchored::open(anchor, keys.file().info().file_id, root.generation)?;
+        roots.settle(root.generation)?;
         recovered.settle(&*data, keys.block_bytes())?;
         let Recovered { index, frames, used, used_bytes, .. } = recovered;
         let mut free = Vec::new();

@@ -232,6 +232,16 @@ impl SqlSession {
         }
     }
 
+    /// Runs a statement that returns no rows, and returns whether that was acknowledged. Otherwise
+    /// the server may be gone, and the session is of no more use.
+    pub fn is_acknowledged(&mut self, text: &str) -> bool {
+        let asked = writeln!(self.say, "{text};\nSELECT '{END}';").and_then(|()| self.say.flush());
+        let mut line = String::new();
+        asked.is_ok()
+            && self.hear.read_line(&mut line).is_ok()
+            && line.trim_end_matches('\n') == END
+    }
+
     /// Runs statements likewise that must not be refused.
     ///
     /// # Panics

@@ -61,7 +61,7 @@ pub fn walk(source: Source, every: u64, bug: Option<Bug>) -> Result<u64, String>
 
 impl Walk {
     fn open(&self, disk: &SimulatedDisk) -> Result<Volume, Failure> {
-        Volume::attach(Arc::new(disk.clone()), &self.keys, Backend::auto(), self.sizes)
+        Volume::attach(Arc::new(disk.clone()), &self.keys, None, (Backend::auto(), self.sizes))
     }
 
     fn request(&mut self, volume: &Volume, value: u64, request: &Request) -> Result<(), String> {
