@@ -227,6 +227,8 @@ fn keeps_what_it_acknowledged<D: Database>(test: &str, name: &str) {
     let dir = place.at("m").join(name);
     let mut random = SmallRng::seed_from_u64(36);
     let mut database = D::start(&dir);
+    // PostgreSQL's directory is made without syncing it
+    tool("sync", &["-f", dir.to_str().unwrap()]);
     let mut counted = 0;
     for round in 0..kills {
         let acknowledged = Arc::new(AtomicU64::new(counted));
