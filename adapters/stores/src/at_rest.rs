@@ -161,8 +161,8 @@ pub enum Found {
 /// Way in which data comes under the newest version of its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renewal {
-    /// Headers are wrapped again; data stays.
-    Rewrap,
+    /// Headers are wrapped again; data stays. The command of `sealstone` for it.
+    Rewrap(&'static str),
     /// The server rewrites its data; the step for its administrator.
     Rewrite(&'static str),
 }

@@ -5,6 +5,7 @@
 //! A process of its own serves each volume, as it does outside of a comparison, so that its CPU
 //! time is known and counts as the store's.
 
+mod at_rest;
 mod directory;
 mod error;
 mod program;
@@ -18,6 +19,7 @@ use sealstone_store::{
     Counters, Engine, EngineFacts, OpenStore, Seal, StoreError, StoreOptions, Upkeep, Variant,
 };
 
+pub(crate) use self::at_rest::AT_REST;
 use self::directory::VolumeDirectory;
 use self::error::VolumeError;
 use self::program::VolumeProgram;

@@ -12,6 +12,9 @@ use sealstone_stores::engine_of;
 
 use crate::path::quoted;
 
+/// Name of volumes in the table of engines.
+const VOLUME: &str = "volume";
+
 /// A kind of directory.
 enum Kind {
     /// Files of an engine that can be sealed.
@@ -77,6 +80,9 @@ impl Kind {
                     format!("it is a data directory of {}", server.product()),
                     shown_by(&format!("{} check", server.name())),
                 ),
+                None if engine.name() == VOLUME => {
+                    (format!("it is a {}", engine.product()), shown_by("volume status"))
+                }
                 None => (format!("it is a {} store", engine.product()), shown_by("rest status")),
             },
             Self::Lab => ("it is a directory of sealstone lab".into(), shown_by("lab status")),
@@ -93,14 +99,17 @@ impl Kind {
                         "columns of its tables are sealed through the server, with: sealstone \
                          field migrate"
                     }
-                    false => {
-                        "to seal it, put it on an encrypted volume (docs/guide/which-place.md)"
-                    }
+                    false => "to seal it, put it on a sealed volume (docs/guide/volumes.md)",
                 };
                 (format!("nothing is sealed here; this is a {name} data directory"), next.into())
             }
         }
     }
+}
+
+/// Returns whether `dir` is a sealed volume.
+pub(crate) fn is_volume(dir: &Path) -> bool {
+    engine_of(dir).is_some_and(|engine| engine.name() == VOLUME)
 }
 
 /// Refuses `dir` if it is of another kind than the engine called `wanted`, with the command for it.
@@ -145,6 +154,7 @@ mod tests {
             (&["ibdata1", "auto.cnf", "mysql.ibd"], Some(server("MySQL"))),
             (&["dump.rdb"], Some(server("Redis"))),
             (&["data/CURRENT", "meta/CURRENT"], Some(server("SSDB"))),
+            (&["sealstone.volume", "sealstone.data"], Some("it is a sealed volume".into())),
             (&["photo.jpg"], None),
             (&[], None),
         ] {

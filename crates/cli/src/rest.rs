@@ -14,7 +14,7 @@ use sealstone_rocksdb::rest::{
 use sealstone_stores::ROCKSDB_AT_REST as ROCKSDB;
 use sealstone_stores::at_rest::AtRest as _;
 
-use crate::directory_kind::refuse_other;
+use crate::directory_kind::{is_volume, refuse_other};
 use crate::flags::RestCommand;
 use crate::listing::{LISTED_MAX, list};
 use crate::message::{Answer, print, print_json, safe};
@@ -25,8 +25,10 @@ use crate::{anchor, key_source, records, reseal, terminal, unseal};
 pub(crate) fn run(command: &RestCommand) -> anyhow::Result<Answer> {
     // commands that open a store; the others examine everything below a directory
     let opened = match command {
-        RestCommand::Status { .. } | RestCommand::Verify { .. } | RestCommand::Rotate { .. } => {
-            None
+        // these show loose files, too, but a volume is no collection of them
+        RestCommand::Status { dir, .. } => Some(dir).filter(|dir| is_volume(dir)),
+        RestCommand::Verify { store, .. } | RestCommand::Rotate { store, .. } => {
+            Some(&store.dir).filter(|dir| is_volume(dir))
         }
         RestCommand::Reseal(flags) => Some(&flags.store.dir),
         RestCommand::Unseal(flags) => Some(&flags.store.dir),

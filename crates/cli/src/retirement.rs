@@ -232,9 +232,10 @@ fn unneeded(
         Found::Nothing => return Ok(need.sealed_files),
         Found::Under { count, unit, example } => {
             let step = match engine.renewal() {
-                Renewal::Rewrap => format!(
-                    "rewrap them under the newest version first, with: sealstone rest rotate {} \
-                     --key {source_name}",
+                Renewal::Rewrap(command) => format!(
+                    "rewrap {} under the newest version first, with: sealstone {command} {} --key \
+                     {source_name}",
+                    if count == 1 { "it" } else { "them" },
                     dir.display()
                 ),
                 Renewal::Rewrite(step) => step.to_owned(),

@@ -546,7 +546,7 @@ fn directories_of_another_kind_are_named_with_their_command() {
         dir.path(),
         &["rest", "status", "redis"],
         "sealstone: no sealed file in redis (1 file): nothing is sealed here; this is a Redis data \
-         directory\n  to seal it, put it on an encrypted volume (docs/guide/which-place.md)\n",
+         directory\n  to seal it, put it on a sealed volume (docs/guide/volumes.md)\n",
     );
 }
 

@@ -276,6 +276,23 @@ fn mistakes_are_said_and_change_nothing() {
         "sealstone: m: no volume here: sealstone.volume is missing\n  \
          name a directory that sealstone volume create made\n",
     );
+    // a volume is no collection of sealed files, and its key is in use
+    for command in [&["status", "vol"][..], &["verify", "vol", "--key", "k.key"]] {
+        let said = place.sealstone(&[&["rest"], command].concat());
+        said.fails_with(
+            "sealstone: no RocksDB store in vol: it is a sealed volume\n  \
+             see what is sealed in it with: sealstone volume status vol\n",
+        );
+    }
+    let version = place.status()["key_version"].to_string();
+    place.sealstone(&["keys", "rotate", "k.key"]).done();
+    let retire = ["keys", "retire", "k.key", "--version", &version, "--store", "vol"];
+    let kept = place.sealstone(&retire);
+    assert_eq!(kept.code, Some(1), "{kept:?}");
+    assert!(kept.stderr.contains("1 volume is still under it in vol"), "{}", kept.stderr);
+    assert!(kept.stderr.contains("sealstone volume rotate vol --key k.key"), "{}", kept.stderr);
+    place.sealstone(&["volume", "rotate", "vol", "--key", "k.key"]).done();
+    place.sealstone(&retire).done();
     place.sealstone(&["keys", "new", "wrong.key"]).done();
     let said = place.sealstone(&["volume", "verify", "vol", "--key", "wrong.key"]);
     assert_eq!(said.code, Some(2), "{}", said.stdout);

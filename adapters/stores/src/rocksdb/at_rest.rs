@@ -46,7 +46,7 @@ impl AtRest for RocksDbAtRest {
     }
 
     fn renewal(&self) -> Renewal {
-        Renewal::Rewrap
+        Renewal::Rewrap("rest rotate")
     }
 
     fn server(&self) -> Option<&dyn SealedServer> {
