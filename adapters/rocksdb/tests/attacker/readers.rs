@@ -44,7 +44,8 @@ impl Drop for End<'_> {
 fn log(dir: &Path) -> std::path::PathBuf {
     let mut logs: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
     logs.retain(|path| path.extension().is_some_and(|ending| ending == "log"));
-    logs.pop().unwrap()
+    // the newest: one that was flushed may be removed a moment later
+    logs.into_iter().max().unwrap()
 }
 
 #[test]
