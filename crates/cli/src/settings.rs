@@ -154,6 +154,7 @@ mod tests {
         ("against", "mongodb"),
         ("nodes", "3,6"),
         ("layer", "field"),
+        ("seal", "volume"),
         ("protect-from", "dba,network"),
         ("fields", "fields.toml"),
         ("ciphers", "none,3des"),

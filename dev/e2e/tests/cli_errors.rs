@@ -321,8 +321,8 @@ fn a_settings_file_is_wrong_with_its_line() {
              accel, against, baseline, block-bytes, bytes, cache, ciphers, delimiter, depth, \
              fail-if, fields, keep, key, layer, links, load-every, margin, max-errors, max-time, \
              nodes, operations, out, own-workloads, p99, pairs, passphrase-file, path, policy, \
-             protect-from, records, records-from, rounds, seed, slice-ms, store, stores, suites, \
-             target, threads, threads-of, until, verify, workloads\n",
+             protect-from, records, records-from, rounds, seal, seed, slice-ms, store, stores, \
+             suites, target, threads, threads-of, until, verify, workloads\n",
         ),
         (
             "bytes = \"2 gigs\"\n",
