@@ -89,8 +89,7 @@ pub fn engine(
     request: &Request,
     fields: Option<Option<&Path>>,
 ) -> Result<Opened, StoreError> {
-    let Opened { engine, notes } = (kind.engine)(request)?;
-    let Opened { engine, mut notes } = on_volume(kind, request, Opened { engine, notes })?;
+    let Opened { engine, mut notes } = on_volume(kind, request, (kind.engine)(request)?)?;
     let Some(policy) = fields else { return Ok(Opened { engine, notes }) };
     let policy = policy.map(Policy::read).transpose().map_err(StoreError::engine)?;
     if policy.is_none() {

@@ -62,8 +62,8 @@ impl Engine for VolumeEngine {
         facts.settings.insert(
             "sealed volume".into(),
             "ext4 on a loop device with direct I/O on a file that sealstone serves (FUSE), blocks \
-             of 4 KiB; a store without one has its files where the results are; sizes are those of \
-             the files on it"
+             of 4 KiB; a store without one is on the file system below; sizes are those of the \
+             files on it"
                 .into(),
         );
         facts

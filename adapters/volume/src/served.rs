@@ -87,11 +87,17 @@ impl Served {
         Self { volume, dir, report, last_failure: Mutex::default() }
     }
 
+    /// Reports a failure, and keeps it for the state: also of what goes on beside the device, its
+    /// [`Upkeep`](crate::Upkeep).
+    pub fn note(&self, failure: &Failure) {
+        (self.report)(failure);
+        let mut last = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = Some(failure.to_string());
+    }
+
     fn told(&self, result: Result<(), Failure>) -> io::Result<()> {
         result.map_err(|failure| {
-            (self.report)(&failure);
-            let mut last = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
-            *last = Some(failure.to_string());
+            self.note(&failure);
             io::Error::from_raw_os_error(failure.errno())
         })
     }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sealstone_anchor::{Anchor, AnchorError, FileAnchor, Mark};
 use sealstone_cipher::{Backend, cipher};
 use sealstone_keys::EphemeralKey;
-use sealstone_volume::{Directory, Failure, Sizes, Upkeep, Volume, verify};
+use sealstone_volume::{Device, Directory, Failure, Served, Sizes, Upkeep, Volume, verify};
 
 const BLOCK_BYTES: u64 = 4096;
 const BLOCKS: u64 = 600;
@@ -185,12 +185,19 @@ fn an_anchor_out_of_reach_is_reported_stops_no_writer_and_is_tried_again() {
     }
     assert!(volume.generation() > remote.read().unwrap().unwrap().generation + 2);
     assert!(matches!(volume.checkpoint(), Err(Failure::Anchor(_))));
+    // whoever runs it sees that in its state
+    let served = Arc::new(Served::new(Arc::clone(&volume), &dir, Box::new(|_| ())));
+    let told = Arc::clone(&served);
+    let upkeep =
+        Upkeep::of(Arc::clone(&volume), Box::new(move |failure| told.note(failure))).unwrap();
+    while !served.status().contains("it is away") {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
     remote.away.store(false, Ordering::Relaxed);
-    let upkeep = Upkeep::of(Arc::clone(&volume), Box::new(|_| ())).unwrap();
     while volume.is_anchor_behind() {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
-    drop(upkeep);
+    drop((upkeep, served));
     assert_eq!(remote.read().unwrap().unwrap().generation, volume.generation());
     drop(volume);
     assert_eq!(value(&attach().unwrap()), 19);

@@ -304,7 +304,7 @@ pub(crate) struct PlanFlags {
     pub(crate) layer: Option<Vec<String>>,
     /// With --layer rest: what seals the files: own (what the store has for it), volume (a sealed
     /// volume below the store, which takes root, FUSE and a loop device), or both side by side
-    /// [default: own where there is one, otherwise volume]
+    /// [default: own; where --layer names rest, volume for a store that has none]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(seal_names))]
     pub(crate) seal: Option<Vec<String>>,
     /// Advise the cheapest of these places that protects from: disk-thief, backup-reader, network,

@@ -22,6 +22,7 @@ pub mod sql_server;
 pub mod terminal;
 pub mod transcript;
 pub mod user_mode_kernel;
+pub mod volume_place;
 pub mod wiredtiger_attack;
 pub mod wiredtiger_files;
 pub mod wiredtiger_journal;

@@ -243,6 +243,20 @@ fn servers_that_are_killed_cost_no_earlier_result() {
 }
 
 #[test]
+fn a_log_that_syncs_no_write_refuses_workloads_that_need_it() {
+    if !available("a_log_that_syncs_no_write_refuses_workloads_that_need_it") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let refused =
+        run(&mut compare(dir.path(), &["--redis-log", "everysec", "--workloads", "a-sync"]));
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    let wanted = "a workload syncs its writes, and --redis-log is not always";
+    assert!(refused.stderr.contains(wanted), "{}", refused.stderr);
+    assert!(servers(dir.path()).is_empty(), "a server was left behind");
+}
+
+#[test]
 fn impossible_settings_are_reported_before_anything_starts() {
     let dir = tempfile::tempdir().unwrap();
     let fails = |arguments: &[&str], want: &str| {

@@ -3,116 +3,22 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
-use sealstone_e2e::transcript::{Transcript, run, sealstone};
-use serde_json::Value;
+use sealstone_e2e::volume_place::{VolumePlace, holds, tool};
 
 /// Kills of the process that serves a volume; `SEALSTONE_KILLS` overrides it.
 const KILLS: u64 = 12;
 
-/// A directory with a key file and a volume in it, which is unmounted at the end.
-struct Place {
-    home: tempfile::TempDir,
-}
-
-impl Place {
-    fn new(cipher: &str) -> Self {
-        let place = Self { home: tempfile::tempdir().unwrap() };
-        fs::create_dir(place.at("m")).unwrap();
-        place.sealstone(&["keys", "new", "k.key"]).done();
-        let create = ["volume", "create", "vol", "--size", "256MiB", "--key", "k.key"];
-        place.sealstone(&[&create[..], &["--cipher", cipher]].concat()).done();
-        place
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.home.path().join(name)
-    }
-
-    fn sealstone(&self, arguments: &[&str]) -> Transcript {
-        run(&mut sealstone(self.home.path(), arguments))
-    }
-
-    /// Runs a command on the volume where it may be attached.
-    fn volume(&self, arguments: &[&str]) -> Transcript {
-        let runtime = ["--runtime-dir", "run"];
-        self.sealstone(&[&["volume"], arguments, &runtime[..]].concat())
-    }
-
-    fn mount(&self, more: &[&str]) -> Transcript {
-        self.volume(&[&["mount", "vol", "m", "--key", "k.key"], more].concat())
-    }
-
-    /// Mounts a new file system; false, with a SKIP for `test`, where this machine cannot.
-    fn mounts_new(&self, test: &str) -> bool {
-        let mounted = self.mount(&["--mkfs", "ext4"]);
-        if mounted.code == Some(0) {
-            return true;
-        }
-        let lacks = ["two steps need root", "FUSE refused", "losetup", "mount:"];
-        assert!(lacks.iter().any(|lack| mounted.stderr.contains(lack)), "{}", mounted.stderr);
-        println!("SKIP: {test}: {}", mounted.stderr.lines().next().unwrap_or_default());
-        false
-    }
-
-    fn status(&self) -> Value {
-        let said = self.volume(&["status", "vol", "--json"]).done();
-        serde_json::from_str(&said).unwrap()
-    }
-
-    fn verify(&self) -> Transcript {
-        self.sealstone(&["volume", "verify", "vol", "--key", "k.key"])
-    }
-
-    /// Kills the process that serves the volume, and waits until it is gone.
-    fn kill(&self) {
-        let process = self.status()["served"]["process"].as_i64().unwrap();
-        kill(Pid::from_raw(process as i32), Signal::SIGKILL).unwrap();
-        while self.status()["attached"] != "dead" {
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        // whatever a failed test left
-        let _ = Command::new("umount").arg(self.at("m")).output();
-        let _ = self.volume(&["detach", "vol"]);
-    }
-}
-
-fn tool(program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program).args(arguments).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(
-        output.status.success(),
-        "{program}: {said}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    said
-}
-
-fn holds(dir: &Path, marker: &[u8]) -> bool {
-    fs::read_dir(dir).unwrap().any(|entry| {
-        let entry = entry.unwrap();
-        match entry.file_type().unwrap().is_dir() {
-            true => holds(&entry.path(), marker),
-            false => memchr::memmem::find(&fs::read(entry.path()).unwrap(), marker).is_some(),
-        }
-    })
+fn place(cipher: &str) -> VolumePlace {
+    VolumePlace::new(tempfile::tempdir().unwrap(), cipher, "256MiB")
 }
 
 #[test]
 fn a_volume_is_mounted_copied_grown_rotated_and_whole() {
-    let place = Place::new("aria-256");
+    let place = place("aria-256");
     if !place.mounts_new("a_volume_is_mounted_copied_grown_rotated_and_whole") {
         return;
     }
@@ -175,7 +81,7 @@ fn a_volume_is_mounted_copied_grown_rotated_and_whole() {
 /// With an anchor, which an older copy of everything is older than.
 #[test]
 fn an_older_copy_of_an_anchored_volume_is_not_mounted() {
-    let place = Place::new("lea-128");
+    let place = place("lea-128");
     let anchored = ["--anchor", "pg.anchor"];
     let verify = |dir: &str| {
         place.sealstone(&["volume", "verify", dir, "--key", "k.key", "--anchor", "pg.anchor"])
@@ -217,7 +123,7 @@ fn an_older_copy_of_an_anchored_volume_is_not_mounted() {
 /// Each line is synced before the next one, as a log of a database is.
 #[test]
 fn a_killed_process_loses_nothing_that_was_synced() {
-    let place = Place::new("aes-256");
+    let place = place("aes-256");
     if !place.mounts_new("a_killed_process_loses_nothing_that_was_synced") {
         return;
     }
@@ -239,7 +145,7 @@ fn a_killed_process_loses_nothing_that_was_synced() {
         std::thread::sleep(Duration::from_millis(random.random_range(1..400)));
         place.kill();
         let synced = writer.join().unwrap();
-        tool("umount", &[place.at("m").to_str().unwrap()]);
+        place.unmount();
         place.mount(&[]).done();
         let found = fs::read_to_string(place.at("m/log")).unwrap();
         let lines = found.lines().count() as u64;
@@ -250,16 +156,13 @@ fn a_killed_process_loses_nothing_that_was_synced() {
         acknowledged = lines;
     }
     assert!(acknowledged > kills, "{acknowledged}");
-    tool("umount", &[place.at("m").to_str().unwrap()]);
-    let device = place.status()["devices"][0].as_str().unwrap().to_owned();
-    tool("e2fsck", &["-fn", &device]);
-    place.volume(&["detach", "vol"]).done();
-    assert!(place.verify().done().starts_with("vol is whole: "));
+    place.unmount();
+    place.is_whole();
 }
 
 #[test]
 fn mistakes_are_said_and_change_nothing() {
-    let place = Place::new("aes-256");
+    let place = place("aes-256");
     let create = |dir: &str, more: &[&str]| {
         let base = ["volume", "create", dir, "--key", "k.key"];
         place.sealstone(&[&base[..], more].concat())

@@ -3,14 +3,14 @@
 //! (`volume`).
 
 use std::fs;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, Whence, lseek};
+use nix::unistd::Pid;
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
+use sealstone_e2e::volume_place::{holds, is_skipped};
 use sealstone_servers::testing::{is_installed, reachable};
 use sealstone_servers::{MARIADB_PROGRAM, POSTGRES_PROGRAM, Program, REDIS_PROGRAM};
 use serde_json::Value;
@@ -29,6 +29,9 @@ const SMALL: &[&str] = &[
     "--out=out",
 ];
 
+/// Names the program that serves volumes.
+const PROGRAM: &str = "SEALSTONE_PROGRAM";
+
 fn compare(dir: &Path, more: &[&str]) -> Command {
     sealstone(dir, &[SMALL, more].concat())
 }
@@ -36,13 +39,7 @@ fn compare(dir: &Path, more: &[&str]) -> Command {
 /// Returns the transcript; none, with a SKIP for `test`, where this machine has no volumes.
 fn compared(test: &str, dir: &Path, more: &[&str]) -> Option<Transcript> {
     let done = run(&mut compare(dir, more));
-    let lack = "no store can be put on a sealed volume here: ";
-    let Some(line) = done.stderr.lines().find(|line| line.contains(lack)) else {
-        return Some(done);
-    };
-    assert_eq!(done.code, Some(2));
-    println!("SKIP: {test}: {line}");
-    None
+    (!is_skipped(test, &done)).then_some(done)
 }
 
 fn results(dir: &Path) -> Value {
@@ -54,37 +51,6 @@ fn mounts(dir: &Path) -> Vec<String> {
     let dir = dir.canonicalize().unwrap().display().to_string();
     let all = fs::read_to_string("/proc/self/mounts").unwrap();
     all.lines().filter(|line| line.contains(&dir)).map(String::from).collect()
-}
-
-fn holds(dir: &Path, marker: &[u8]) -> bool {
-    fs::read_dir(dir).unwrap().any(|entry| {
-        let entry = entry.unwrap();
-        match entry.file_type().unwrap().is_dir() {
-            true => holds(&entry.path(), marker),
-            false => extents(&entry.path())
-                .iter()
-                .any(|extent| memchr::memmem::find(extent, marker).is_some()),
-        }
-    })
-}
-
-/// Returns the stretches of a file that take space: that of a volume is sparse, and longer than
-/// memory.
-fn extents(path: &Path) -> Vec<Vec<u8>> {
-    let file = fs::File::open(path).unwrap();
-    let bytes = file.metadata().unwrap().len() as i64;
-    let mut found = Vec::new();
-    let mut end = 0;
-    // an error means that no data follows
-    while end < bytes
-        && let Ok(begin) = lseek(&file, end, Whence::SeekData)
-    {
-        end = lseek(&file, begin, Whence::SeekHole).unwrap();
-        let mut extent = vec![0; (end - begin) as usize];
-        file.read_exact_at(&mut extent, begin as u64).unwrap();
-        found.push(extent);
-    }
-    found
 }
 
 /// The files of a server are on a volume, which is whole and shows nothing of them afterwards.
@@ -155,6 +121,12 @@ fn a_store_is_sealed_in_two_ways_side_by_side() {
     assert!(encrypted(1) > 0);
     assert_eq!((encrypted(0), encrypted(2)), (0, 0));
     assert_eq!(mounts(home.path()), [""; 0]);
+
+    // a process that does not come up is said, and leaves nothing
+    let failed = run(compare(home.path(), &["--seal=volume"]).env(PROGRAM, "/bin/false"));
+    let wanted = "the process that was to serve the volume in ";
+    assert!(failed.code == Some(2) && failed.stderr.contains(wanted), "{failed:?}");
+    assert_eq!(mounts(home.path()), [""; 0]);
 }
 
 /// Whoever is killed leaves no mount and no process behind, only its directory.
@@ -169,7 +141,8 @@ fn a_killed_comparison_leaves_nothing_mounted() {
     let begin = Instant::now();
     while mounts(dir).len() < 2 {
         if killed.try_wait().unwrap().is_some() {
-            compared(test, dir, &ways).expect("no mount was seen").done();
+            let done = compared(test, dir, &ways);
+            assert!(done.is_none(), "it ended before anything was mounted: {done:?}");
             return;
         }
         assert!(begin.elapsed() < Duration::from_secs(60), "nothing was mounted");
@@ -202,6 +175,8 @@ fn what_cannot_be_on_a_volume_is_said() {
     assert!(unknown.contains("unknown seal \"volumes\"; did you mean volume?"), "{unknown}");
     let elsewhere = refused(&["--layer=field", "--seal=volume"]);
     assert!(elsewhere.contains("it is about files at rest; add --layer rest"), "{elsewhere}");
+    let missing = run(compare(home.path(), &["--seal=volume"]).env(PROGRAM, "/nonexistent"));
+    assert!(missing.stderr.contains("cannot find the program sealstone"), "{missing:?}");
     let log = refused(&["--store=redis", "--redis-log=weekly"]);
     assert!(log.contains("use always, everysec or off"), "{log}");
 }

@@ -6,21 +6,18 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use sealstone_e2e::sql_server::{SqlKind, SqlServer};
-use sealstone_e2e::transcript::{Transcript, run, sealstone};
+use sealstone_e2e::volume_place::{VolumePlace, tool};
 use sealstone_servers::testing::{is_installed, reachable};
 use sealstone_servers::{Persistence, REDIS_PROGRAM, Redis, RedisOptions, start_redis};
-use serde_json::Value;
 
 /// Kills under each database; `SEALSTONE_KILLS` overrides it.
 const KILLS: u64 = 5;
@@ -93,7 +90,7 @@ impl Database for (SqlKind, SqlServer) {
 
     fn kill(self) {
         match self.1 {
-            // a record that cannot be written any more is no matter
+            // its record may be on the device that is gone
             SqlServer::MariaDb(mut server) => drop(server.kill()),
             SqlServer::Postgres(mut server) => drop(server.kill()),
         }
@@ -147,82 +144,11 @@ fn redis(server: &Redis, words: &[&str]) -> String {
     tool("redis-cli", &[&["-p", &port], words].concat())
 }
 
-fn output(program: &str, arguments: &[&str]) -> Output {
-    Command::new(program).args(arguments).output().unwrap()
-}
-
-fn tool(program: &str, arguments: &[&str]) -> String {
-    let output = output(program, arguments);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let failed = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{program} {arguments:?}: {said}{failed}");
-    said
-}
-
-/// A volume, with a place to mount it at.
-struct Place {
-    home: tempfile::TempDir,
-}
-
-impl Place {
-    fn at(&self, name: &str) -> PathBuf {
-        self.home.path().join(name)
-    }
-
-    fn volume(&self, arguments: &[&str]) -> Transcript {
-        run(&mut sealstone(self.home.path(), &[&["volume"], arguments].concat()))
-    }
-
-    fn attached(&self, arguments: &[&str]) -> Transcript {
-        self.volume(&[arguments, &["--runtime-dir", "run"]].concat())
-    }
-
-    fn mount(&self, more: &[&str]) -> Transcript {
-        self.attached(&[&["mount", "vol", "m", "--key", "k.key"], more].concat())
-    }
-
-    fn status(&self) -> Value {
-        serde_json::from_str(&self.attached(&["status", "vol", "--json"]).done()).unwrap()
-    }
-
-    fn unmount(&self) {
-        let begin = Instant::now();
-        let at = self.at("m");
-        // processes that were killed hold their files a moment longer
-        while !output("umount", &[at.to_str().unwrap()]).status.success() {
-            assert!(begin.elapsed() < Duration::from_secs(60), "{} is in use", at.display());
-            std::thread::sleep(Duration::from_millis(50));
-        }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        // whatever a failed test left
-        let _ = Command::new("umount").arg("--lazy").arg(self.at("m")).output();
-        let _ = self.attached(&["detach", "vol"]);
-    }
-}
-
-/// Returns a mounted volume; none, with a SKIP for `test`, where this machine has none.
-fn mounted(test: &str) -> Option<Place> {
-    let place = Place { home: reachable() };
-    fs::create_dir(place.at("m")).unwrap();
-    run(&mut sealstone(place.home.path(), &["keys", "new", "k.key"])).done();
-    let create = ["create", "vol", "--size", "2GiB", "--key", "k.key", "--cipher", "aria-256"];
-    place.volume(&create).done();
-    let mounted = place.mount(&["--mkfs", "ext4"]);
-    if mounted.code == Some(0) {
-        return Some(place);
-    }
-    let lacks = ["two steps need root", "FUSE refused", "losetup", "mount:"];
-    assert!(lacks.iter().any(|lack| mounted.stderr.contains(lack)), "{}", mounted.stderr);
-    println!("SKIP: {test}: {}", mounted.stderr.lines().next().unwrap_or_default());
-    None
-}
-
 fn keeps_what_it_acknowledged<D: Database>(test: &str, name: &str) {
-    let Some(place) = mounted(test) else { return };
+    let place = VolumePlace::new(reachable(), "aria-256", "2GiB");
+    if !place.mounts_new(test) {
+        return;
+    }
     let kills = std::env::var("SEALSTONE_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
     let dir = place.at("m").join(name);
     let mut random = SmallRng::seed_from_u64(36);
@@ -242,10 +168,9 @@ fn keeps_what_it_acknowledged<D: Database>(test: &str, name: &str) {
             }
         });
         std::thread::sleep(Duration::from_millis(random.random_range(50..1200)));
-        let process = place.status()["served"]["process"].as_i64().unwrap();
-        let process = Pid::from_raw(process as i32);
+        let process = place.process();
         if round % 3 == 2 {
-            // both, as far as two signals are at once
+            // both, as nearly at once as two signals can be
             std::thread::scope(|scope| {
                 scope.spawn(move || kill(process, Signal::SIGKILL).unwrap());
                 database.kill();
@@ -269,11 +194,7 @@ fn keeps_what_it_acknowledged<D: Database>(test: &str, name: &str) {
     assert!(counted > kills, "{counted}");
     database.kill();
     place.unmount();
-    let device = place.status()["devices"][0].as_str().unwrap().to_owned();
-    tool("e2fsck", &["-fn", &device]);
-    place.attached(&["detach", "vol"]).done();
-    let verified = place.volume(&["verify", "vol", "--key", "k.key"]).done();
-    assert!(verified.starts_with("vol is whole: "), "{verified}");
+    place.is_whole();
 }
 
 #[test]

@@ -37,10 +37,7 @@ impl LabOptions {
     fn persistence(&self, options: &StoreOptions) -> Result<Persistence, Error> {
         match self.persistence {
             Some(Persistence::SyncedLog) => Ok(Persistence::SyncedLog),
-            Some(_) if options.sync_writes => Err(Error::NotSynced {
-                shown: "the servers of this comparison".into(),
-                found: "redis-log is not always".into(),
-            }),
+            Some(_) if options.sync_writes => Err(Error::LogNotSynced),
             Some(persistence) => Ok(persistence),
             None if options.sync_writes => Ok(Persistence::SyncedLog),
             None if self.at_rest => Ok(Persistence::Log),

@@ -49,6 +49,12 @@ pub enum Error {
         /// Address of the server, without user and password.
         shown: String,
     },
+    /// Durable writes, on servers started here whose log was asked for without syncing each.
+    #[error(
+        "a workload syncs its writes, and --redis-log is not always\n\
+         leave --redis-log out, or name workloads without -sync"
+    )]
+    LogNotSynced,
     /// Durable writes, on a server of the user's own that does not sync them.
     #[error(
         "writes cannot be synced on Redis at {shown}: {found}\n\

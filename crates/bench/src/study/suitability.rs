@@ -169,7 +169,7 @@ pub(super) fn suited(kind: &StoreKind, plan: &Plan) -> Result<(Plan, Option<Stri
     // the remark says what was measured, and this is what results record
     plan.seal = Plan::default().seal;
     let why = match kind.on_volume {
-        true => "it seals no files itself; --layer rest puts them on a sealed volume",
+        true => "it seals no files itself; --seal volume puts them on a sealed volume",
         false => "nothing seals its files",
     };
     let others = plan.places_without(Layer::Rest);

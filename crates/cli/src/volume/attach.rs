@@ -88,10 +88,12 @@ fn foreground(flags: &VolumeAttachFlags) -> anyhow::Result<Answer> {
     let volume = Volume::attach(disk, &*keys, anchor.map(Arc::from), how);
     let volume = Arc::new(volume.with_context(cannot)?);
     drop(keys);
-    let upkeep = Upkeep::of(Arc::clone(&volume), reporting(dir, flags.detached))?;
     let served = Served::new(Arc::clone(&volume), dir, reporting(dir, flags.detached));
+    let served = Arc::new(served);
+    let told = Arc::clone(&served);
+    let upkeep = Upkeep::of(Arc::clone(&volume), Box::new(move |failure| told.note(failure)))?;
     attachment.make().with_context(cannot)?;
-    let mounted = fuse::mount(Arc::new(served), attachment.dir(), THREADS)
+    let mounted = fuse::mount(served, attachment.dir(), THREADS)
         .with_context(|| format!("{}: FUSE refused", cannot()))?;
     let device = match attachment.add_device() {
         Ok(device) => device,
