@@ -84,6 +84,8 @@ mod tests {
             ("aria-192", Mode::Cmac, "KCMVP"),
             // no Korean list has a format-preserving mode
             ("aria-256", Mode::Ff1, "–"),
+            ("aes-256", Mode::Hctr2, "–"),
+            ("aria-256", Mode::Hctr2, "–"),
             ("seed-128", Mode::Ff1, "–"),
             ("lea-256", Mode::Ff1, "–"),
             ("hight", Mode::Ctr, "KCMVP"),

@@ -34,6 +34,22 @@ pub enum Error {
         /// Block length, in bytes.
         block_bytes: usize,
     },
+    /// The message is shorter than the mode takes.
+    #[error("message of {found} bytes, at least {least}")]
+    MessageTooShort {
+        /// Length given, in bytes.
+        found: usize,
+        /// Shortest allowed, in bytes.
+        least: usize,
+    },
+    /// The mode has no such cipher: it takes blocks of another length.
+    #[error("blocks of {found} bytes, want {want}")]
+    BlockLength {
+        /// Length of the cipher's blocks, in bytes.
+        found: usize,
+        /// The required length, in bytes.
+        want: usize,
+    },
     /// The message is longer than the mode allows.
     #[error("message of {found} bytes, at most {limit}")]
     MessageTooLong {

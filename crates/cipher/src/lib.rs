@@ -5,7 +5,8 @@
 //! [`cipher()`] and [`ciphers`] look into the table of ciphers, [`modes`] into that of modes with
 //! their limits, [`suites`] is that of what seals packets, [`Backend`] the instructions to use;
 //! [`aead()`] and [`ctr()`] set a key and encrypt, [`Ahead`] does so with key stream made
-//! beforehand; [`ff1`] keeps length and alphabet; [`cbc`] and [`cmac()`] are for old data, all over
+//! beforehand; [`ff1`] keeps length and alphabet; [`hctr2()`] is for pages that have no room for a
+//! tag; [`cbc`] and [`cmac()`] are for old data, all over
 //! [`blocks()`]; `hmac` (a feature) is for packets; [`memory`] is where keys are kept; [`speed`]
 //! measures; `rustcrypto` (a feature) has the traits of the ecosystem; `testing` (a feature) is the
 //! conformance suite.
@@ -47,6 +48,7 @@ mod declassify;
 mod error;
 mod facts;
 pub mod ff1;
+mod hctr2;
 #[cfg(feature = "hmac")]
 pub mod hmac;
 mod limits;
@@ -74,6 +76,7 @@ pub use cmac::{Cmac, cmac};
 pub use ctr::{Ctr, ctr};
 pub use error::Error;
 pub use facts::{Cipher, Kmip, Standing};
+pub use hctr2::{Hctr2, hctr2};
 pub use limits::Limits;
 pub use modes::{Mode, ModeFacts, Nonce, modes};
 pub use registry::{DEFAULT_CIPHER, cipher, cipher_by_id, cipher_row, ciphers};

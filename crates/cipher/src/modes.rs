@@ -18,6 +18,8 @@ pub enum Mode {
     Cmac,
     /// Format-preserving encryption.
     Ff1,
+    /// Wide-block encryption.
+    Hctr2,
 }
 
 /// Input that a mode needs besides key and message.
@@ -60,7 +62,7 @@ pub struct ModeFacts {
 }
 
 /// The table, in the order in which to show it.
-static MODES: [ModeFacts; 6] = [
+static MODES: [ModeFacts; 7] = [
     ModeFacts {
         mode: Mode::Gcm,
         name: "gcm",
@@ -127,6 +129,17 @@ static MODES: [ModeFacts; 6] = [
         fips: true,
         kcmvp: false,
         source: "SP 800-38G",
+    },
+    ModeFacts {
+        mode: Mode::Hctr2,
+        name: "hctr2",
+        encrypts: true,
+        authenticates: None,
+        block_bytes: &[16],
+        nonce: Nonce::Tweak,
+        fips: false,
+        kcmvp: false,
+        source: "IACR ePrint 2021/1441",
     },
 ];
 

@@ -10,6 +10,7 @@
 mod blocks;
 mod debug_output;
 mod ff1;
+mod hctr2;
 mod hmac;
 mod misaligned;
 mod parts;
@@ -45,6 +46,7 @@ pub use blocks::{
     MakeBlocks, MakeCbc, MakeCmac, blocks_conformance, cbc_conformance, cmac_conformance,
 };
 pub use ff1::ff1_conformance;
+pub use hctr2::{MakeHctr2, hctr2_conformance};
 pub use hmac::{MakeHmac, hmac_conformance};
 pub use pseudorandom::bytes;
 pub use summary::Summary;
@@ -104,6 +106,7 @@ pub fn conformance(cipher: &'static Cipher, mode: Mode, backend: Backend) -> Sum
         Mode::Cbc => cbc_conformance(cipher, &|key| cbc(cipher, key, backend)),
         Mode::Cmac => cmac_conformance(cipher, &|key| cmac(cipher, key, backend)),
         Mode::Ff1 => ff1_conformance(cipher, backend),
+        Mode::Hctr2 => hctr2_conformance(cipher, &|key| crate::hctr2::hctr2(cipher, key, backend)),
     }
 }
 
@@ -508,6 +511,7 @@ fn ctr_vectors(cipher: &'static Cipher, make: MakeCtr, summary: &mut Summary) {
             | Case::Cmac { .. }
             | Case::Hmac { .. }
             | Case::Ff1 { .. }
+            | Case::Hctr2 { .. }
             | Case::Aead { .. } => continue,
         }
         summary.vectors += 1;

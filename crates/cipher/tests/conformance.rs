@@ -117,7 +117,8 @@ macro_rules! every_mode_on_every_backend {
 every_mode_on_every_backend! {
     {gcm_conforms: Gcm, ctr_mac_conforms: CtrMac, ctr_conforms: Ctr, cbc_conforms: Cbc,
         cmac_conforms: Cmac,
-        ff1_conforms: Ff1}
+        ff1_conforms: Ff1,
+        hctr2_conforms: Hctr2}
     [portable aesni avx2 vaes avx512]
 }
 

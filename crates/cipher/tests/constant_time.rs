@@ -16,7 +16,7 @@ use sealstone_cipher::ff1::{Domain, Tweaks, ff1, takes};
 use sealstone_cipher::hmac::{Hmac, Mac, Message, TAG_BYTES_MAX, hmac, macs};
 use sealstone_cipher::testing::{bytes, memcheck};
 use sealstone_cipher::{
-    Backend, Cipher, Context, Error, Part, Unsealed, aead, blocks, ciphers, cmac, ctr,
+    Backend, Cipher, Context, Error, Part, Unsealed, aead, blocks, ciphers, cmac, ctr, hctr2,
 };
 
 /// Returns the names of the ciphers that are not constant time, and documented as such.
@@ -233,6 +233,15 @@ fn run(cipher: &'static Cipher, backend: Backend, lengths: &[usize]) {
             assert_eq!(keyed.verify(&data, &tag), Ok(()));
         }
     });
+    if let Ok(keyed) = hctr2(cipher, &key(), backend) {
+        report(&named("hctr2"), || {
+            for length in lengths.iter().map(|length| length + 16) {
+                let mut data = secret("data", length);
+                keyed.encrypt(b"tweak", &mut data).unwrap();
+                keyed.decrypt(b"tweak", &mut data).unwrap();
+            }
+        });
+    }
     if takes(cipher) {
         report(&named("ff1"), || numerals(cipher, &key(), backend));
     }

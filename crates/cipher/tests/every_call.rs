@@ -6,7 +6,9 @@ use sealstone_cipher::cbc::{cbc, pad, unpad};
 use sealstone_cipher::ff1::{Domain, Tweaks, ff1, takes};
 use sealstone_cipher::hmac::{Message, hmac, macs};
 use sealstone_cipher::testing::bytes;
-use sealstone_cipher::{Aead, Backend, Cipher, Context, Error, aead, blocks, ciphers, cmac, ctr};
+use sealstone_cipher::{
+    Aead, Backend, Cipher, Context, Error, aead, blocks, ciphers, cmac, ctr, hctr2,
+};
 
 /// Lengths in bytes: parts of blocks and of vectors, and more than a batch.
 const LENGTHS: &[usize] =
@@ -47,6 +49,14 @@ fn outputs(cipher: &'static Cipher, backend: Backend, length: usize) -> Vec<Vec<
     let mac = cmac(cipher, &key, backend).unwrap();
     outputs.push(mac.mac(plain));
     assert_eq!(mac.verify(plain, outputs.last().unwrap()), Ok(()));
+    if cipher.block_bytes == 16 && plain.len() >= 16 {
+        let wide = hctr2(cipher, &key, backend).unwrap();
+        let mut data = plain.to_vec();
+        wide.encrypt(b"tweak", &mut data).unwrap();
+        outputs.push(data.clone());
+        wide.decrypt(b"tweak", &mut data).unwrap();
+        assert_eq!(data, plain);
+    }
     if takes(cipher) {
         outputs.extend(numerals(cipher, &key, backend, length));
     }

@@ -6,7 +6,7 @@
 use sealstone_cipher::cbc::cbc;
 use sealstone_cipher::hmac::{Message, hmac, macs};
 use sealstone_cipher::testing::{Behind, PageEnd, bytes};
-use sealstone_cipher::{Backend, Cipher, aead, blocks, ciphers, cmac, ctr};
+use sealstone_cipher::{Backend, Cipher, aead, blocks, ciphers, cmac, ctr, hctr2};
 
 const LENGTH_MAX: usize = 4200;
 /// Bytes in front of the buffer that are looked at.
@@ -46,6 +46,7 @@ fn check(cipher: &'static Cipher, backend: Backend) {
     let (whole, chained) =
         (blocks(cipher, &key, backend).unwrap(), cbc(cipher, &key, backend).unwrap());
     let mac = cmac(cipher, &key, backend).unwrap();
+    let wide = hctr2(cipher, &key, backend).ok();
     let mut memory = PageEnd::new(LENGTH_MAX + FENCE_BYTES, Behind::Unreadable).unwrap();
     for length in lengths() {
         let data = bytes("page end data", length);
@@ -66,6 +67,20 @@ fn check(cipher: &'static Cipher, backend: Backend) {
             Vec::new()
         });
         compare(&what("cmac"), &mut memory, &data, &|data| mac.mac(data));
+        if let Some(wide) = wide.as_ref().filter(|_| length >= 16) {
+            compare(&what("hctr2"), &mut memory, &data, &|data| {
+                wide.encrypt(b"tweak", data).unwrap();
+                let encrypted = data.to_vec();
+                wide.decrypt(b"tweak", data).unwrap();
+                encrypted
+            });
+            // a tweak up to the end of a page
+            compare(&what("hctr2 tweak"), &mut memory, &data, &|data| {
+                let mut page = [7; 40];
+                wide.encrypt(data, &mut page).unwrap();
+                page.to_vec()
+            });
+        }
         if length.is_multiple_of(cipher.block_bytes) {
             compare(&what("blocks"), &mut memory, &data, &|data| {
                 whole.encrypt(data).unwrap();

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use arbitrary::{Result, Unstructured};
 use sealstone_cipher::cbc::cbc;
 use sealstone_cipher::hmac::{Mac, Message, hmac, macs};
-use sealstone_cipher::{Backend, Cipher, Error, aead, blocks, ciphers, cmac, ctr};
+use sealstone_cipher::{Backend, Cipher, Error, aead, blocks, ciphers, cmac, ctr, hctr2};
 
 /// Longest message, in bytes: more than twice the widest batch of any kernel. Short inputs are
 /// repeated up to it, since a fuzzer finds long inputs slowly, and backends differ in the wide
@@ -104,7 +104,14 @@ impl Input {
         assert!(wiped.iter().all(|byte| *byte == 0), "a forgery left data: {self:?}");
 
         let mac = cmac(cipher, key, backend).expect(keyed).mac(text);
-        results.into_iter().chain([mac]).chain(self.tags(backend)).collect()
+        let mut wide = text.clone();
+        if let Ok(keyed) = hctr2(cipher, key, backend)
+            && keyed.encrypt(associated, &mut wide).is_ok()
+        {
+            let opened = done(self.aligned(&wide, |data| keyed.decrypt(associated, data)));
+            self.same("a wide block", &opened, text);
+        }
+        results.into_iter().chain([mac, wide]).chain(self.tags(backend)).collect()
     }
 
     /// Returns the tags of pieces of the text, whose lengths its bytes decide, under every HMAC.

@@ -62,7 +62,8 @@ const AES_256: Cipher = Cipher {
         "aes-gcm.txt",
         "aes-cbc.txt",
         "aes-cmac.txt",
-        "aes-ff1.txt"
+        "aes-ff1.txt",
+        "aes-hctr2.txt"
     ),
 };
 

@@ -8,6 +8,7 @@
 //! carry-less multiplication and its use for GCM, 2010).
 
 mod field;
+pub(crate) mod polyval;
 mod portable;
 
 use std::sync::OnceLock;

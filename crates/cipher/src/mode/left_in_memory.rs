@@ -20,6 +20,7 @@ use crate::cbc::{Cbc, cbc};
 use crate::cmac::{Cmac, cmac};
 use crate::ctr::{Ctr, ctr};
 use crate::facts::Cipher;
+use crate::hctr2::{Hctr2, hctr2};
 use crate::memory::Protected;
 use crate::registry::ciphers;
 use crate::testing::bytes;
@@ -31,7 +32,8 @@ const LABEL: &str = "key that lies in memory";
 const PIECE: usize = 64;
 
 /// Every object that one key is set for.
-type Keyed = (Protected<dyn Aead>, Protected<dyn Ctr>, Protected<dyn Blocks>, Cbc, Cmac);
+type Keyed =
+    (Protected<dyn Aead>, Protected<dyn Ctr>, Protected<dyn Blocks>, Cbc, Cmac, Option<Hctr2>);
 
 /// Sets the key of `cipher` everywhere and uses it on short and long messages.
 fn used(cipher: &'static Cipher, backend: Backend) -> Keyed {
@@ -42,6 +44,7 @@ fn used(cipher: &'static Cipher, backend: Backend) -> Keyed {
         blocks(cipher, &key, backend).unwrap(),
         cbc(cipher, &key, backend).unwrap(),
         cmac(cipher, &key, backend).unwrap(),
+        hctr2(cipher, &key, backend).ok(),
     );
     key.zeroize();
     let (nonce, iv) = (vec![9; cipher.nonce_bytes()], vec![9; cipher.block_bytes]);
@@ -54,6 +57,10 @@ fn used(cipher: &'static Cipher, backend: Backend) -> Keyed {
         keyed.2.decrypt(&mut data).unwrap();
         keyed.3.encrypt(&iv, &mut data).unwrap();
         keyed.4.mac(&data);
+        if let Some(wide) = &keyed.5 {
+            wide.encrypt(&iv, &mut data).unwrap();
+            wide.decrypt(&iv, &mut data).unwrap();
+        }
     }
     keyed
 }

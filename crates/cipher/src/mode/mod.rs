@@ -15,6 +15,7 @@ pub(crate) mod ff1;
 pub(crate) mod ff1_value;
 pub(crate) mod gcm;
 pub(crate) mod ghash;
+pub(crate) mod hctr2;
 pub(crate) mod key_stream;
 #[cfg(all(test, target_os = "linux", target_arch = "x86_64", not(miri)))]
 mod left_in_memory;

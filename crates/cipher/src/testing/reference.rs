@@ -5,8 +5,10 @@
 //! checks. Not here: the block ciphers below them (`reference`).
 
 mod ff1;
+mod hctr2;
 
 pub use ff1::ff1;
+pub use hctr2::hctr2;
 
 use crate::facts::Cipher;
 use crate::modes::Mode;

@@ -65,6 +65,15 @@ pub enum Case {
         /// Numerals, as many.
         ciphertext: Vec<u16>,
     },
+    /// HCTR2.
+    Hctr2 {
+        /// The tweak, any length.
+        tweak: Vec<u8>,
+        /// Plaintext, 16 bytes and more.
+        plaintext: Vec<u8>,
+        /// Ciphertext, as long.
+        ciphertext: Vec<u8>,
+    },
     /// The cipher's authenticated mode.
     Aead {
         /// Nonce, of any length: implementations refuse lengths they do not offer.
@@ -204,6 +213,11 @@ impl Fields {
                 tweak: self.take(&place, "tweak"),
                 plaintext: self.numbers(&place, "plaintext"),
                 ciphertext: self.numbers(&place, "ciphertext"),
+            },
+            "hctr2" => Case::Hctr2 {
+                tweak: self.take(&place, "tweak"),
+                plaintext: self.take(&place, "plaintext"),
+                ciphertext: self.take(&place, "ciphertext"),
             },
             "aead" => Case::Aead {
                 nonce: self.take(&place, "nonce"),

@@ -18,7 +18,7 @@ use crate::arch::{Logic, Words};
 use crate::memory::Protected;
 
 /// Blocks multiplied before their sum is reduced.
-const BATCH: usize = 8;
+pub(super) const BATCH: usize = 8;
 
 /// Every fourth bit.
 const HOLES: u32 = 0x1111_1111;
@@ -38,9 +38,13 @@ pub(super) struct Key<W: Words> {
 impl<W: Words> Key<W> {
     /// Sets `h` in place, so that no copy stays behind.
     pub(super) fn protected(words: W, h: &[u8; 16]) -> Protected<Self> {
+        Self::of_unit(words, field_key(h))
+    }
+
+    /// Sets `unit`, a number of the field, in place.
+    pub(super) fn of_unit(words: W, unit: u128) -> Protected<Self> {
         let mut key =
             Protected::with(|| Self { words, pairs: [[[words.rows([0; 4]); 4]; 9]; BATCH / 2] });
-        let unit = field_key(h);
         let mut powers = [unit; BATCH];
         key.pairs[0] = split(words, operands(words, [0, unit]));
         for i in 1..BATCH {

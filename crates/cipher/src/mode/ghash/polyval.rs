@@ -1,0 +1,163 @@
+//! POLYVAL (RFC 8452, 3): the same hash as GHASH over blocks as they are, and without lengths of
+//! its own. Not here: GHASH (`ghash`), and what is hashed (`mode/hctr2.rs`).
+
+use super::{GROUP, LONG, LongPowers, Powers, Products, portable};
+use crate::arch::{AesLanes, Kernel, Words, with_aes};
+use crate::backend::Backend;
+use crate::memory::Protected;
+use crate::mode::wipe_stack::wipe_stack;
+
+/// The powers of one hash key, zeroed on drop.
+pub(crate) struct PolyvalKey(Protected<dyn Hash>);
+
+impl PolyvalKey {
+    /// Sets up `key` for `backend`.
+    pub(crate) fn new(key: &[u8; 16], backend: Backend) -> Self {
+        Self(with_aes!(
+            backend,
+            |lanes| {
+                let mut keyed =
+                    Protected::with(|| LanesKey { lanes, powers: LongPowers(Powers::zero()) });
+                lanes.enter(SetPowers { key, powers: &mut keyed.powers.0 });
+                wipe_stack::<4096>();
+                keyed.unsize(|keyed| keyed)
+            },
+            |words| portable::Key::of_unit(words, u128::from_le_bytes(*key)).unsize(|key| key)
+        ))
+    }
+
+    /// Returns the hash of `parts`, whole blocks each, one after the other.
+    pub(crate) fn hash(&self, parts: &[&[u8]]) -> [u8; 16] {
+        debug_assert!(parts.iter().all(|part| part.len().is_multiple_of(16)));
+        self.0.hash(parts)
+    }
+}
+
+/// POLYVAL under one key, by one instruction set.
+trait Hash: Send + Sync {
+    fn hash(&self, parts: &[&[u8]]) -> [u8; 16];
+}
+
+/// A hash key for vectors with carry-less multiplication.
+struct LanesKey<L> {
+    lanes: L,
+    powers: LongPowers,
+}
+
+struct SetPowers<'a> {
+    key: &'a [u8; 16],
+    powers: &'a mut Powers<LONG>,
+}
+
+impl<L: AesLanes> Kernel<L> for SetPowers<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        self.powers.set_all(lanes, lanes.splat(self.key));
+    }
+}
+
+struct HashParts<'a> {
+    powers: &'a Powers<LONG>,
+    parts: &'a [&'a [u8]],
+}
+
+impl<L: AesLanes> Kernel<L> for HashParts<'_> {
+    type Output = [u8; 16];
+
+    #[inline(always)]
+    fn run(self, lanes: L) -> [u8; 16] {
+        let mut hash = lanes.zero();
+        for part in self.parts {
+            for group in part.chunks(16 * GROUP) {
+                hash = absorb(lanes, self.powers, hash, group);
+            }
+        }
+        lanes.to_block(hash)
+    }
+}
+
+/// Takes a group of blocks, 1 to [`GROUP`], into the hash. The hash so far goes in with the first
+/// vector, which comes last: it may just be ready by then.
+#[inline(always)]
+fn absorb<L: AesLanes>(
+    lanes: L,
+    powers: &Powers<LONG>,
+    hash: L::Vector,
+    group: &[u8],
+) -> L::Vector {
+    let mut products = Products::zero(lanes);
+    let blocks = group.len() / 16;
+    let (first, rest) = group.split_at(group.len().min(L::BYTES));
+    let mut exponent = blocks.wrapping_sub(L::BLOCKS);
+    let mut vectors = rest.chunks_exact(L::BYTES);
+    for vector in &mut vectors {
+        products.add(lanes, lanes.load(vector), powers, exponent);
+        exponent = exponent.wrapping_sub(L::BLOCKS);
+    }
+    let partial = vectors.remainder();
+    if !partial.is_empty() {
+        products.add(lanes, lanes.load_partial(partial), powers, exponent);
+    }
+    let first = if first.len() == L::BYTES { lanes.load(first) } else { lanes.load_partial(first) };
+    products.add(lanes, lanes.xor(first, hash), powers, blocks);
+    products.hash(lanes)
+}
+
+impl<L: AesLanes> Hash for LanesKey<L> {
+    fn hash(&self, parts: &[&[u8]]) -> [u8; 16] {
+        let hash = self.lanes.enter(HashParts { powers: &self.powers.0, parts });
+        // sixteen registers do not hold all that is needed at once, thirty-two do
+        match L::BLOCKS {
+            1 => wipe_stack::<1024>(),
+            2 => wipe_stack::<2048>(),
+            _ => (),
+        }
+        hash
+    }
+}
+
+impl<W: Words + Send + Sync> Hash for portable::Key<W>
+where
+    W::Word: Send + Sync,
+{
+    fn hash(&self, parts: &[&[u8]]) -> [u8; 16] {
+        let blocks = parts.iter().flat_map(|part| part.as_chunks::<16>().0);
+        let mut numbers = blocks.map(|block| u128::from_le_bytes(*block));
+        let mut hash = 0_u128;
+        loop {
+            let mut batch = [0; portable::BATCH];
+            let mut count = 0;
+            for (place, number) in batch.iter_mut().zip(&mut numbers) {
+                *place = number;
+                count += 1;
+            }
+            if count == 0 {
+                return hash.to_le_bytes();
+            }
+            hash = self.absorb(hash, &batch[..count]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 8452, appendix A.
+    #[test]
+    fn published_value() {
+        let block = |number: u128| number.to_be_bytes();
+        let key = block(0x2562_9347_5892_4276_1d31_f826_ba4b_757b);
+        let text =
+            [0x4f4f_9566_8c83_dfb6_4017_62bb_2d01_a262, 0xd1a2_4ddd_2721_d006_bbe4_5f20_d3c9_f362]
+                .map(block);
+        let want = block(0xf7a3_b47b_8461_19fa_e5b7_866c_f5e5_b77e);
+        for backend in Backend::available() {
+            let key = PolyvalKey::new(&key, backend);
+            assert_eq!(key.hash(&[text.as_flattened()]), want, "{}", backend.name());
+            assert_eq!(key.hash(&[&text[0], &[], &text[1]]), want, "{}", backend.name());
+        }
+    }
+}
