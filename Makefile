@@ -70,7 +70,7 @@ endif
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help compare say-install rivals fuzz soak test install sanitize setup \
-    setup-fuzz setup-lints clean installable deb test-deb db-bench ycsb-rivals setup-tests check \
+    setup-fuzz setup-lints clean installable deb test-deb db-bench volume-bench ycsb-rivals setup-tests check \
     setup-strongswan wire-speed setup-spark wheel test-spark spark-speed constant-time test-report miri setup-miri
 
 help:
@@ -93,6 +93,7 @@ help:
 	@echo 'make test-deb           install that package into a fresh Debian and use it there (as root)'
 	@echo 'make soak               plain and sealed RocksDB on a disk that loses what was not synced; MINUTES=10, or SEED=17 to replay one'
 	@echo 'make db-bench           what RocksDB'"'"'s own db_bench measures plain, under its EncryptedFileSystem and sealed; ARGS="--rounds 12"'
+	@echo 'make volume-bench       what pgbench, fio, Redis and sysbench measure on sealed volumes, plain and on gocryptfs, as root; ARGS="--rounds 6"'
 	@echo 'make clean              remove what was built'
 	@echo 'ENGINE=bundled          with compare and install: build RocksDB from source instead of linking the system library'
 
@@ -180,6 +181,13 @@ db-bench: setup setup-rocksdb-tools setup-rivals
 	    dev/db-bench/rival/encrypted_fs.cc -lrocksdb -lcrypto
 	@"$$CARGO_TARGET_DIR/release/sealstone-db-bench" --plugin "$$CARGO_TARGET_DIR/release/libsealstone_rocksdb_plugin.so" \
 	    --rival "$$CARGO_TARGET_DIR/release/libencrypted_fs.so" $(ARGS)
+
+# a quiet machine, as for every figure, with 30 GiB free below the directory that --dir names, and root
+volume-bench: setup setup-postgres setup-mariadb setup-redis
+	@sh dev/setup.sh volume-rivals
+	cargo build --release --locked --package sealstone-cli $(FEATURES)
+	cargo build --release --locked --package sealstone-volume-bench
+	@"$$CARGO_TARGET_DIR/release/sealstone-volume-bench" --sealstone "$$CARGO_TARGET_DIR/release/sealstone" $(ARGS)
 
 # beside the other builds, since maturin sets what everything that knows Python is built anew for
 wheel: setup-python

@@ -11,7 +11,7 @@
 # sealed packets (argument `esp`), another program that carries them (argument `strongswan`), what opens captured ones
 # (argument `tshark`), another kernel for what this one lacks (argument `user-mode-kernel`), an iSCSI target with the
 # library of the other end (argument `iscsi`), libraries of Python that tables come from (argument `python`), and Spark
-# (argument `spark`); what looks at licences and origins of dependencies (argument `deny`). Prints what it does; does nothing, and needs no network, if everything is installed.
+# (argument `spark`); other programs that volumes are measured with (argument `volume-rivals`); what looks at licences and origins of dependencies (argument `deny`). Prints what it does; does nothing, and needs no network, if everything is installed.
 set -eu
 
 engine=${1:-system}
@@ -300,6 +300,15 @@ mariadb)
 	[ -n "${SEALSTONE_MARIADBD:-}" ] || command -v mariadbd >/dev/null 2>&1 || [ -x /usr/sbin/mariadbd ] ||
 		missing="$missing mariadb-server"
 	no_service=mariadb
+	;;
+volume-rivals)
+	optional='volumes cannot be measured beside others'
+	for program in fio gocryptfs sysbench; do
+		command -v $program >/dev/null 2>&1 || missing="$missing $program"
+	done
+	command -v redis-benchmark >/dev/null 2>&1 || missing="$missing redis-tools"
+	# gocryptfs calls it by this name
+	command -v fusermount >/dev/null 2>&1 || missing="$missing fuse3"
 	;;
 python | spark)
 	optional='the tests that need it will be skipped'

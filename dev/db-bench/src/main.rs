@@ -3,10 +3,9 @@
 //! store, each cipher and a rival alternately, round after round, and the ratios with their
 //! intervals. The figures are db_bench's; the statistics are those of `sealstone compare`.
 //!
-//! Not here: running db_bench and reading its figures (`db_bench`), and the table (`table`).
+//! Not here: running db_bench and reading its figures (`db_bench`), and tables (`dev/turns`).
 
 mod db_bench;
-mod table;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,9 +13,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use sealstone_keys::KeyFile;
+use sealstone_turns::Samples;
 
 use crate::db_bench::{Files, Run, Workload};
-use crate::table::Samples;
 
 #[derive(Parser)]
 #[command(version, about)]
@@ -96,12 +95,16 @@ fn main() -> Result<()> {
         measure(&flags, &variants, scratch.path(), round, &mut samples)?;
         eprintln!("round {} of {}", round + 1, flags.rounds);
     }
-    let text = table::markdown(&samples, &facts(&flags, scratch.path())?);
+    let facts = facts(&flags, scratch.path())?;
+    let facts: String = facts.iter().map(|fact| format!("- {fact}\n")).collect();
+    let others: Vec<usize> = (1..variants.len()).collect();
+    let table = sealstone_turns::markdown(&samples, 0, &others);
+    let text = format!("# db_bench with and without the seal\n\n{facts}\n{table}");
     match &flags.out {
         Some(path) => {
             fs::write(path, &text).with_context(|| format!("write {}", path.display()))?;
             let csv = path.with_extension("csv");
-            fs::write(&csv, table::csv(&samples))
+            fs::write(&csv, sealstone_turns::csv(&samples))
                 .with_context(|| format!("write {}", csv.display()))?;
             println!("{}\n{}", path.display(), csv.display());
         }

@@ -1,4 +1,7 @@
-//! The figures of all rounds as a table. Not here: their source (`db_bench`).
+#![forbid(unsafe_code)]
+//! The figures that other programs measured by turns, round after round, as a table: ratios with
+//! their intervals, by the statistics of `sealstone compare`. Not here: their sources
+//! (`dev/db-bench`, `dev/volume-bench`).
 
 use std::fmt::Write;
 
@@ -6,21 +9,23 @@ use sealstone_bench::conclude::judgement::judge;
 use sealstone_bench::conclude::statistics::{Estimate, median};
 use sealstone_bench::words::verdict::{CONFIDENCE, MARGIN};
 
-/// Operations a second: for each benchmark and variant, one figure a round. The first variant is
-/// the plain store.
-pub(crate) struct Samples {
+/// Work a second: for each benchmark and variant, one figure a round.
+#[derive(Debug)]
+pub struct Samples {
     variants: Vec<String>,
-    /// In the order in which db_bench runs them; each has a list for every variant.
+    /// In the order in which they were first run; each has a list for every variant.
     benchmarks: Vec<(String, Vec<Vec<f64>>)>,
 }
 
 impl Samples {
-    pub(crate) fn new(variants: Vec<String>) -> Self {
+    /// Returns none yet for `variants`.
+    #[must_use]
+    pub fn new(variants: Vec<String>) -> Self {
         Self { variants, benchmarks: Vec::new() }
     }
 
-    /// Notes the next round's figure.
-    pub(crate) fn add(&mut self, benchmark: &str, variant: usize, per_s: f64) {
+    /// Notes the next round's figure of the variant with the number `variant`.
+    pub fn add(&mut self, benchmark: &str, variant: usize, per_s: f64) {
         let at =
             self.benchmarks.iter().position(|(name, _)| name == benchmark).unwrap_or_else(|| {
                 self.benchmarks.push((benchmark.to_owned(), vec![Vec::new(); self.variants.len()]));
@@ -30,38 +35,36 @@ impl Samples {
     }
 }
 
-/// Returns the table in Markdown, with `facts` above it.
-pub(crate) fn markdown(samples: &Samples, facts: &[String]) -> String {
-    let mut text = "# db_bench with and without the seal\n\n".to_owned();
-    for fact in facts {
-        let _ = writeln!(text, "- {fact}");
-    }
-    let others = &samples.variants[1..];
-    let _ = writeln!(
-        text,
-        "\nOperations a second, medians of all rounds; in brackets the ratio to the plain store in \
-         the same round, with its {} % confidence interval, and what follows from it \
-         (docs/method.md).\n",
+/// Returns a table in Markdown: the variants with the numbers `others` beside the one with the
+/// number `reference`, below a sentence that says what is in it.
+#[must_use]
+pub fn markdown(samples: &Samples, reference: usize, others: &[usize]) -> String {
+    let name = |variant: &usize| samples.variants[*variant].as_str();
+    let mut text = format!(
+        "A second, medians of all rounds; in brackets the ratio to {} in the same round, with its \
+         {} % confidence interval, and what follows from it (docs/method.md).\n\n",
+        name(&reference),
         CONFIDENCE * 100.0
     );
-    let _ = writeln!(text, "| benchmark | plain | {} |", others.join(" | "));
+    let names: Vec<&str> = others.iter().map(name).collect();
+    let _ = writeln!(text, "| benchmark | {} | {} |", name(&reference), names.join(" | "));
     let _ = writeln!(text, "|---|---|{}", "---|".repeat(others.len()));
-    let questions = samples
-        .benchmarks
-        .iter()
-        .flat_map(|(_, figures)| figures[1..].iter().map(|one| (&figures[0], one)));
+    let questions = samples.benchmarks.iter().flat_map(|(_, figures)| {
+        others.iter().map(move |one| (&figures[reference], &figures[*one]))
+    });
     let estimates: Vec<Option<Estimate>> =
-        questions.map(|(plain, sealed)| estimate(plain, sealed)).collect();
+        questions.map(|(reference, other)| estimate(reference, other)).collect();
     let mut judged = estimates.iter().zip(judge(&estimates, MARGIN));
     for (name, figures) in &samples.benchmarks {
-        let _ = write!(text, "| {name} | {:.0} |", median(&figures[0]));
-        for sealed in &figures[1..] {
+        let _ = write!(text, "| {name} | {:.0} |", median(&figures[reference]));
+        for other in others {
             let (estimate, judgement) = judged.next().expect("one for each");
             let ratio = estimate.map_or(String::new(), |estimate| {
                 let (low, high) = estimate.interval(CONFIDENCE);
                 format!("x {:.3}, {low:.3} to {high:.3}: ", estimate.ratio())
             });
-            let _ = write!(text, " {:.0} ({ratio}{}) |", median(sealed), judgement.words);
+            let median = median(&figures[*other]);
+            let _ = write!(text, " {median:.0} ({ratio}{}) |", judgement.words);
         }
         text.push('\n');
     }
@@ -76,8 +79,9 @@ fn estimate(plain: &[f64], sealed: &[f64]) -> Option<Estimate> {
 }
 
 /// Returns every figure, a line each.
-pub(crate) fn csv(samples: &Samples) -> String {
-    let mut text = "benchmark,variant,round,operations_per_s\n".to_owned();
+#[must_use]
+pub fn csv(samples: &Samples) -> String {
+    let mut text = "benchmark,variant,round,per_s\n".to_owned();
     for (name, figures) in &samples.benchmarks {
         for (variant, figures) in samples.variants.iter().zip(figures) {
             for (round, per_s) in figures.iter().enumerate() {
@@ -101,8 +105,7 @@ mod tests {
             samples.add("fillseq", 1, 900.0 * drift);
             samples.add("fillseq", 2, 1000.0 * drift);
         }
-        let text = markdown(&samples, &["a machine".into()]);
-        assert!(text.contains("- a machine\n"), "{text}");
+        let text = markdown(&samples, 0, &[1, 2]);
         assert!(
             text.contains("| benchmark | plain | aes-256 | aria-256 |\n|---|---|---|---|\n"),
             "{text}"
@@ -112,12 +115,17 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("| 1350 (x 1.000, 1.000 to 1.000: no difference"), "{text}");
+        assert!(
+            markdown(&samples, 1, &[2])
+                .contains("| fillseq | 1215 | 1350 (x 1.111, 1.111 to 1.111"),
+            "another reference"
+        );
         assert!(csv(&samples).contains("fillseq,aes-256,8,1530\n"));
         let mut few = Samples::new(vec!["plain".into(), "aes-256".into()]);
         few.add("readseq", 0, 5.0);
         few.add("readseq", 1, 4.0);
         assert!(
-            markdown(&few, &[]).contains("| readseq | 5 | 4 (cannot conclude (fewer than"),
+            markdown(&few, 0, &[1]).contains("| readseq | 5 | 4 (cannot conclude (fewer than"),
             "too few for a ratio"
         );
     }

@@ -1,0 +1,200 @@
+#![forbid(unsafe_code)]
+//! Prints what pgbench, fio, Redis and sysbench measure on sealed volumes and on what they are set
+//! against: the machine's own file system, a loop device on a plain file, our device without
+//! cipher and log, and gocryptfs; all by turns, round after round.
+//!
+//! Not here: those places (`place`), what is measured in them (`benchmark`), and tables
+//! (`dev/turns`).
+
+mod benchmark;
+mod fio;
+mod mariadb;
+mod place;
+mod postgres;
+mod program;
+mod redis;
+
+use std::fs;
+use std::io::Read;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use clap::{Parser, Subcommand};
+use sealstone_turns::Samples;
+use sealstone_volume::{PlainFile, front::fuse};
+
+use crate::benchmark::Benchmark;
+use crate::place::{Kind, Place};
+
+/// Threads that serve the device without cipher, as many as serve a volume.
+const THREADS: usize = 4;
+
+#[derive(Parser)]
+#[command(version, about)]
+struct Flags {
+    #[command(subcommand)]
+    serve: Option<Serve>,
+    /// The program `sealstone`, which serves volumes
+    #[arg(long, value_name = "FILE")]
+    sealstone: Option<PathBuf>,
+    /// Ciphers of the volumes
+    #[arg(long, value_delimiter = ',', default_values_t = ["aes-256".to_owned(),
+        "aria-256".to_owned()])]
+    ciphers: Vec<String>,
+    /// Programs that measure: postgres, fio, redis, mariadb
+    #[arg(long, value_delimiter = ',', default_values_t = benchmark::PROGRAMS.map(str::to_owned))]
+    with: Vec<String>,
+    /// Rounds in which every place has its turn; 6 are the fewest that give an interval
+    #[arg(long, default_value_t = 6)]
+    rounds: usize,
+    /// Seconds of one turn
+    #[arg(long, default_value_t = 5)]
+    seconds: u32,
+    /// Directory on whose disk all places are [default: that of temporary files]
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// File for the tables, with every figure in a CSV beside it [default: the tables to stdout]
+    #[arg(long, value_name = "FILE.md")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum Serve {
+    /// Serve a plain file as a device until standard input ends
+    #[command(hide = true)]
+    ServePlain { file: PathBuf, bytes: u64, dir: PathBuf },
+}
+
+fn main() -> Result<()> {
+    let flags = Flags::parse();
+    if let Some(Serve::ServePlain { file, bytes, dir }) = &flags.serve {
+        let device = PlainFile::open(file, *bytes)?;
+        let mounted = fuse::mount(std::sync::Arc::new(device), dir, THREADS)?;
+        println!("ready");
+        std::io::stdin().read_to_end(&mut Vec::new())?;
+        return Ok(mounted.unmount()?);
+    }
+    for name in &flags.ciphers {
+        sealstone_cipher::cipher(name)?;
+    }
+    if flags.rounds == 0 || flags.seconds == 0 {
+        bail!("nothing to measure: rounds and seconds are at least 1");
+    }
+    let program = flags.sealstone.as_deref().context("--sealstone names the program")?;
+    let program = fs::canonicalize(program).with_context(|| program.display().to_string())?;
+    let scratch = match &flags.dir {
+        Some(dir) => tempfile::tempdir_in(dir),
+        None => tempfile::tempdir(),
+    };
+    let scratch = scratch.context("make a directory")?;
+    // the servers run as users of their own
+    place::open_to_all(scratch.path())?;
+    let kinds = place::kinds(&flags.ciphers);
+    let names: Vec<String> = kinds.iter().map(Kind::name).collect();
+    let mut places = Vec::new();
+    for kind in kinds {
+        places.push(Place::make(kind, scratch.path(), &program)?);
+    }
+    let mut samples = Samples::new(names.clone());
+    let mut settled: Vec<f64> = vec![0.0; places.len()];
+    for round in 0..flags.rounds {
+        for benchmark in benchmark::all(&flags.with, flags.seconds)? {
+            measure(&*benchmark, round, &places, &mut samples, &mut settled)?;
+        }
+        eprintln!("round {} of {}", round + 1, flags.rounds);
+    }
+    let text = report(&flags, &names, &samples, &settled, &facts(&flags, scratch.path())?);
+    match &flags.out {
+        Some(path) => {
+            fs::write(path, &text).with_context(|| format!("write {}", path.display()))?;
+            let csv = path.with_extension("csv");
+            fs::write(&csv, sealstone_turns::csv(&samples))
+                .with_context(|| format!("write {}", csv.display()))?;
+            println!("{}\n{}", path.display(), csv.display());
+        }
+        None => print!("{text}"),
+    }
+    Ok(())
+}
+
+/// Gives every place its turn at `benchmark`, each round beginning with another one. What a turn
+/// left to be written is written, and what a volume has in its log is in place, before the next one
+/// begins; the time of that is added to `settled`.
+fn measure(
+    benchmark: &dyn Benchmark,
+    round: usize,
+    places: &[Place],
+    samples: &mut Samples,
+    settled: &mut [f64],
+) -> Result<()> {
+    for turn in 0..places.len() {
+        let number = (turn + round) % places.len();
+        let place = &places[number];
+        let run = benchmark.run(place.files());
+        for (name, per_s) in run.with_context(|| format!("on {}", place.name()))? {
+            eprintln!("{} {name}: {per_s:.0}", place.name());
+            samples.add(&name, number, per_s);
+        }
+        let begin = Instant::now();
+        place.settle()?;
+        settled[number] += begin.elapsed().as_secs_f64();
+    }
+    Ok(())
+}
+
+/// Returns the tables: all places against the file system below, then against the device without
+/// cipher and log, then the ciphers against each other.
+fn report(
+    flags: &Flags,
+    names: &[String],
+    samples: &Samples,
+    settled: &[f64],
+    facts: &[String],
+) -> String {
+    let mut text = "# Volumes measured by other programs\n\n".to_owned();
+    text.extend(facts.iter().map(|fact| format!("- {fact}\n")));
+    let settled: Vec<String> = names
+        .iter()
+        .zip(settled)
+        .map(|(name, s)| format!("{name} {:.1} s", s / flags.rounds as f64))
+        .collect();
+    text.push_str(&format!(
+        "- after each turn everything is written, and a volume's log is in place, which no figure \
+         includes; in a round that took: {}\n",
+        settled.join(", ")
+    ));
+    let (control, gocryptfs) = (2, names.len() - 1);
+    let sealed: Vec<usize> = (control + 1..gocryptfs).collect();
+    let all: Vec<usize> = (1..names.len()).collect();
+    for (title, reference, others) in [
+        ("Against the file system below", 0, &all),
+        ("Against our device without cipher and log", control, &sealed),
+        ("Against gocryptfs", gocryptfs, &sealed),
+        ("Against the first cipher", control + 1, &sealed[1..].to_vec()),
+    ] {
+        if !others.is_empty() {
+            let table = sealstone_turns::markdown(samples, reference, others);
+            text.push_str(&format!("\n## {title}\n\n{table}"));
+        }
+    }
+    text
+}
+
+/// Returns the facts needed to do the same again, a line each.
+fn facts(flags: &Flags, scratch: &std::path::Path) -> Result<Vec<String>> {
+    let machine = sealstone_bench::study::machine::facts(scratch);
+    let mut facts = vec![
+        format!(
+            "{}; Linux {}; {}; all places on {}",
+            machine.label, machine.kernel, machine.os, machine.file_system
+        ),
+        format!("{} rounds by turns, {} s a turn", flags.rounds, flags.seconds),
+        "plain: a directory; loop: ext4 on a loop device with direct I/O on a plain file; control: \
+         the same on our device without cipher and log; the ciphers: sealed volumes; gocryptfs: a \
+         directory under it"
+            .into(),
+    ];
+    facts.extend(benchmark::facts(&flags.with)?);
+    Ok(facts)
+}
