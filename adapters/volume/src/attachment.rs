@@ -54,7 +54,12 @@ impl Attachment {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries.map_err(Failure::of("list", runtime_dir.display().to_string()))?,
         };
-        Ok(entries.flatten().map(|entry| Self { dir: entry.path() }).collect())
+        let is_id = |dir: &PathBuf| {
+            let name = dir.file_name().unwrap_or_default().as_encoded_bytes();
+            name.len() == 32 && name.iter().all(u8::is_ascii_hexdigit)
+        };
+        let dirs = entries.flatten().map(|entry| entry.path()).filter(is_id);
+        Ok(dirs.map(|dir| Self { dir }).collect())
     }
 
     /// Returns the directory in which the volume is shown.
@@ -275,7 +280,17 @@ fn make_file_system(kind: &str, device: &str, is_new: bool) -> Result<(), Failur
 /// # Errors
 /// [`Failure::Tool`].
 pub fn mount(device: &str, at: &Path) -> Result<(), Failure> {
-    tool::run("mount", &[device.as_ref(), at.as_os_str()]).map(drop)
+    mount_with(device, at, &[])
+}
+
+/// Mounts `device` at `at` with `options` of `mount`.
+///
+/// # Errors
+/// [`Failure::Tool`].
+pub fn mount_with(device: &str, at: &Path, options: &[&str]) -> Result<(), Failure> {
+    let options = options.iter().map(std::ffi::OsStr::new);
+    let all: Vec<_> = options.chain([device.as_ref(), at.as_os_str()]).collect();
+    tool::run("mount", &all).map(drop)
 }
 
 /// Unmounts what is mounted at `at`, whoever still uses it; what is open stays until it is closed.

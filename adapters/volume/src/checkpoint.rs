@@ -6,6 +6,7 @@
 //! they were not at, so that until the root is there the one before it is whole.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use sealstone_seal::volume::{EntryPage, Level, Root, Run};
@@ -19,6 +20,9 @@ use crate::volume::Volume;
 
 /// Bytes that are put in place by one write at most.
 const PIECE_BYTES: usize = 1 << 20;
+
+/// Blocks that follow each other, with their states.
+type Piece<'a> = Vec<(u64, &'a Pending)>;
 
 /// New states of blocks on one tag page, by their index on it.
 type States<'a> = Vec<(usize, &'a Pending)>;
@@ -119,46 +123,71 @@ impl Volume {
         Ok(next)
     }
 
-    /// Copies blocks from the log to their places, as they are sealed, and frees those of holes.
+    /// Copies blocks from the log to their places, as they are sealed, and frees those of holes:
+    /// several pieces at once, since each waits for the disk most of the time.
     fn place_blocks(&self, old: &Index) -> Result<(), Failure> {
-        let block_bytes = self.block_bytes() as usize;
-        let mut piece: Vec<(u64, &Pending)> = Vec::new();
-        for (block, state) in old {
-            let follows = |(first, before): &(u64, &Pending)| {
-                let count = block - first + 1;
-                matches!(before.source, Source::Hole) == matches!(state.source, Source::Hole)
-                    && self.places.together(*first, count) == count
-            };
-            let is_next = piece.last().is_some_and(|(last, _)| last + 1 == *block);
-            if !(is_next
-                && piece.first().is_some_and(follows)
-                && piece.len() < PIECE_BYTES / block_bytes)
-            {
-                self.place_piece(&piece)?;
-                piece.clear();
+        let pieces = self.pieces(old);
+        let next = AtomicUsize::new(0);
+        let copy = || {
+            while let Some(piece) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) {
+                self.place_piece(piece)?;
             }
-            if !matches!(state.source, Source::InPlace) {
-                piece.push((*block, state));
+            Ok(())
+        };
+        let threads = self.sizes.copiers.get().min(pieces.len());
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(copy)).collect();
+            let own = copy();
+            let ends = others.into_iter().map(|other| other.join().expect("no panic"));
+            ends.fold(own, Result::and)
+        })
+    }
+
+    /// Returns the blocks that are not in their places in pieces that one write puts there.
+    fn pieces<'a>(&self, old: &'a Index) -> Vec<Piece<'a>> {
+        let most = PIECE_BYTES / self.block_bytes() as usize;
+        let mut pieces: Vec<Piece<'a>> = Vec::new();
+        let elsewhere = old.iter().filter(|(_, state)| !matches!(state.source, Source::InPlace));
+        for (block, state) in elsewhere {
+            let is_hole = |state: &Pending| matches!(state.source, Source::Hole);
+            let continued = pieces.last_mut().filter(|piece| {
+                let (first, before) = piece[0];
+                let count = block - first + 1;
+                count as usize == piece.len() + 1
+                    && count as usize <= most
+                    && is_hole(before) == is_hole(state)
+                    && self.places.together(first, count) == count
+            });
+            match continued {
+                Some(piece) => piece.push((*block, state)),
+                None => pieces.push(vec![(*block, state)]),
             }
         }
-        self.place_piece(&piece)
+        pieces
     }
 
     /// Copies blocks that follow each other, or frees their places.
     fn place_piece(&self, piece: &[(u64, &Pending)]) -> Result<(), Failure> {
-        let Some((first, state)) = piece.first() else { return Ok(()) };
+        let (first, state) = piece[0];
         let block_bytes = self.block_bytes() as usize;
-        let at = self.places.block(*first);
+        let at = self.places.block(first);
         if matches!(state.source, Source::Hole) {
             let bytes = (piece.len() * block_bytes) as u64;
             return self.data.punch(at, bytes).map_err(Failure::of("free space in", names::DATA));
         }
         let mut sealed = Aligned::new(piece.len() * block_bytes);
-        for ((_, state), sealed) in piece.iter().zip(sealed.chunks_exact_mut(block_bytes)) {
-            let Source::Logged { segment, offset } = &state.source else {
+        let is_next = |one: &(u64, &Pending), other: &(u64, &Pending)| {
+            one.1.source.is_followed_by(&other.1.source, block_bytes as u64)
+        };
+        let mut rest = &mut sealed[..];
+        // what one request wrote lies side by side in the log
+        for stretch in piece.chunk_by(is_next) {
+            let (here, later) = rest.split_at_mut(stretch.len() * block_bytes);
+            let Source::Logged { segment, offset } = &stretch[0].1.source else {
                 unreachable!("a piece has blocks of one kind")
             };
-            segment.file.read(*offset, sealed).map_err(Failure::of("read", &segment.name))?;
+            segment.file.read(*offset, here).map_err(Failure::of("read", &segment.name))?;
+            rest = later;
         }
         self.data.write(at, &[&sealed]).map_err(Failure::of("write", names::DATA))
     }

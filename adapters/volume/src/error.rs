@@ -89,6 +89,12 @@ pub enum Failure {
         /// The reason.
         said: String,
     },
+    /// The process that was to serve the volume did not, or failed later.
+    #[error("the process that serves the volume: {what}")]
+    NotServed {
+        /// What it said, or how it ended.
+        what: String,
+    },
     /// A device cannot be made smaller.
     #[error("a device of {size} bytes cannot be made smaller, to {bytes}")]
     Smaller {
@@ -96,6 +102,12 @@ pub enum Failure {
         bytes: u64,
         /// Its size, in bytes.
         size: u64,
+    },
+    /// Two volumes that should read the same do not.
+    #[error("the copy differs from byte {offset} on\nthe same command copies it again")]
+    Differs {
+        /// The first byte that differs.
+        offset: u64,
     },
     /// The anchor cannot be read or written.
     #[error(transparent)]

@@ -24,6 +24,18 @@ pub(crate) enum Source {
     Hole,
 }
 
+impl Source {
+    /// Returns whether `other` lies in the log directly behind this block of `block_bytes`.
+    pub(crate) fn is_followed_by(&self, other: &Self, block_bytes: u64) -> bool {
+        match (self, other) {
+            (Self::Logged { segment, offset }, Self::Logged { segment: other, offset: next }) => {
+                Arc::ptr_eq(segment, other) && *next == offset + block_bytes
+            }
+            _ => false,
+        }
+    }
+}
+
 /// A block that is newer than the root says.
 #[derive(Clone, Debug)]
 pub(crate) struct Pending {

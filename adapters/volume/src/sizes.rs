@@ -17,6 +17,19 @@ pub struct Sizes {
     pub request_bytes: u64,
     /// Pages of entries that are kept in memory, 4 KiB each.
     pub pages: NonZeroUsize,
+    /// Threads that read one long request.
+    pub readers: NonZeroUsize,
+    /// Threads that put blocks in place at a checkpoint.
+    pub copiers: NonZeroUsize,
+}
+
+impl Sizes {
+    /// Returns these, with nothing done at the same time: the same requests then ask the same of
+    /// the disk.
+    #[must_use]
+    pub fn in_order(self) -> Self {
+        Self { readers: NonZeroUsize::MIN, copiers: NonZeroUsize::MIN, ..self }
+    }
 }
 
 impl Default for Sizes {
@@ -28,6 +41,8 @@ impl Default for Sizes {
             at_once_bytes: 64 << 10,
             request_bytes: 1 << 20,
             pages: NonZeroUsize::new(16 << 10).expect("it is not zero"),
+            readers: NonZeroUsize::new(2).expect("it is not zero"),
+            copiers: NonZeroUsize::new(4).expect("it is not zero"),
         }
     }
 }

@@ -23,6 +23,7 @@ fn sizes() -> Sizes {
         at_once_bytes: 64 << 10,
         request_bytes: 128 << 10,
         pages: NonZeroUsize::new(16).unwrap(),
+        ..Sizes::default()
     }
 }
 

@@ -36,6 +36,7 @@ fn sizes() -> Sizes {
         at_once_bytes: 16 << 10,
         request_bytes: 128 << 10,
         pages: NonZeroUsize::new(2).unwrap(),
+        ..Sizes::default()
     }
 }
 

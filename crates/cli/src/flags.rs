@@ -69,7 +69,7 @@ pub(crate) use setting::PLAN_ONLY;
 #[cfg(feature = "volume")]
 pub(crate) use volume::{
     FileSystem, VolumeAttachFlags, VolumeCommand, VolumeCreateFlags, VolumeMountFlags, VolumePlace,
-    VolumeRuntime,
+    VolumeResealFlags, VolumeRuntime, VolumeUnsealFlags,
 };
 #[cfg(feature = "wire")]
 pub(crate) use wire::{WireCommand, WireGuard, WireUp};

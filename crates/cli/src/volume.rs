@@ -2,8 +2,10 @@
 //! is (`sealstone-volume`).
 
 mod attach;
+mod convert;
 mod mount;
 mod place;
+mod reseal;
 mod status;
 mod unit;
 
@@ -16,7 +18,7 @@ use sealstone_bench::words::size::human_bytes;
 use sealstone_cipher::DEFAULT_CIPHER;
 use sealstone_keys::source;
 use sealstone_volume::attachment::Attached;
-use sealstone_volume::{Directory, Order, Verification, Volume, rotate};
+use sealstone_volume::{Directory, Order, Verification, Volume, header, rotate};
 use serde::Serialize;
 
 use crate::flags::{SealedStore, VolumeCommand, VolumeCreateFlags, VolumePlace};
@@ -28,7 +30,12 @@ use crate::{anchor, key_source};
 /// Runs one of the commands.
 pub(crate) fn run(command: &VolumeCommand) -> anyhow::Result<Answer> {
     match command {
-        VolumeCommand::Create(flags) => create(flags),
+        VolumeCommand::Create(flags) => match &flags.from {
+            Some(from) => convert::seal(flags, from, || create(flags)),
+            None => created(flags),
+        },
+        VolumeCommand::Reseal(flags) => reseal::run(flags),
+        VolumeCommand::Unseal(flags) => convert::unseal(flags),
         VolumeCommand::Attach(flags) => attach::run(flags),
         VolumeCommand::Detach { place } => detach(place),
         VolumeCommand::Mount(flags) => mount::run(flags),
@@ -42,7 +49,8 @@ pub(crate) fn run(command: &VolumeCommand) -> anyhow::Result<Answer> {
     }
 }
 
-fn create(flags: &VolumeCreateFlags) -> anyhow::Result<Answer> {
+/// Makes a volume.
+fn create(flags: &VolumeCreateFlags) -> anyhow::Result<()> {
     let SealedStore { dir, key, passphrase } = &flags.store;
     let keys = key_source::open_to_seal(key, passphrase.passphrase_file.as_deref())?;
     let named = source::cipher(flags.cipher.as_deref(), &*keys)?;
@@ -54,12 +62,17 @@ fn create(flags: &VolumeCreateFlags) -> anyhow::Result<Answer> {
     sealstone_file::own_directory(dir)
         .with_context(|| format!("cannot use the directory {}", dir.display()))?;
     Volume::create(&Directory::new(dir), &*keys, cipher, (block_bytes, flags.size))
-        .with_context(|| format!("cannot make a volume in {}", dir.display()))?;
+        .with_context(|| format!("cannot make a volume in {}", dir.display()))
+}
+
+fn created(flags: &VolumeCreateFlags) -> anyhow::Result<Answer> {
+    create(flags)?;
+    let SealedStore { dir, key, .. } = &flags.store;
     print(&format!(
         "volume in {}: {}, {}\nnext: sealstone volume mount {} PATH --key {} --mkfs ext4\n",
         dir.display(),
         human_bytes(flags.size),
-        cipher.name,
+        header(dir).with_context(|| dir.display().to_string())?.cipher.name,
         quoted(dir),
         quoted(Path::new(key)),
     ))?;

@@ -45,12 +45,19 @@ pub struct VolumePlace {
 }
 
 impl VolumePlace {
-    /// Makes them in `home`, the volume of `size`.
+    /// Makes them in `home`, but for the volume.
     #[must_use]
-    pub fn new(home: tempfile::TempDir, cipher: &str, size: &str) -> Self {
+    pub fn without_volume(home: tempfile::TempDir) -> Self {
         let place = Self { home };
         fs::create_dir(place.at("m")).expect("a new directory");
         place.sealstone(&["keys", "new", "k.key"]).done();
+        place
+    }
+
+    /// Makes them in `home`, the volume of `size`.
+    #[must_use]
+    pub fn new(home: tempfile::TempDir, cipher: &str, size: &str) -> Self {
+        let place = Self::without_volume(home);
         let create = ["volume", "create", "vol", "--size", size, "--key", "k.key"];
         place.sealstone(&[&create[..], &["--cipher", cipher]].concat()).done();
         place

@@ -25,6 +25,7 @@ fn a_volume_is_mounted_copied_grown_rotated_and_whole() {
     let status = place.status();
     assert_eq!((&status["attached"], &status["cipher"]), (&"served".into(), &"aria-256".into()));
     assert_eq!(status["mounts"][0], place.at("m").to_str().unwrap());
+    keeps_its_memory_out_of_swap(place.process().as_raw());
     let marker = b"the marker of a table, and not of anything else";
     for number in 0..40 {
         let mut file = File::create(place.at(&format!("m/table-name-{number}"))).unwrap();
@@ -207,4 +208,49 @@ fn mistakes_are_said_and_change_nothing() {
     assert!(place.verify().done().starts_with("vol is whole: "));
     let unit = place.sealstone(&["volume", "unit", "vol", "m", "--key", "k.key"]).done();
     assert!(unit.contains(&format!("RequiresMountsFor={}", place.at("m").display())), "{unit}");
+}
+
+/// All of its memory is locked, where this user may do that.
+fn keeps_its_memory_out_of_swap(process: i32) {
+    const CAP_IPC_LOCK: u64 = 1 << 14;
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.split_whitespace().next().unwrap()
+    };
+    let kib = |name: &str| field(name).parse::<u64>().unwrap();
+    if u64::from_str_radix(field("CapEff:"), 16).unwrap() & CAP_IPC_LOCK != 0 {
+        let (locked, all) = (kib("VmLck:"), kib("VmSize:"));
+        assert!(locked * 2 > all, "{locked} of {all} KiB");
+    }
+}
+
+#[test]
+fn systemd_takes_the_unit_of_a_volume() {
+    let version = std::process::Command::new("systemd-analyze").arg("--version").output();
+    if !version.is_ok_and(|output| output.status.success()) {
+        return println!("SKIP: systemd_takes_the_unit_of_a_volume: no systemd-analyze here");
+    }
+    let place = place("aria-256");
+    let unit = |path: &str| {
+        let unit = place.sealstone(&["volume", "unit", "vol", path, "--key", "k.key"]).done();
+        fs::write(place.at("sealstone-volume.service"), &unit).unwrap();
+        (unit, verified(&place))
+    };
+    let (text, said) = unit("/srv/a place of 100% pure data");
+    // messages about other units of this machine do not matter
+    assert!(!said.contains("sealstone-volume"), "{said}");
+    assert!(text.contains("'/srv/a place of 100%% pure data'"), "{text}");
+    // and it would not take whatever it is given
+    fs::write(place.at("sealstone-volume.service"), text.replace("Type=", "Tipe=")).unwrap();
+    let said = verified(&place);
+    assert!(said.contains("Tipe"), "{said}");
+}
+
+/// Returns what systemd says of the unit there.
+fn verified(place: &VolumePlace) -> String {
+    let unit = place.at("sealstone-volume.service");
+    let mut command = std::process::Command::new("systemd-analyze");
+    let output = command.arg("verify").arg(unit).output().unwrap();
+    String::from_utf8_lossy(&output.stderr).into_owned()
 }

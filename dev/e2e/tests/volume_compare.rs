@@ -125,7 +125,7 @@ fn a_store_is_sealed_in_two_ways_side_by_side() {
     // a process that does not come up is said, and leaves nothing
     fs::remove_dir_all(home.path().join("out")).unwrap();
     let failed = run(compare(home.path(), &["--seal=volume"]).env(PROGRAM, "/bin/false"));
-    let wanted = "the process that was to serve the volume in ";
+    let wanted = "the process that serves the volume: ";
     assert!(failed.code == Some(2) && failed.stderr.contains(wanted), "{failed:?}");
     assert_eq!(mounts(home.path()), [""; 0]);
 }

@@ -12,6 +12,7 @@ use sealstone_volume::{Sizes, Volume};
 #[test]
 fn a_root_whose_sync_failed_is_not_taken_for_one_on_stable_storage() {
     let sizes = Sizes { segment_bytes: 256 << 10, request_bytes: 128 << 10, ..Sizes::default() };
+    let sizes = sizes.in_order();
     let keys = EphemeralKey::new().unwrap();
     let open = |disk: &SimulatedDisk| {
         Volume::attach(Arc::new(disk.clone()), &keys, None, (Backend::auto(), sizes))

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use sealstone_store::StoreError;
 
@@ -28,10 +27,6 @@ pub(super) enum VolumeError {
     NoProgram,
     #[error("cannot make {}: {source}", dir.display())]
     Directory { dir: PathBuf, source: io::Error },
-    #[error("the process that was to serve the volume in {} ended: {said}", dir.display())]
-    Ended { dir: PathBuf, said: String },
-    #[error("the volume in {} was not served within {} s: {said}", dir.display(), limit.as_secs())]
-    Late { dir: PathBuf, limit: Duration, said: String },
     #[error("the volume in {}: {source}", dir.display())]
     Volume { dir: PathBuf, source: sealstone_volume::Failure },
 }

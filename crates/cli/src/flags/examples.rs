@@ -58,6 +58,11 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("volume freeze", "sealstone volume freeze pg.volume"),
     ("volume grow", "sealstone volume grow pg.volume --size 200GiB"),
     ("volume rotate", "sealstone volume rotate pg.volume --key pg.key"),
+    (
+        "volume reseal",
+        "sealstone volume reseal pg.volume --key pg.key --out pg.new --cipher lea-256",
+    ),
+    ("volume unseal", "sealstone volume unseal pg.volume --key pg.key --out /srv/pg.clear"),
     ("volume unit", "sealstone volume unit pg.volume /srv/pg --key pg.key"),
     ("lab", "sealstone lab up postgres"),
     ("lab up", "sealstone lab up mongodb --nodes 3 --cipher aria-256"),

@@ -19,8 +19,11 @@ Examples:
   sealstone volume mount /srv/pg.volume /var/lib/postgresql --key pg.key
       from now on without --mkfs
 
-create, status, verify and rotate need no root; losetup and mount do, and so
-attach, mount and what undoes them.";
+  sealstone volume create /srv/my.volume --size 80GiB --key my.key --from /var/lib/mysql
+      copies what is there, while its server is not running
+
+create without --from, status, verify, rotate and reseal need no root; losetup
+and mount do, and so attach, mount, unseal and what undoes them.";
 
 /// Commands on a volume.
 #[derive(Debug, Subcommand)]
@@ -88,6 +91,12 @@ pub(crate) enum VolumeCommand {
         #[command(flatten)]
         store: SealedStore,
     },
+    /// Copy a volume that is not attached to a new one under another cipher, another key, or new
+    /// keys throughout, and compare both. Takes no root. If interrupted, the same command goes on
+    Reseal(VolumeResealFlags),
+    /// Copy all files of a volume that is not attached to a directory, in the clear, and compare the
+    /// copy byte by byte. If interrupted, the same command goes on
+    Unseal(VolumeUnsealFlags),
     /// Print a unit for systemd that mounts a volume
     Unit {
         #[command(flatten)]
@@ -132,6 +141,48 @@ pub(crate) struct VolumeCreateFlags {
     /// Length of a block
     #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = parse_bytes)]
     pub(crate) block: u64,
+    /// Copy this directory of files onto it, such as the data directory of a server that is not
+    /// running, and compare the copy byte by byte; it stays as it is. If interrupted, the same
+    /// command goes on
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) from: Option<PathBuf>,
+    /// The file system that the files are copied to [default: ext4]
+    #[arg(long, value_name = "KIND", value_enum, requires = "from")]
+    pub(crate) mkfs: Option<FileSystem>,
+    #[command(flatten)]
+    pub(crate) runtime: VolumeRuntime,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct VolumeResealFlags {
+    #[command(flatten)]
+    pub(crate) store: SealedStore,
+    /// The directory for the new volume: new, empty, or left unfinished by an earlier run
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: PathBuf,
+    /// Cipher of the new volume [default: the key's, if a key server knows it; otherwise as before]
+    #[arg(long, value_name = "CIPHER", value_parser = Suggest(cipher_names_only))]
+    pub(crate) cipher: Option<String>,
+    /// Key of the new volume [default: the same]
+    #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
+    pub(crate) new_key: Option<String>,
+    /// File with the passphrase of that key
+    #[arg(long, value_name = "FILE", requires = "new_key", value_hint = ValueHint::FilePath)]
+    pub(crate) new_passphrase_file: Option<PathBuf>,
+    /// The anchor that the old volume is attached with
+    #[arg(long, value_name = "ANCHOR", value_hint = ValueHint::FilePath)]
+    pub(crate) anchor: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct VolumeUnsealFlags {
+    #[command(flatten)]
+    pub(crate) store: SealedStore,
+    /// The directory for the files in the clear: new, empty, or left unfinished by an earlier run
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) runtime: VolumeRuntime,
 }
 
 #[derive(Args, Debug)]
@@ -145,6 +196,9 @@ pub(crate) struct VolumeAttachFlags {
     /// the whole volume does not open
     #[arg(long, value_name = "ANCHOR", value_hint = ValueHint::FilePath)]
     pub(crate) anchor: Option<PathBuf>,
+    /// Append what fails to this file, a line each with its time; status shows the last
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) log: Option<PathBuf>,
     /// Serve it in this process, and print what fails
     #[arg(long)]
     pub(crate) foreground: bool,

@@ -1,5 +1,8 @@
 //! `sealstone volume attach`: serves a volume, in the foreground or as a process of its own.
 
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,7 +12,7 @@ use sealstone_cipher::Backend;
 use sealstone_volume::attachment::{self, Attached, Attachment};
 use sealstone_volume::front::fuse;
 use sealstone_volume::{
-    Directory, Failure, Report, Served, Sizes, Upkeep, Volume, become_io_flusher,
+    Directory, Failure, Report, Served, Sizes, Upkeep, Volume, become_io_flusher, lock_memory,
 };
 
 use super::place;
@@ -55,7 +58,7 @@ pub(super) fn in_background(flags: &VolumeAttachFlags) -> anyhow::Result<String>
 }
 
 /// Refuses what is attached, and takes away what a process left that is gone.
-fn prepare(dir: &Path, attachment: &Attachment) -> anyhow::Result<()> {
+pub(super) fn prepare(dir: &Path, attachment: &Attachment) -> anyhow::Result<()> {
     let at = || dir.display().to_string();
     match attachment.state().with_context(at)? {
         Attached::No => Ok(()),
@@ -81,6 +84,8 @@ fn foreground(flags: &VolumeAttachFlags) -> anyhow::Result<Answer> {
     prepare(dir, &attachment)?;
     // before keys are there, so that no other process ever has them
     let _ = become_io_flusher();
+    // without it everything works, and keys are locked on their own
+    let _ = lock_memory();
     let keys = key_source::of_store(&flags.store)?;
     let anchor = flags.anchor.as_deref().map(|spec| anchor::open(dir, spec)).transpose()?;
     let disk = Arc::new(Directory::new(dir));
@@ -88,7 +93,7 @@ fn foreground(flags: &VolumeAttachFlags) -> anyhow::Result<Answer> {
     let volume = Volume::attach(disk, &*keys, anchor.map(Arc::from), how);
     let volume = Arc::new(volume.with_context(cannot)?);
     drop(keys);
-    let served = Served::new(Arc::clone(&volume), dir, reporting(dir, flags.detached));
+    let served = Served::new(Arc::clone(&volume), dir, reporting(dir, flags)?);
     let served = Arc::new(served);
     let told = Arc::clone(&served);
     let upkeep = Upkeep::of(Arc::clone(&volume), Box::new(move |failure| told.note(failure)))?;
@@ -130,13 +135,32 @@ fn foreground(flags: &VolumeAttachFlags) -> anyhow::Result<Answer> {
 }
 
 /// Returns what says that something failed, where somebody reads it.
-fn reporting(dir: &Path, detached: bool) -> Box<Report> {
-    let dir = dir.display().to_string();
-    Box::new(move |failure: &Failure| {
-        if !detached {
+fn reporting(dir: &Path, flags: &VolumeAttachFlags) -> anyhow::Result<Box<Report>> {
+    let log = flags.log.as_deref().map(open_log).transpose()?;
+    let (dir, is_detached) = (dir.display().to_string(), flags.detached);
+    Ok(Box::new(move |failure: &Failure| {
+        if !is_detached {
             say(&format!("{dir}: {failure}"));
         }
-    })
+        if let Some(mut log) = log.as_ref() {
+            let one_line = failure.to_string().replace('\n', "; ");
+            let line = format!("{:.3} {dir}: {one_line}\n", jiff::Timestamp::now());
+            // a log that cannot be written is no reason to stop a volume
+            let _ = log.write_all(line.as_bytes());
+        }
+    }))
+}
+
+/// Opens the file that failures are appended to, which only its owner can read if it is new.
+fn open_log(path: &Path) -> anyhow::Result<File> {
+    let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
+    let mut options = File::options();
+    options.append(true).create(true).mode(0o600).custom_flags(flags);
+    let file = options.open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    if !file.metadata().is_ok_and(|found| found.is_file()) {
+        bail!("cannot use {}: it is no regular file", path.display());
+    }
+    Ok(file)
 }
 
 /// Takes the device away when this process is asked to end, unless something is mounted from it.

@@ -8,7 +8,7 @@ use sealstone_volume::Order;
 use sealstone_volume::attachment::{self, Attached, Attachment};
 
 use super::attach::{check_root, in_background, wait_for_end};
-use super::place;
+use super::{convert, place};
 use crate::flags::{FileSystem, VolumeMountFlags, VolumePlace, VolumeRuntime};
 use crate::message::{Answer, say};
 
@@ -37,11 +37,18 @@ pub(super) fn run(flags: &VolumeMountFlags) -> anyhow::Result<Answer> {
         };
         bail!("cannot mount {} at {}: {failure}\n{hint}", dir.display(), path.display());
     }
+    if let Some(unfinished) = convert::unfinished(dir, path) {
+        attachment::unmount(path)?;
+        attachment.detach().with_context(|| dir.display().to_string())?;
+        wait_for_end(dir)?;
+        bail!(unfinished);
+    }
     say(&format!("{} is mounted at {} from {device}", dir.display(), path.display()));
     Ok(Answer::Done)
 }
 
-fn name(kind: FileSystem) -> &'static str {
+/// Returns the name of `kind`, as `mkfs` takes it.
+pub(super) fn name(kind: FileSystem) -> &'static str {
     match kind {
         FileSystem::Ext4 => "ext4",
         FileSystem::Xfs => "xfs",

@@ -16,6 +16,8 @@ pub(super) fn run(
     path: &Path,
 ) -> anyhow::Result<Answer> {
     let program = std::env::current_exe().context("cannot find this program")?;
+    // systemd reads quotes as a shell does, and % as the beginning of a name of its own
+    let quoted = |path: &Path| quoted(path).replace('%', "%%");
     let absolute = |path: &Path| std::path::absolute(path).map(|path| quoted(&path));
     let (program, dir, at) = (quoted(&program), absolute(&store.dir)?, absolute(path)?);
     let key = sealstone_keys::absolute_source(&store.key)?;

@@ -84,6 +84,8 @@ impl Source {
             at_once_bytes: 64 << 10,
             request_bytes: request_blocks * BLOCK_BYTES,
             pages: NonZeroUsize::new(64).expect("it is not zero"),
+            ..Sizes::default()
         }
+        .in_order()
     }
 }

@@ -1,0 +1,66 @@
+//! Memory for a large device, and the time of an opening after a crash with a full log.
+//!
+//! `limits DIR [TEBIBYTES]`: DIR is new, and removed afterwards.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use sealstone_cipher::{Backend, cipher};
+use sealstone_keys::EphemeralKey;
+use sealstone_volume::{Directory, Sizes, Volume};
+
+const MIB: u64 = 1 << 20;
+const WRITE_BYTES: u64 = 16 << 10;
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    let dir = args.get(1).expect("DIR [TEBIBYTES]");
+    let bytes = args.get(2).map_or(10, |tebibytes| tebibytes.parse().unwrap()) << 40;
+    std::fs::create_dir(dir).unwrap();
+    let (disk, keys) = (Directory::new(dir), EphemeralKey::new().unwrap());
+    Volume::create(&disk, &keys, cipher("aria-256").unwrap(), (4096, bytes)).unwrap();
+    let begin = Instant::now();
+    let volume = attach(&disk, &keys);
+    println!("{} TiB: attached in {:?}, {} MiB in memory", bytes >> 40, begin.elapsed(), rss());
+    let mut state = 1_u64;
+    let mut next = || {
+        // an xorshift generator: any order will do
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % (bytes / WRITE_BYTES) * WRITE_BYTES
+    };
+    let data = vec![7; WRITE_BYTES as usize];
+    while volume.log_bytes() < 250 * MIB {
+        volume.write(next(), &data).unwrap();
+    }
+    volume.flush().unwrap();
+    println!("{} MiB in the log: {} MiB in memory", volume.log_bytes() / MIB, rss());
+    let begin = Instant::now();
+    volume.checkpoint().unwrap();
+    println!("put in place in {:?}: {} MiB in memory", begin.elapsed(), rss());
+    while volume.log_bytes() < 250 * MIB {
+        volume.write(next(), &data).unwrap();
+    }
+    volume.flush().unwrap();
+    // nothing is put in place
+    drop(volume);
+    let begin = Instant::now();
+    let volume = attach(&disk, &keys);
+    println!("attached with a full log in {:?}, {} MiB in memory", begin.elapsed(), rss());
+    drop(volume);
+    std::fs::remove_dir_all(Path::new(dir)).unwrap();
+}
+
+fn attach(disk: &Directory, keys: &EphemeralKey) -> Volume {
+    let disk = Arc::new(disk.clone());
+    Volume::attach(disk, keys, None, (Backend::auto(), Sizes::default())).unwrap()
+}
+
+/// Returns the memory of this process, in MiB.
+fn rss() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
+}

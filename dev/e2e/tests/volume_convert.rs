@@ -1,0 +1,279 @@
+//! Directories of files that are copied onto a sealed volume, and back: files of every kind, data
+//! directories of PostgreSQL and MariaDB, copying that is killed or interrupted, and what is
+//! refused.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, mkfifo};
+use sealstone_e2e::sql_server::{SqlKind, SqlServer};
+use sealstone_e2e::transcript::{Transcript, finish, plain, sealstone};
+use sealstone_e2e::volume_place::{VolumePlace, holds, is_skipped, tool};
+use sealstone_servers::testing::reachable;
+
+const MARKER: &[u8] = b"the marker of a file, and not of anything else";
+
+fn place() -> VolumePlace {
+    VolumePlace::without_volume(reachable())
+}
+
+fn create(place: &VolumePlace, from: &str, size: &str) -> Transcript {
+    place.volume(&["create", "vol", "--size", size, "--key", "k.key", "--from", from])
+}
+
+fn unseal(place: &VolumePlace, out: &str) -> Transcript {
+    place.volume(&["unseal", "vol", "--key", "k.key", "--out", out])
+}
+
+/// Refuses two trees that are not the same, in contents or in what `stat` says of them.
+fn are_same(one: &Path, other: &Path) {
+    let paths = [one, other].map(|path| path.to_str().unwrap());
+    // it calls two pipes different
+    let trees = ["--recursive", "--no-dereference", "--exclude=fifo", paths[0], paths[1]];
+    tool("diff", &trees);
+    let [one, other] = paths.map(|path| {
+        let list = "find . ! -name lost+found -printf '%p %M %U %G %s %t %n %l\\n' | sort";
+        tool("sh", &["-c", &format!("cd {path} && {list}")])
+    });
+    // how many links a directory has is a matter of the file system, and so is its size
+    let lines = |text: &str| -> Vec<String> {
+        text.lines()
+            .map(|line| match line.split(' ').nth(1).is_some_and(|mode| mode.starts_with('d')) {
+                true => line.split(' ').take(4).collect::<Vec<_>>().join(" "),
+                false => line.to_owned(),
+            })
+            .collect()
+    };
+    assert_eq!(lines(&one), lines(&other));
+}
+
+fn files_of_every_kind(dir: &Path) {
+    fs::create_dir_all(dir.join("base/16384")).unwrap();
+    for number in 0..50 {
+        let bytes = MARKER.repeat(number * 40);
+        fs::write(dir.join(format!("base/16384/table-name-{number}")), bytes).unwrap();
+    }
+    let sparse = File::create(dir.join("sparse")).unwrap();
+    sparse.set_len(64 << 20).unwrap();
+    fs::hard_link(dir.join("base/16384/table-name-7"), dir.join("again")).unwrap();
+    symlink("base/16384", dir.join("inside")).unwrap();
+    symlink("/etc/hostname", dir.join("outside")).unwrap();
+    fs::write(dir.join(" a name with spaces"), "text").unwrap();
+    chown(dir.join("again"), Some(1234), Some(4321)).unwrap();
+    fs::set_permissions(dir.join("base"), fs::Permissions::from_mode(0o2750)).unwrap();
+    fs::set_permissions(dir, fs::Permissions::from_mode(0o710)).unwrap();
+    mkfifo(&dir.join("fifo"), Mode::from_bits_truncate(0o620)).unwrap();
+}
+
+#[test]
+fn a_directory_goes_onto_a_volume_and_back() {
+    let place = place();
+    files_of_every_kind(&place.at("data"));
+    let created = create(&place, "data", "300MiB");
+    if is_skipped("a_directory_goes_onto_a_volume_and_back", &created) {
+        return;
+    }
+    let said = created.stderr.clone();
+    assert!(said.contains("1 links lead out of "), "{said}");
+    assert!(said.contains("outside"), "{said}");
+    let text = created.done();
+    let data = place.at("data");
+    let data = data.to_str().unwrap();
+    assert!(text.starts_with(&format!("vol has all of {data}: 53 files, ")), "{text}");
+    assert!(text.contains(&format!("mv {data} {data}.clear && mkdir {data}\n")), "{text}");
+    assert_eq!(place.status()["attached"], "no");
+    for leak in [MARKER, b"table-name-7"] {
+        assert!(!holds(&place.at("vol"), leak), "{}", String::from_utf8_lossy(leak));
+    }
+    assert!(place.verify().done().starts_with("vol is whole: "));
+    place.mount(&[]).done();
+    are_same(&place.at("data"), &place.at("m"));
+    unseal(&place, "out").fails_with(&format!(
+        "sealstone: vol is attached: process {}, {}\n",
+        place.process(),
+        place.status()["devices"][0].as_str().unwrap()
+    ));
+    place.volume(&["unmount", "m"]).done();
+
+    let text = unseal(&place, "clear").done();
+    assert!(text.contains("in the clear: 53 files, "), "{text}");
+    are_same(&place.at("data"), &place.at("clear"));
+    // under another cipher and another key
+    place.sealstone(&["keys", "new", "new.key"]).done();
+    let reseal = ["volume", "reseal", "vol", "--key", "k.key", "--out", "new"];
+    let anew = ["--cipher", "lea-256", "--new-key", "new.key"];
+    let text = place.sealstone(&[&reseal[..], &anew].concat()).done();
+    assert!(text.contains(" (314.6 MB), under lea-256 and new-"), "{text}");
+    let again = place.sealstone(&[&reseal[..], &anew].concat());
+    assert!(again.stderr.contains("new has files already"), "{}", again.stderr);
+    let other = place.sealstone(&[&reseal[..], &["--new-key", "new.key"]].concat());
+    assert!(other.stderr.contains("new is under lea-256, not aes-256"), "{}", other.stderr);
+    place.volume(&["mount", "new", "m", "--key", "new.key"]).done();
+    are_same(&place.at("data"), &place.at("m"));
+    place.volume(&["unmount", "m"]).done();
+
+    // nothing is written over what is there
+    let refused = unseal(&place, "data");
+    assert!(refused.stderr.contains("it has files already"), "{}", refused.stderr);
+    let again = create(&place, "data", "300MiB");
+    assert!(again.stderr.contains("it has files already"), "{}", again.stderr);
+    are_same(&place.at("data"), &place.at("clear"));
+}
+
+#[test]
+fn what_cannot_be_copied_is_refused_before_anything_is_written() {
+    let place = place();
+    fs::create_dir(place.at("data")).unwrap();
+    let mut file = File::create(place.at("data/open")).unwrap();
+    file.write_all(&vec![1; 100 << 20]).unwrap();
+    let used = create(&place, "data", "300MiB");
+    if is_skipped("what_cannot_be_copied_is_refused_before_anything_is_written", &used) {
+        return;
+    }
+    // this process has a file open there, but it is the one that the command was started from
+    used.done();
+    fs::remove_dir_all(place.at("vol")).unwrap();
+
+    let mut other = plain(Path::new("sleep"), &place.at("data"), &["60"]).spawn().unwrap();
+    let wanted = format!(" is in use by process {} (sleep)\n", other.id());
+    let used = create(&place, "data", "300MiB");
+    other.kill().unwrap();
+    other.wait().unwrap();
+    assert!(used.code == Some(2) && used.stderr.contains(&wanted), "{}", used.stderr);
+    let small = create(&place, "data", "100MiB");
+    assert!(small.stderr.contains("has no room for 104.9 MB"), "{}", small.stderr);
+    let missing = create(&place, "nowhere", "300MiB");
+    assert!(missing.stderr.contains("cannot use nowhere"), "{}", missing.stderr);
+    for (dir, from) in [("data/vol", "data"), (".", "data")] {
+        let size = ["--size", "300MiB", "--key", "k.key", "--from", from];
+        let within = place.volume(&[&["create", dir], &size[..]].concat());
+        assert!(within.stderr.contains("lie one within the other"), "{}", within.stderr);
+    }
+    assert!(!place.at("vol").exists());
+    assert_eq!(fs::read_dir(place.at("data")).unwrap().count(), 1);
+}
+
+/// Starts copying, and ends it with `signal` while it goes on.
+fn ended(place: &VolumePlace, arguments: &[&str], signal: Signal, after: Duration) -> Transcript {
+    let mut command = sealstone(&place.at("."), arguments);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(after);
+    // it may be done already
+    let _ = kill(Pid::from_raw(child.id() as i32), signal);
+    finish(child)
+}
+
+#[test]
+fn copying_that_is_ended_goes_on() {
+    let place = place();
+    let data = place.at("data");
+    for dir in 0..40 {
+        fs::create_dir_all(data.join(format!("{dir}"))).unwrap();
+        for number in 0..60 {
+            let bytes = vec![number as u8; 100 * number * (1 + dir % 7)];
+            fs::write(data.join(format!("{dir}/{number}")), bytes).unwrap();
+        }
+    }
+    fs::write(data.join("large"), vec![9; 150 << 20]).unwrap();
+    let from = ["--from", "data", "--runtime-dir", "run"];
+    let create = ["volume", "create", "vol", "--size", "600MiB", "--key", "k.key"];
+    let create = [&create[..], &from].concat();
+    let out = ["--out", "clear", "--runtime-dir", "run"];
+    let unseal = [&["volume", "unseal", "vol", "--key", "k.key"], &out[..]].concat();
+    let mut ends = 0;
+    for command in [create, unseal] {
+        let mut after = Duration::from_millis(400);
+        for round in 0.. {
+            let signal = if round % 3 == 2 { Signal::SIGTERM } else { Signal::SIGKILL };
+            let said = ended(&place, &command, signal, after);
+            if is_skipped("copying_that_is_ended_goes_on", &said) {
+                return;
+            }
+            if said.code == Some(0) {
+                break;
+            }
+            ends += 1;
+            if signal == Signal::SIGTERM {
+                assert!(said.stderr.contains("goes on"), "{}", said.stderr);
+            }
+            after = after * 5 / 4;
+            // whatever served the volume goes with it
+            let begin = Instant::now();
+            while place.at("vol/sealstone.volume").exists() && place.status()["attached"] != "no" {
+                assert!(begin.elapsed() < Duration::from_secs(30), "{}", place.status());
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            let mounted = place.mount(&[]);
+            if command[1] == "unseal" {
+                mounted.done();
+                place.volume(&["unmount", "m"]).done();
+            } else {
+                // nobody takes it for a whole one
+                assert_eq!(mounted.code, Some(2), "{}", mounted.stderr);
+            }
+        }
+    }
+    println!("ended {ends} times");
+    assert!(ends > 1, "{ends}");
+    are_same(&place.at("data"), &place.at("clear"));
+    place.mount(&[]).done();
+    are_same(&place.at("data"), &place.at("m"));
+    place.volume(&["unmount", "m"]).done();
+}
+
+fn moves_onto_a_volume_and_back(kind: SqlKind, test: &str) {
+    if !kind.is_available(test) {
+        return;
+    }
+    let place = place();
+    let dir = place.at("db");
+    let mut server = SqlServer::start(kind, &dir);
+    server.session().ask("CREATE TABLE counted (n INT PRIMARY KEY, words VARCHAR(200))");
+    let words = String::from_utf8_lossy(MARKER).into_owned();
+    let rows: Vec<String> = (0..5000).map(|n| format!("({n}, '{words}')")).collect();
+    server.session().ask(&format!("INSERT INTO counted VALUES {}", rows.join(", ")));
+    let used = create(&place, "db", "1GiB");
+    if is_skipped(test, &used) {
+        return;
+    }
+    assert!(used.stderr.contains(" is in use by process "), "{}", used.stderr);
+    server.kill();
+    drop(server);
+    create(&place, "db", "1GiB").done();
+    fs::rename(&dir, place.at("db.clear")).unwrap();
+    fs::create_dir(&dir).unwrap();
+    place.volume(&["mount", "vol", "db", "--key", "k.key"]).done();
+    let mut server = SqlServer::start(kind, &dir);
+    let count = |server: &SqlServer| {
+        server.session().ask("SELECT COUNT(*), SUM(n) FROM counted")[0].join(" ")
+    };
+    assert_eq!(count(&server), "5000 12497500");
+    server.session().ask("INSERT INTO counted VALUES (5000, 'on the volume')");
+    server.kill();
+    drop(server);
+    let begin = Instant::now();
+    while place.volume(&["unmount", "db"]).code != Some(0) {
+        assert!(begin.elapsed() < Duration::from_secs(30), "in use");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(!holds(&place.at("vol"), MARKER));
+    unseal(&place, "back").done();
+    let server = SqlServer::start(kind, &place.at("back"));
+    assert_eq!(count(&server), "5001 12502500");
+}
+
+#[test]
+fn postgres_moves_onto_a_volume_and_back() {
+    moves_onto_a_volume_and_back(SqlKind::Postgres, "postgres_moves_onto_a_volume_and_back");
+}
+
+#[test]
+fn mariadb_moves_onto_a_volume_and_back() {
+    moves_onto_a_volume_and_back(SqlKind::MariaDb, "mariadb_moves_onto_a_volume_and_back");
+}
