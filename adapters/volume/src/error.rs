@@ -92,7 +92,7 @@ pub enum Failure {
     /// The process that was to serve the volume did not, or failed later.
     #[error("the process that serves the volume: {what}")]
     NotServed {
-        /// What it said, or how it ended.
+        /// Its own words, or how it ended.
         what: String,
     },
     /// A device cannot be made smaller.

@@ -1,4 +1,5 @@
-//! Reading from a volume that is open: blocks are where the log says, or in their places, or nowhere.
+//! Reading from a volume that is open: blocks are where the log says, or in their places, or
+//! nowhere.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -120,8 +121,8 @@ impl Volume {
         Ok(located)
     }
 
-    /// Reads and opens blocks that follow each other from `first` on, wherever they are: what is much
-    /// in several threads, since each waits for the disk and then keeps a core busy.
+    /// Reads and opens blocks that follow each other from `first` on, wherever they are: what is
+    /// much in several threads, since each waits for the disk and then keeps a core busy.
     fn fetch(&self, first: u64, located: &[Located], out: &mut [u8]) -> Result<(), Failure> {
         let is_long = out.len() >= LONG_BYTES;
         let mut stretches = Vec::new();

@@ -1,6 +1,6 @@
-//! Directories with all that is below them, as whole: copied in pieces that a later copy goes on
-//! from, and compared afterwards, byte by byte. `cp` does the copying, so that owners, times, holes,
-//! hard links, attributes and access lists are what they were.
+//! Directories with all that is below them, as a whole: copied in pieces that a later copy goes on
+//! from, and compared afterwards, byte by byte. `cp` does the copying, so that owners, times,
+//! holes, hard links, attributes and access lists are what they were.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
@@ -98,7 +98,7 @@ impl Entry {
     }
 }
 
-/// What is below a directory, and the directory itself under the empty path.
+/// Everything below a directory, and the directory itself under the empty path.
 #[derive(Debug)]
 pub struct Tree {
     dir: PathBuf,

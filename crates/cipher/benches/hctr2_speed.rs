@@ -1,8 +1,9 @@
 //! HCTR2 beside GCM of the same cipher: gigabytes a second, and the ratio, by message size.
 //!
-//! `hctr2_speed [CIPHER...]`. Each figure is the median of rounds in which both have their turn, for
-//! every cipher and size, so that the machine's drift hits them alike; the ratio is that of each
-//! round, with the quarters of the rounds around it. Not here: other libraries (`dev/rivals`).
+//! `hctr2_speed [CIPHER...]`. Each figure is the median of rounds in which both have their turn,
+//! for every cipher and size, so that the machine's drift hits them alike; the ratio is that of
+//! each round, with the quarters of the rounds around it. Not here: other libraries
+//! (`dev/rivals`).
 
 use std::error::Error;
 use std::time::{Duration, Instant};

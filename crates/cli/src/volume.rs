@@ -7,6 +7,7 @@ mod mount;
 mod place;
 mod reseal;
 mod status;
+mod unfinished;
 mod unit;
 
 use std::path::Path;

@@ -85,11 +85,20 @@ pub fn csv(samples: &Samples) -> String {
     for (name, figures) in &samples.benchmarks {
         for (variant, figures) in samples.variants.iter().zip(figures) {
             for (round, per_s) in figures.iter().enumerate() {
-                let _ = writeln!(text, "{name},{variant},{},{per_s:.0}", round + 1);
+                let _ = writeln!(text, "{},{variant},{},{per_s:.0}", quoted(name), round + 1);
             }
         }
     }
     text
+}
+
+/// Returns `name` as a field of CSV (RFC 4180).
+fn quoted(name: &str) -> String {
+    if name.contains([',', '"']) {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    } else {
+        name.into()
+    }
 }
 
 #[cfg(test)]
@@ -121,6 +130,8 @@ mod tests {
             "another reference"
         );
         assert!(csv(&samples).contains("fillseq,aes-256,8,1530\n"));
+        samples.add("fio, 4 KiB", 0, 7.0);
+        assert!(csv(&samples).contains("\"fio, 4 KiB\",plain,1,7\n"));
         let mut few = Samples::new(vec!["plain".into(), "aes-256".into()]);
         few.add("readseq", 0, 5.0);
         few.add("readseq", 1, 4.0);

@@ -3,7 +3,7 @@
 //! against: the machine's own file system, a loop device on a plain file, our device without
 //! cipher and log, and gocryptfs; all by turns, round after round.
 //!
-//! Not here: those places (`place`), what is measured in them (`benchmark`), and tables
+//! Not here: those places (`place`), what is measured in them (`programs`), and tables
 //! (`dev/turns`).
 
 mod benchmark;
@@ -12,6 +12,7 @@ mod mariadb;
 mod place;
 mod postgres;
 mod program;
+mod programs;
 mod redis;
 
 use std::fs;
@@ -43,7 +44,7 @@ struct Flags {
         "aria-256".to_owned()])]
     ciphers: Vec<String>,
     /// Programs that measure: postgres, fio, redis, mariadb
-    #[arg(long, value_delimiter = ',', default_values_t = benchmark::PROGRAMS.map(str::to_owned))]
+    #[arg(long, value_delimiter = ',', default_values_t = programs::PROGRAMS.map(str::to_owned))]
     with: Vec<String>,
     /// Rounds in which every place has its turn; 6 are the fewest that give an interval
     #[arg(long, default_value_t = 6)]
@@ -99,7 +100,7 @@ fn main() -> Result<()> {
     let mut samples = Samples::new(names.clone());
     let mut settled: Vec<f64> = vec![0.0; places.len()];
     for round in 0..flags.rounds {
-        for benchmark in benchmark::all(&flags.with, flags.seconds)? {
+        for benchmark in programs::all(&flags.with, flags.seconds)? {
             measure(&*benchmark, round, &places, &mut samples, &mut settled)?;
         }
         eprintln!("round {} of {}", round + 1, flags.rounds);
@@ -195,6 +196,6 @@ fn facts(flags: &Flags, scratch: &std::path::Path) -> Result<Vec<String>> {
          directory under it"
             .into(),
     ];
-    facts.extend(benchmark::facts(&flags.with)?);
+    facts.extend(programs::facts(&flags.with)?);
     Ok(facts)
 }

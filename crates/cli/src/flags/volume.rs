@@ -94,8 +94,8 @@ pub(crate) enum VolumeCommand {
     /// Copy a volume that is not attached to a new one under another cipher, another key, or new
     /// keys throughout, and compare both. Takes no root. If interrupted, the same command goes on
     Reseal(VolumeResealFlags),
-    /// Copy all files of a volume that is not attached to a directory, in the clear, and compare the
-    /// copy byte by byte. If interrupted, the same command goes on
+    /// Copy all files of a volume that is not attached to a directory, in the clear, and compare
+    /// the copy byte by byte. If interrupted, the same command goes on
     Unseal(VolumeUnsealFlags),
     /// Print a unit for systemd that mounts a volume
     Unit {

@@ -1,8 +1,8 @@
 //! `sealstone volume create --from` and `unseal`: a directory of files onto a new volume, and back.
 //! Not here: copying and comparing (`sealstone_volume::tree`).
 //!
-//! Where it is not finished, a file says so: within the volume, which `volume mount` then refuses,
-//! or within the directory that is written. The same command goes on there.
+//! Where it is not finished, a file says so (`unfinished`): within the volume, or within the
+//! directory that is written. The same command goes on there.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -17,16 +17,13 @@ use sealstone_volume::attachment;
 use sealstone_volume::tree::{Difference, Tree, TreeError};
 use sealstone_volume::{Failure, Serving, ServingProcess, header};
 
+use super::unfinished::{self, UNFINISHED};
 use super::{attach, mount, place};
 use crate::flags::{FileSystem, SealedStore, VolumeCreateFlags, VolumeRuntime, VolumeUnsealFlags};
 use crate::interrupt;
 use crate::listing::list;
 use crate::message::{Answer, print, say};
 use crate::path::quoted;
-
-/// Name of the file that is there until everything is copied and compared; it has the directory
-/// from which it is copied, or the volume's id.
-const UNFINISHED: &str = ".sealstone-unfinished";
 
 /// Part of a device that ext4 may need for itself: one in ten, and its journal of a small one.
 const FILE_SYSTEM_SHARE: u64 = 10;
@@ -139,7 +136,7 @@ pub(super) fn unseal(flags: &VolumeUnsealFlags) -> anyhow::Result<Answer> {
     let place = Place::attach(&flags.store, &flags.runtime)?;
     place.mount(&["-o", "ro"])?;
     if place.files.join(UNFINISHED).exists() {
-        bail!(unfinished_text(dir));
+        bail!(unfinished::text(dir));
     }
     let tree = Tree::read(&place.files, &[])?;
     fs::write(&unfinished, id)?;
@@ -165,21 +162,6 @@ pub(super) fn unseal(flags: &VolumeUnsealFlags) -> anyhow::Result<Answer> {
         human_bytes(tree.bytes()),
     ))?;
     Ok(Answer::Done)
-}
-
-/// Returns the message about a volume onto which not everything is copied yet, if the file system
-/// mounted at `path` is one.
-pub(super) fn unfinished(dir: &Path, path: &Path) -> Option<String> {
-    path.join(UNFINISHED).exists().then(|| unfinished_text(dir))
-}
-
-fn unfinished_text(dir: &Path) -> String {
-    format!(
-        "the files on {0} are not all there: copying them was not finished\n\
-         go on with it: sealstone volume create {1} --from DIR, as it was begun",
-        dir.display(),
-        quoted(dir)
-    )
 }
 
 /// A volume that is served for the time of the copying.
