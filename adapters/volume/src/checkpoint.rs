@@ -136,7 +136,9 @@ impl Volume {
         };
         let threads = self.sizes.copiers.get().min(pieces.len());
         std::thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(copy)).collect();
+            // where no thread can be had, this one does it all
+            let start = |_| std::thread::Builder::new().spawn_scoped(scope, copy).ok();
+            let others: Vec<_> = (1..threads).filter_map(start).collect();
             let own = copy();
             let ends = others.into_iter().map(|other| other.join().expect("no panic"));
             ends.fold(own, Result::and)

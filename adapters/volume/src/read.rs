@@ -149,7 +149,9 @@ impl Volume {
             }
         };
         std::thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(fetch)).collect();
+            // where no thread can be had, this one does it all
+            let start = |_| std::thread::Builder::new().spawn_scoped(scope, fetch).ok();
+            let others: Vec<_> = (1..threads).filter_map(start).collect();
             let own = fetch();
             let ends = others.into_iter().map(|other| other.join().expect("no panic"));
             ends.fold(own, Result::and)

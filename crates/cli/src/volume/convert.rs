@@ -61,7 +61,18 @@ pub(super) fn seal(
         // a database may take it for a part of its own; a check of the file system makes it again
         let _ = fs::remove_dir(place.files.join("lost+found"));
     } else {
-        place.mount(&[])?;
+        if let Err(failure) = place.mount(&[]) {
+            bail!(
+                "{0} has no file system that can be mounted: {failure:#}\nif the copying ended while \
+                 it was made, remove {0} and begin again",
+                dir.display()
+            );
+        }
+        if !unfinished.exists() && is_there(&tree, &place.files, &asked)? {
+            place.end()?;
+            print(&sealed_text(flags, &from, &tree))?;
+            return Ok(Answer::Done);
+        }
         check_unfinished(&unfinished, from.as_os_str().as_encoded_bytes()).with_context(|| {
             format!("cannot go on with copying {} to {}", from.display(), dir.display())
         })?;
@@ -128,10 +139,7 @@ pub(super) fn unseal(flags: &VolumeUnsealFlags) -> anyhow::Result<Answer> {
     let out = directory(&flags.out)?;
     check_apart(dir, &out)?;
     let unfinished = out.join(UNFINISHED);
-    if fs::read_dir(&out)?.next().is_some() {
-        check_unfinished(&unfinished, id)
-            .with_context(|| format!("cannot use the directory {}", out.display()))?;
-    }
+    let is_empty = fs::read_dir(&out)?.next().is_none();
     let asked = stops()?;
     let place = Place::attach(&flags.store, &flags.runtime)?;
     place.mount(&["-o", "ro"])?;
@@ -139,6 +147,15 @@ pub(super) fn unseal(flags: &VolumeUnsealFlags) -> anyhow::Result<Answer> {
         bail!(unfinished::text(dir));
     }
     let tree = Tree::read(&place.files, &[])?;
+    if !is_empty && !unfinished.exists() && is_there(&tree, &out, &asked)? {
+        place.end()?;
+        print(&unsealed_text(dir, &out, &tree))?;
+        return Ok(Answer::Done);
+    }
+    if !is_empty {
+        check_unfinished(&unfinished, id)
+            .with_context(|| format!("cannot use the directory {}", out.display()))?;
+    }
     fs::write(&unfinished, id)?;
     let failed = || {
         format!(
@@ -154,14 +171,25 @@ pub(super) fn unseal(flags: &VolumeUnsealFlags) -> anyhow::Result<Answer> {
         .with_context(|| format!("{} and the copy in {} differ", dir.display(), out.display()))?;
     fs::remove_file(&unfinished)?;
     place.end()?;
-    print(&format!(
+    print(&unsealed_text(dir, &out, &tree))?;
+    Ok(Answer::Done)
+}
+
+fn unsealed_text(dir: &Path, out: &Path, tree: &Tree) -> String {
+    format!(
         "{} has all of {}, in the clear: {} files, {}, compared byte by byte\n",
         out.display(),
         dir.display(),
         tree.files(),
         human_bytes(tree.bytes()),
-    ))?;
-    Ok(Answer::Done)
+    )
+}
+
+/// Returns whether `copy` has all of `tree` and nothing else: an earlier run was ended when it had
+/// done everything but say so.
+fn is_there(tree: &Tree, copy: &Path, asked: &AtomicBool) -> Result<bool, TreeError> {
+    let found = Tree::read(copy, &[])?;
+    Ok(tree.is_alike(&found) && compare(tree, &found, asked)?.is_empty())
 }
 
 /// A volume that is served for the time of the copying.

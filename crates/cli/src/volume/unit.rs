@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use sealstone_keys::source;
+use sealstone_message::without_secrets;
 
 use crate::flags::SealedStore;
 use crate::message::{Answer, print};
@@ -15,6 +16,7 @@ pub(super) fn run(
     anchor: Option<&Path>,
     path: &Path,
 ) -> anyhow::Result<Answer> {
+    refuse_secrets(store, anchor, path)?;
     let program = std::env::current_exe().context("cannot find this program")?;
     // systemd reads quotes as a shell does, and % as the beginning of a name of its own
     let quoted = |path: &Path| quoted(path).replace('%', "%%");
@@ -55,4 +57,19 @@ WantedBy=multi-user.target
 "
     ))?;
     Ok(Answer::Done)
+}
+
+/// Refuses the address of a server that may have a password in it: everybody can read a unit.
+fn refuse_secrets(store: &SealedStore, anchor: Option<&Path>, path: &Path) -> anyhow::Result<()> {
+    let passphrase_file = store.passphrase.passphrase_file.as_deref();
+    let paths = [Some(store.dir.as_path()), passphrase_file, anchor, Some(path)];
+    let paths = paths.into_iter().flatten().map(|path| path.to_string_lossy().into_owned());
+    match paths.chain([store.key.clone()]).find(|value| without_secrets(value) != *value) {
+        Some(value) => bail!(
+            "cannot put {} into a unit, which everybody can read: it may be the address of a \
+             server with a password\nname a file",
+            without_secrets(&value)
+        ),
+        None => Ok(()),
+    }
 }
