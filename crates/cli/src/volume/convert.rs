@@ -63,8 +63,8 @@ pub(super) fn seal(
     } else {
         if let Err(failure) = place.mount(&[]) {
             bail!(
-                "{0} has no file system that can be mounted: {failure:#}\nif the copying ended while \
-                 it was made, remove {0} and begin again",
+                "{0} has no file system that can be mounted: {failure:#}\n\
+                 if the copying ended while it was made, remove {0} and begin again",
                 dir.display()
             );
         }
