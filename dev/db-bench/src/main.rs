@@ -102,10 +102,8 @@ fn main() -> Result<()> {
     let text = format!("# db_bench with and without the seal\n\n{facts}\n{table}");
     match &flags.out {
         Some(path) => {
-            fs::write(path, &text).with_context(|| format!("write {}", path.display()))?;
-            let csv = path.with_extension("csv");
-            fs::write(&csv, sealstone_turns::csv(&samples))
-                .with_context(|| format!("write {}", csv.display()))?;
+            let written = sealstone_turns::write(path, &text, &samples);
+            let csv = written.with_context(|| format!("write {} and its CSV", path.display()))?;
             println!("{}\n{}", path.display(), csv.display());
         }
         None => print!("{text}"),

@@ -4,6 +4,8 @@
 //! (`dev/db-bench`, `dev/volume-bench`).
 
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use sealstone_bench::conclude::judgement::judge;
 use sealstone_bench::conclude::statistics::{Estimate, median};
@@ -90,6 +92,17 @@ pub fn csv(samples: &Samples) -> String {
         }
     }
     text
+}
+
+/// Writes `text` to `path`, and every figure to a CSV beside it, whose path it returns.
+///
+/// # Errors
+/// Of the file system.
+pub fn write(path: &Path, text: &str, samples: &Samples) -> io::Result<PathBuf> {
+    fs::write(path, text)?;
+    let beside = path.with_extension("csv");
+    fs::write(&beside, csv(samples))?;
+    Ok(beside)
 }
 
 /// Returns `name` as a field of CSV (RFC 4180).

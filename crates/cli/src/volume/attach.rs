@@ -70,9 +70,14 @@ pub(super) fn prepare(dir: &Path, attachment: &Attachment) -> anyhow::Result<()>
                 attachment.devices().with_context(at)?.join(", ")
             )
         }
-        Attached::Dead => attachment.detach().with_context(|| {
-            format!("the process that served {} is gone, and its device is in use", dir.display())
-        }),
+        Attached::Dead => {
+            attachment.detach().with_context(|| {
+                let dir = dir.display();
+                format!("the process that served {dir} is gone, and its device is in use")
+            })?;
+            // a process that was killed lets go of its files after its device
+            wait_for_end(dir)
+        }
     }
 }
 
