@@ -193,7 +193,7 @@ impl ServingProcess {
 
 impl Drop for ServingProcess {
     fn drop(&mut self) {
-        // what is in its way keeps the directory from being removed, which is reported
+        // what is in its way stays mounted until nobody uses it any more
         let _ = self.take_away();
         let _ = self.wait();
         let _ = fs::remove_file(&self.log);

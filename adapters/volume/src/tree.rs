@@ -237,7 +237,7 @@ impl Tree {
             let at = to.join(path);
             let removed = match (stays, is_dir) {
                 (true, _) => Ok(()),
-                (false, true) => fs::remove_dir_all(&at),
+                (false, true) => fs::remove_dir(&at),
                 (false, false) => fs::remove_file(&at),
             };
             removed.map_err(TreeError::of("remove", &at))?;

@@ -107,6 +107,15 @@ pub(crate) fn install_saying(
     install_with(first, move || second)
 }
 
+/// As [`install_saying`], for work that the same command goes on with.
+///
+/// # Errors
+/// Signals that cannot be listened for.
+#[cfg(feature = "volume")]
+pub(crate) fn install_for_later() -> anyhow::Result<Arc<AtomicBool>> {
+    install_saying("stopping: the same command goes on later", "ended at once".into())
+}
+
 /// As [`install_saying`]; at the second Ctrl-C `second` does the remaining work, once no server
 /// runs, and reports it.
 fn install_with(

@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use rand::rngs::SmallRng;
@@ -104,10 +105,25 @@ fn an_older_copy_of_an_anchored_volume_is_not_mounted() {
     let said = verify("vol").done();
     assert!(said.contains("newer than the anchor pg.anchor remembered: "), "{said}");
     tool("cp", &["-a", place.at("vol").to_str().unwrap(), place.at("older").to_str().unwrap()]);
-    place.mount(&anchored).done();
+    place
+        .mount(&["--log", "m"])
+        .fails_with("sealstone: cannot open m: Is a directory (os error 21)\n");
+    place.mount(&[&anchored[..], &["--log", "v.log"]].concat()).done();
     let served = &place.status()["served"];
     assert_eq!(served["anchored_generation"], served["generation"]);
     assert!(place.volume(&["status", "vol"]).done().contains("\nthe anchor remembers generation "));
+    // what fails is in the log
+    fs::rename(place.at("pg.anchor"), place.at("kept")).unwrap();
+    fs::create_dir(place.at("pg.anchor")).unwrap();
+    fs::write(place.at("m/file"), "text").unwrap();
+    let frozen = place.volume(&["freeze", "vol"]);
+    assert_eq!(frozen.code, Some(2), "{}", frozen.stderr);
+    fs::remove_dir(place.at("pg.anchor")).unwrap();
+    fs::rename(place.at("kept"), place.at("pg.anchor")).unwrap();
+    let log = fs::read_to_string(place.at("v.log")).unwrap();
+    let is_told = |line: &str| line.starts_with("20") && line.contains("Z vol: ");
+    assert!(log.lines().all(is_told) && log.contains("pg.anchor"), "{log}");
+    assert_eq!(fs::metadata(place.at("v.log")).unwrap().permissions().mode() & 0o777, 0o600);
     place.volume(&["unmount", "m"]).done();
     assert_eq!(verify("vol").code, Some(0));
 

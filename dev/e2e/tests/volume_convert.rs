@@ -15,7 +15,7 @@ use nix::unistd::{Pid, mkfifo};
 use sealstone_e2e::sql_server::{SqlKind, SqlServer};
 use sealstone_e2e::transcript::{Transcript, finish, plain, sealstone};
 use sealstone_e2e::volume_place::{VolumePlace, holds, is_skipped, tool};
-use sealstone_servers::testing::reachable;
+use sealstone_servers::testing::{SmallDisk, reachable};
 
 const MARKER: &[u8] = b"the marker of a file, and not of anything else";
 
@@ -237,6 +237,60 @@ fn copying_that_is_ended_goes_on() {
     place.mount(&[]).done();
     are_same(&place.at("data"), &place.at("m"));
     place.volume(&["unmount", "m"]).done();
+}
+
+#[test]
+fn what_does_not_open_fit_or_read_is_said_and_loses_nothing() {
+    let place = place();
+    fs::create_dir(place.at("data")).unwrap();
+    fs::write(place.at("data/large"), vec![7; 3 << 20]).unwrap();
+    let created = create(&place, "data", "128MiB");
+    if is_skipped("what_does_not_open_fit_or_read_is_said_and_loses_nothing", &created) {
+        return;
+    }
+    created.done();
+    // the wrong key
+    place.sealstone(&["keys", "new", "other.key"]).done();
+    let wrong = ["unseal", "vol", "--key", "other.key", "--out", "clear"];
+    let refused = place.volume(&wrong);
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert!(refused.stderr.contains("cannot attach vol: "), "{}", refused.stderr);
+    assert_eq!(fs::read_dir(place.at("clear")).unwrap().count(), 0);
+
+    // a full disk
+    let disk = SmallDisk::mount(&place.at("small"), "size=1m").unwrap();
+    let full = unseal(&place, "small/clear");
+    assert_eq!(full.code, Some(2), "{}", full.stderr);
+    for text in ["No space left on device", "the same command goes on where it stopped"] {
+        assert!(full.stderr.contains(text), "{}", full.stderr);
+    }
+    tool("mount", &["-o", "remount,size=16m", disk.path().to_str().unwrap()]);
+    unseal(&place, "small/clear").done();
+    are_same(&place.at("data"), &place.at("small/clear"));
+
+    // a changed byte in the middle of the file
+    let sealed = place.at("vol/sealstone.data");
+    let whole = fs::read(&sealed).unwrap();
+    let (mut at, mut longest) = (0, 0..0);
+    for stretch in whole.chunks(4096).collect::<Vec<_>>().chunk_by(|one, other| {
+        let is_used = |block: &[u8]| block.iter().any(|byte| *byte != 0);
+        is_used(one) == is_used(other)
+    }) {
+        let bytes = stretch.iter().map(|block| block.len()).sum::<usize>();
+        if stretch[0].iter().any(|byte| *byte != 0) && bytes > longest.len() {
+            longest = at..at + bytes;
+        }
+        at += bytes;
+    }
+    let mut changed = whole.clone();
+    changed[longest.start + longest.len() / 2] ^= 1;
+    fs::write(&sealed, changed).unwrap();
+    let damaged = unseal(&place, "clear");
+    assert_eq!(damaged.code, Some(2), "{}", damaged.stderr);
+    assert!(damaged.stderr.contains("Input/output error"), "{}", damaged.stderr);
+    fs::write(&sealed, whole).unwrap();
+    unseal(&place, "clear").done();
+    are_same(&place.at("data"), &place.at("clear"));
 }
 
 fn moves_onto_a_volume_and_back(kind: SqlKind, test: &str) {

@@ -489,13 +489,18 @@ impl<L: AesLanes> Hash for LanesKey<L> {
             });
             lanes.enter(TagInput { powers: &long.0, associated, ciphertext })
         };
-        // Sixteen registers do not hold all that is needed at once, thirty-two do.
-        match L::BLOCKS {
-            1 => wipe_stack::<1024>(),
-            2 => wipe_stack::<2048>(),
-            _ => (),
-        }
+        wipe_spilled::<L>();
         hash
+    }
+}
+
+/// Overwrites what a hash may have put on the stack: sixteen registers do not hold all that is
+/// needed at once, thirty-two do.
+fn wipe_spilled<L: AesLanes>() {
+    match L::BLOCKS {
+        1 => wipe_stack::<1024>(),
+        2 => wipe_stack::<2048>(),
+        _ => (),
     }
 }
 

@@ -1,13 +1,12 @@
 //! `sealstone volume create --from` and `unseal`: a directory of files onto a new volume, and back.
 //! Not here: copying and comparing (`sealstone_volume::tree`).
 //!
-//! Where it is not finished, a file says so (`unfinished`): within the volume, or within the
-//! directory that is written. The same command goes on there.
+//! A file says that it is not finished (`unfinished`): within the volume, or within the directory
+//! that is written. The same command goes on there.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail};
@@ -25,7 +24,8 @@ use crate::listing::list;
 use crate::message::{Answer, print, say};
 use crate::path::quoted;
 
-/// Part of a device that ext4 may need for itself: one in ten, and its journal of a small one.
+/// Part of a device that a file system may need for itself: a tenth, and on a small one its
+/// journal.
 const FILE_SYSTEM_SHARE: u64 = 10;
 const FILE_SYSTEM_BYTES: u64 = 64 << 20;
 
@@ -49,7 +49,7 @@ pub(super) fn seal(
         }
         Err(failure) => return Err(failure).with_context(|| dir.display().to_string()),
     }
-    let asked = stops()?;
+    let asked = interrupt::install_for_later()?;
     let place = Place::attach(&flags.store, &flags.runtime)?;
     let unfinished = place.files.join(UNFINISHED);
     let device = place.process.device();
@@ -69,9 +69,7 @@ pub(super) fn seal(
             );
         }
         if !unfinished.exists() && is_there(&tree, &place.files, &asked)? {
-            place.end()?;
-            print(&sealed_text(flags, &from, &tree))?;
-            return Ok(Answer::Done);
+            return sealed(place, flags, &from, &tree);
         }
         check_unfinished(&unfinished, from.as_os_str().as_encoded_bytes()).with_context(|| {
             format!("cannot go on with copying {} to {}", from.display(), dir.display())
@@ -84,16 +82,26 @@ pub(super) fn seal(
             dir.display()
         )
     };
-    copy(&tree, &place.files, &place.files, &asked).with_context(failed)?;
+    copy(&tree, &place.files, &asked).with_context(failed)?;
     // what is compared is read through the seal again
     attachment::unmount(&place.files)?;
     place.mount(&[])?;
     let from_again = Tree::read(&from, &[])?;
-    let sealed = Tree::read(&place.files, &[UNFINISHED])?;
-    let differences = compare(&from_again, &sealed, &asked).with_context(failed)?;
+    let copied = Tree::read(&place.files, &[UNFINISHED])?;
+    let differences = compare(&from_again, &copied, &asked).with_context(failed)?;
     check_same(&differences, &place.files)
         .with_context(|| format!("{} and the copy in {} differ", from.display(), dir.display()))?;
     fs::remove_file(&unfinished)?;
+    sealed(place, flags, &from, &tree)
+}
+
+/// Ends `place`, which has all of `tree`, and says what is to be done with it.
+fn sealed(
+    place: Place,
+    flags: &VolumeCreateFlags,
+    from: &Path,
+    tree: &Tree,
+) -> anyhow::Result<Answer> {
     place.end()?;
     let links = tree.links_out();
     if !links.is_empty() {
@@ -105,7 +113,7 @@ pub(super) fn seal(
         list(&mut text, links.iter().map(|link| link.display().to_string()));
         say(text.trim_end());
     }
-    print(&sealed_text(flags, &from, &tree))?;
+    print(&sealed_text(flags, from, tree))?;
     Ok(Answer::Done)
 }
 
@@ -140,7 +148,7 @@ pub(super) fn unseal(flags: &VolumeUnsealFlags) -> anyhow::Result<Answer> {
     check_apart(dir, &out)?;
     let unfinished = out.join(UNFINISHED);
     let is_empty = fs::read_dir(&out)?.next().is_none();
-    let asked = stops()?;
+    let asked = interrupt::install_for_later()?;
     let place = Place::attach(&flags.store, &flags.runtime)?;
     place.mount(&["-o", "ro"])?;
     if place.files.join(UNFINISHED).exists() {
@@ -148,9 +156,7 @@ pub(super) fn unseal(flags: &VolumeUnsealFlags) -> anyhow::Result<Answer> {
     }
     let tree = Tree::read(&place.files, &[])?;
     if !is_empty && !unfinished.exists() && is_there(&tree, &out, &asked)? {
-        place.end()?;
-        print(&unsealed_text(dir, &out, &tree))?;
-        return Ok(Answer::Done);
+        return unsealed(place, dir, &out, &tree);
     }
     if !is_empty {
         check_unfinished(&unfinished, id)
@@ -164,25 +170,26 @@ pub(super) fn unseal(flags: &VolumeUnsealFlags) -> anyhow::Result<Answer> {
             out.display()
         )
     };
-    copy(&tree, &out, &out, &asked).with_context(failed)?;
+    copy(&tree, &out, &asked).with_context(failed)?;
     let clear = Tree::read(&out, &[UNFINISHED])?;
     let differences = compare(&tree, &clear, &asked).with_context(failed)?;
     check_same(&differences, &out)
         .with_context(|| format!("{} and the copy in {} differ", dir.display(), out.display()))?;
     fs::remove_file(&unfinished)?;
-    place.end()?;
-    print(&unsealed_text(dir, &out, &tree))?;
-    Ok(Answer::Done)
+    unsealed(place, dir, &out, &tree)
 }
 
-fn unsealed_text(dir: &Path, out: &Path, tree: &Tree) -> String {
-    format!(
+/// Ends `place`, all of whose `tree` is in `out`, and says so.
+fn unsealed(place: Place, dir: &Path, out: &Path, tree: &Tree) -> anyhow::Result<Answer> {
+    place.end()?;
+    print(&format!(
         "{} has all of {}, in the clear: {} files, {}, compared byte by byte\n",
         out.display(),
         dir.display(),
         tree.files(),
         human_bytes(tree.bytes()),
-    )
+    ))?;
+    Ok(Answer::Done)
 }
 
 /// Returns whether `copy` has all of `tree` and nothing else: an earlier run was ended when it had
@@ -229,6 +236,7 @@ impl Place {
         Ok(matches!(state, attachment::Attached::Served(status) if status.frames == 0))
     }
 
+    /// Mounts it, and leaves its device: it may be mounted once more.
     fn mount(&self, options: &[&str]) -> anyhow::Result<()> {
         let mounted = attachment::mount_with(self.process.device(), &self.files, options);
         mounted.context("cannot mount the file system on the volume")
@@ -247,17 +255,12 @@ fn make_private(dir: &Path) -> anyhow::Result<()> {
     made.with_context(|| format!("cannot make {}", dir.display()))
 }
 
-/// Returns the flag that an interrupt sets.
-fn stops() -> anyhow::Result<Arc<AtomicBool>> {
-    interrupt::install_saying("stopping: the same command goes on later", "ended at once".into())
-}
-
-/// Copies `tree` to `to`, with a bar; `space` is on the file system that is filled.
-fn copy(tree: &Tree, to: &Path, space: &Path, asked: &AtomicBool) -> Result<(), TreeError> {
+/// Copies `tree` to `to`, with a bar.
+fn copy(tree: &Tree, to: &Path, asked: &AtomicBool) -> Result<(), TreeError> {
     let bar = bar("copying", tree.disk_bytes());
-    let begin = used_bytes(space);
+    let begin = used_bytes(to);
     let copied = tree.copy(to, &[UNFINISHED], &mut || {
-        bar.set_position(used_bytes(space).saturating_sub(begin));
+        bar.set_position(used_bytes(to).saturating_sub(begin));
         !asked.load(Ordering::Relaxed)
     });
     bar.finish_and_clear();

@@ -1,7 +1,7 @@
 //! `sealstone volume reseal`: a volume under another cipher, or under new keys throughout. Not
 //! here: the copying (`sealstone_volume::reseal`).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -33,10 +33,7 @@ pub(super) fn run(flags: &VolumeResealFlags) -> anyhow::Result<Answer> {
     if !reseal::is_unfinished(&to).with_context(|| out.display().to_string())? {
         bail!("{} has files already\nname an empty place for --out", out.display());
     }
-    let asked = interrupt::install_saying(
-        "stopping: the same command goes on later",
-        "ended at once".into(),
-    )?;
+    let asked = interrupt::install_for_later()?;
     let upkeep = Upkeep::of(Arc::clone(&to), Box::new(|failure| say(&failure.to_string())))?;
     let bar = bar(from.size_bytes());
     let resealed = reseal::reseal(&from, &to, &mut |pass, offset| {
@@ -66,7 +63,7 @@ pub(super) fn run(flags: &VolumeResealFlags) -> anyhow::Result<Answer> {
 fn text(flags: &VolumeResealFlags, to: &Volume) -> anyhow::Result<String> {
     let (dir, out) = (&flags.store.dir, &flags.out);
     let info = header(out).with_context(|| out.display().to_string())?;
-    let old = Path::new(&format!("{}.old", dir.display())).to_owned();
+    let old = PathBuf::from(format!("{}.old", dir.display()));
     let [dir_q, out_q, old] = [dir, out, &old].map(|path| quoted(path));
     Ok(format!(
         "{} has all of {} ({}), under {} and {}, compared byte by byte\n\

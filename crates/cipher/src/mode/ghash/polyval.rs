@@ -1,7 +1,7 @@
 //! POLYVAL (RFC 8452, 3): the same hash as GHASH over blocks as they are, and without lengths of
 //! its own. Not here: GHASH (`ghash`), and what is hashed (`mode/hctr2.rs`).
 
-use super::{GROUP, LONG, LongPowers, Powers, Products, portable};
+use super::{GROUP, LONG, LongPowers, Powers, Products, portable, wipe_spilled};
 use crate::arch::{AesLanes, Kernel, Words, with_aes};
 use crate::backend::Backend;
 use crate::memory::Protected;
@@ -108,12 +108,7 @@ fn absorb<L: AesLanes>(
 impl<L: AesLanes> Hash for LanesKey<L> {
     fn hash(&self, parts: &[&[u8]]) -> [u8; 16] {
         let hash = self.lanes.enter(HashParts { powers: &self.powers.0, parts });
-        // sixteen registers do not hold all that is needed at once, thirty-two do
-        match L::BLOCKS {
-            1 => wipe_stack::<1024>(),
-            2 => wipe_stack::<2048>(),
-            _ => (),
-        }
+        wipe_spilled::<L>();
         hash
     }
 }
