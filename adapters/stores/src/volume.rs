@@ -18,6 +18,7 @@ use sealstone_store::kind::{Request, StoreKind};
 use sealstone_store::{
     Counters, Engine, EngineFacts, OpenStore, Seal, StoreError, StoreOptions, Upkeep, Variant,
 };
+use sealstone_volume::attachment;
 
 pub(crate) use self::at_rest::AT_REST;
 use self::directory::VolumeDirectory;
@@ -48,7 +49,7 @@ impl VolumeEngine {
             return Err(VolumeError::OwnServers { flag }.into());
         }
         let program = VolumeProgram::find()?;
-        if let Some(lack) = directory::lack() {
+        if let Some(lack) = attachment::lack() {
             return Err(VolumeError::Unable { lack }.into());
         }
         let (key, note) = for_program(request)?;

@@ -15,6 +15,17 @@ use crate::tool;
 /// Directory in which volumes are shown.
 pub const RUNTIME_DIR: &str = "/run/sealstone/volumes";
 
+/// Returns what keeps this machine from attaching volumes, in words; none if nothing does.
+#[must_use]
+pub fn lack() -> Option<String> {
+    if !nix::unistd::geteuid().is_root() {
+        return Some("losetup and mount take root".into());
+    }
+    let lacks = |path: &&str| !Path::new(path).exists();
+    let missing = ["/dev/fuse", "/dev/loop-control"].into_iter().find(lacks)?;
+    Some(format!("{missing} is missing"))
+}
+
 /// Time that a process which serves a volume may take to end, beyond its checkpoint.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -216,6 +227,10 @@ impl Attachment {
             }
             if self.state()? == Attached::No {
                 break;
+            }
+            // mounted while the device was taken away, by a command that had begun to
+            if let Some(at) = self.mounts()?.into_iter().next() {
+                return Err(Failure::Mounted { at });
             }
             std::thread::sleep(Duration::from_millis(50));
         }

@@ -25,16 +25,6 @@ const LOG: &str = "volume.log";
 /// Directory of the store's files on the mounted file system, which has one of its own beside it.
 const FILES: &str = "store";
 
-/// Returns what keeps this machine from having volumes, in words; none if nothing does.
-pub(super) fn lack() -> Option<String> {
-    if !nix::unistd::geteuid().is_root() {
-        return Some("losetup and mount take root".into());
-    }
-    let lacks = |path: &&str| !Path::new(path).exists();
-    let missing = ["/dev/fuse", "/dev/loop-control"].into_iter().find(lacks)?;
-    Some(format!("{missing} is missing"))
-}
-
 /// A mounted volume, which ends with this value.
 pub(super) struct VolumeDirectory {
     dir: PathBuf,

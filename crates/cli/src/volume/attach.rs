@@ -189,12 +189,17 @@ fn detach_on_a_signal(attachment: Attachment, detached: bool) -> anyhow::Result<
 fn detach_at_the_end_of_input(attachment: Attachment) -> anyhow::Result<()> {
     std::thread::Builder::new().name("end of input".into()).spawn(move || {
         let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
-        let gone = attachment.mounts().and_then(|mounts| {
-            mounts.iter().try_for_each(|at| attachment::unmount_lazily(at))?;
+        let take_away = || {
+            attachment.mounts()?.iter().try_for_each(|at| attachment::unmount_lazily(at))?;
             attachment.detach()
-        });
-        if let Err(failure) = gone {
-            say(&failure.to_string());
+        };
+        loop {
+            match take_away() {
+                // a `mount` of the process that was killed was about to end
+                Err(Failure::Mounted { .. }) => std::thread::sleep(Duration::from_millis(20)),
+                Err(failure) => break say(&failure.to_string()),
+                Ok(()) => break,
+            }
         }
     })?;
     Ok(())

@@ -29,6 +29,9 @@ use crate::path::quoted;
 const FILE_SYSTEM_SHARE: u64 = 10;
 const FILE_SYSTEM_BYTES: u64 = 64 << 20;
 
+/// Name of the directory that a new file system has.
+const LOST_AND_FOUND: &str = "lost+found";
+
 /// Copies the directory `from` onto the volume of `flags`, which `make` makes if there is none.
 pub(super) fn seal(
     flags: &VolumeCreateFlags,
@@ -57,17 +60,18 @@ pub(super) fn seal(
         let kind = mount::name(flags.mkfs.unwrap_or(FileSystem::Ext4));
         place.process.attachment().make_file_system(kind, device)?;
         place.mount(&[])?;
-        fs::write(&unfinished, from.as_os_str().as_encoded_bytes())?;
+    } else if let Err(failure) = place.mount(&[]) {
+        bail!(
+            "{0} has no file system that can be mounted: {failure:#}\n\
+             if the copying ended while it was made, remove {0} and begin again",
+            dir.display()
+        );
+    }
+    if unfinished::is_bare(&place.files, &[LOST_AND_FOUND])? {
+        unfinished::mark(&place.files, from.as_os_str().as_encoded_bytes())?;
         // a database may take it for a part of its own; a check of the file system makes it again
-        let _ = fs::remove_dir(place.files.join("lost+found"));
+        let _ = fs::remove_dir(place.files.join(LOST_AND_FOUND));
     } else {
-        if let Err(failure) = place.mount(&[]) {
-            bail!(
-                "{0} has no file system that can be mounted: {failure:#}\n\
-                 if the copying ended while it was made, remove {0} and begin again",
-                dir.display()
-            );
-        }
         if !unfinished.exists() && is_there(&tree, &place.files, &asked)? {
             return sealed(place, flags, &from, &tree);
         }
@@ -147,7 +151,7 @@ pub(super) fn unseal(flags: &VolumeUnsealFlags) -> anyhow::Result<Answer> {
     let out = directory(&flags.out)?;
     check_apart(dir, &out)?;
     let unfinished = out.join(UNFINISHED);
-    let is_empty = fs::read_dir(&out)?.next().is_none();
+    let is_bare = unfinished::is_bare(&out, &[])?;
     let asked = interrupt::install_for_later()?;
     let place = Place::attach(&flags.store, &flags.runtime)?;
     place.mount(&["-o", "ro"])?;
@@ -155,14 +159,15 @@ pub(super) fn unseal(flags: &VolumeUnsealFlags) -> anyhow::Result<Answer> {
         bail!(unfinished::text(dir));
     }
     let tree = Tree::read(&place.files, &[])?;
-    if !is_empty && !unfinished.exists() && is_there(&tree, &out, &asked)? {
+    if !is_bare && !unfinished.exists() && is_there(&tree, &out, &asked)? {
         return unsealed(place, dir, &out, &tree);
     }
-    if !is_empty {
+    if is_bare {
+        unfinished::mark(&out, id)?;
+    } else {
         check_unfinished(&unfinished, id)
             .with_context(|| format!("cannot use the directory {}", out.display()))?;
     }
-    fs::write(&unfinished, id)?;
     let failed = || {
         format!(
             "cannot copy {} to {}; the same command goes on where it stopped",
