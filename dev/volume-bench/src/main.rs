@@ -3,13 +3,15 @@
 //! against: the machine's own file system, a loop device on a plain file, our device without
 //! cipher and log, and gocryptfs; all by turns, round after round.
 //!
-//! Not here: those places (`place`), what is measured in them (`programs`), and tables
-//! (`dev/turns`).
+//! Not here: those places (`place`), what is measured in them (`programs`), whether they keep what
+//! is written (`judge`), and tables (`dev/turns`).
 
 mod benchmark;
 mod fio;
+mod judge;
 mod mariadb;
 mod place;
+mod place_flags;
 mod postgres;
 mod program;
 mod programs;
@@ -17,7 +19,7 @@ mod redis;
 
 use std::fs;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -27,6 +29,7 @@ use sealstone_volume::{PlainFile, front::fuse};
 
 use crate::benchmark::Benchmark;
 use crate::place::{Kind, Place};
+use crate::place_flags::PlaceFlags;
 
 /// Threads that serve the device without cipher, as many as serve a volume.
 const THREADS: usize = 4;
@@ -35,14 +38,9 @@ const THREADS: usize = 4;
 #[command(version, about)]
 struct Flags {
     #[command(subcommand)]
-    serve: Option<Serve>,
-    /// The program `sealstone`, which serves volumes
-    #[arg(long, value_name = "FILE")]
-    sealstone: Option<PathBuf>,
-    /// Ciphers of the volumes
-    #[arg(long, value_delimiter = ',', default_values_t = ["aes-256".to_owned(),
-        "aria-256".to_owned()])]
-    ciphers: Vec<String>,
+    other: Option<Other>,
+    #[command(flatten)]
+    common: PlaceFlags,
     /// Programs that measure: postgres, fio, redis, mariadb
     #[arg(long, value_delimiter = ',', default_values_t = programs::PROGRAMS.map(str::to_owned))]
     with: Vec<String>,
@@ -52,16 +50,16 @@ struct Flags {
     /// Seconds of one turn
     #[arg(long, default_value_t = 5)]
     seconds: u32,
-    /// Directory on whose disk all places are [default: that of temporary files]
-    #[arg(long)]
-    dir: Option<PathBuf>,
     /// File for the tables, with every figure in a CSV beside it [default: the tables to stdout]
     #[arg(long, value_name = "FILE.md")]
     out: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
-enum Serve {
+enum Other {
+    /// Run fio with --verify and fsx on ext4 on sealed volumes and on a plain loop device, and say
+    /// whether they find the same; exit code 1 if not
+    Judge(judge::Flags),
     /// Serve a plain file as a device until standard input ends
     #[command(hide = true)]
     ServePlain { file: PathBuf, bytes: u64, dir: PathBuf },
@@ -69,29 +67,17 @@ enum Serve {
 
 fn main() -> Result<()> {
     let flags = Flags::parse();
-    if let Some(Serve::ServePlain { file, bytes, dir }) = &flags.serve {
-        let device = PlainFile::open(file, *bytes)?;
-        let mounted = fuse::mount(std::sync::Arc::new(device), dir, THREADS)?;
-        println!("ready");
-        std::io::stdin().read_to_end(&mut Vec::new())?;
-        return Ok(mounted.unmount()?);
+    match &flags.other {
+        Some(Other::Judge(flags)) => return judge::judge(flags),
+        Some(Other::ServePlain { file, bytes, dir }) => return serve_plain(file, *bytes, dir),
+        None => {}
     }
-    for name in &flags.ciphers {
-        sealstone_cipher::cipher(name)?;
-    }
+    let program = flags.common.program()?;
     if flags.rounds == 0 || flags.seconds == 0 {
         bail!("nothing to measure: rounds and seconds are at least 1");
     }
-    let program = flags.sealstone.as_deref().context("--sealstone names the program")?;
-    let program = fs::canonicalize(program).with_context(|| program.display().to_string())?;
-    let scratch = match &flags.dir {
-        Some(dir) => tempfile::tempdir_in(dir),
-        None => tempfile::tempdir(),
-    };
-    let scratch = scratch.context("make a directory")?;
-    // the servers run as users of their own
-    place::open_to_all(scratch.path())?;
-    let kinds = place::kinds(&flags.ciphers);
+    let scratch = flags.common.scratch()?;
+    let kinds = place::kinds(&flags.common.ciphers);
     let names: Vec<String> = kinds.iter().map(Kind::name).collect();
     let mut places = Vec::new();
     for kind in kinds {
@@ -115,6 +101,15 @@ fn main() -> Result<()> {
         None => print!("{text}"),
     }
     Ok(())
+}
+
+/// Serves a plain file as a device until standard input ends.
+fn serve_plain(file: &Path, bytes: u64, dir: &Path) -> Result<()> {
+    let device = PlainFile::open(file, bytes)?;
+    let mounted = fuse::mount(std::sync::Arc::new(device), dir, THREADS)?;
+    println!("ready");
+    std::io::stdin().read_to_end(&mut Vec::new())?;
+    Ok(mounted.unmount()?)
 }
 
 /// Gives every place its turn at `benchmark`, each round beginning with another one. What a turn
@@ -181,7 +176,7 @@ fn report(
 }
 
 /// Returns the facts needed to do the same again, a line each.
-fn facts(flags: &Flags, scratch: &std::path::Path) -> Result<Vec<String>> {
+fn facts(flags: &Flags, scratch: &Path) -> Result<Vec<String>> {
     let machine = sealstone_bench::study::machine::facts(scratch);
     let mut facts = vec![
         format!(

@@ -98,7 +98,7 @@ impl Place {
                 self.sealstone(&[&create[..], &["--cipher", cipher]].concat())?;
                 let mount = ["volume", "mount", "vol", &files, "--key", "k.key"];
                 let here = ["--mkfs", "ext4", "--runtime-dir", "run"];
-                self.sealstone(&[&mount[..], &here].concat())
+                self.sealstone(&[&mount[..], &here].concat()).map(drop)
             }
             Kind::Gocryptfs => {
                 let (passphrase, sealed) = (self.dir.join("passphrase"), self.dir.join("sealed"));
@@ -129,6 +129,11 @@ impl Place {
         self.kind.name()
     }
 
+    /// Returns the directory of all that belongs to this place, outside its file system.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// Returns the directory in which files are measured.
     pub(crate) fn files(&self) -> &Path {
         &self.files
@@ -149,22 +154,68 @@ impl Place {
         Ok(())
     }
 
-    fn sealstone(&self, arguments: &[&str]) -> Result<()> {
-        output(Command::new(&self.program).args(arguments).current_dir(&self.dir)).map(drop)
+    /// Unmounts what is mounted here; the process of a volume ends with that.
+    pub(crate) fn unmount(&self) -> Result<()> {
+        let files = self.files_text();
+        match &self.kind {
+            Kind::Sealed { .. } => {
+                self.sealstone(&["volume", "unmount", &files, "--runtime-dir", "run"]).map(drop)
+            }
+            _ => run("umount", &[&files]).map(drop),
+        }
+    }
+
+    /// Mounts again what `unmount` unmounted.
+    pub(crate) fn mount_again(&self) -> Result<()> {
+        let files = self.files_text();
+        match (&self.kind, &self.device) {
+            (Kind::Sealed { .. }, _) => {
+                let mount = ["volume", "mount", "vol", &files, "--key", "k.key"];
+                self.sealstone(&[&mount[..], &["--runtime-dir", "run"]].concat()).map(drop)
+            }
+            (_, Some(device)) => run("mount", &[device, &files]).map(drop),
+            _ => bail!("{} has no device", self.name()),
+        }
+    }
+
+    /// Has every block of a volume that is not mounted verified, if it is one, and returns whether.
+    pub(crate) fn verify(&self) -> Result<bool> {
+        let is_volume = matches!(self.kind, Kind::Sealed { .. });
+        if is_volume {
+            self.sealstone(&["volume", "verify", "vol", "--key", "k.key"])?;
+        }
+        Ok(is_volume)
+    }
+
+    /// Has the file system checked, which is not mounted.
+    pub(crate) fn check_file_system(&self) -> Result<()> {
+        let check = |device: &str| run("e2fsck", &["-fn", device]).map(drop);
+        match (&self.kind, &self.device) {
+            (Kind::Sealed { .. }, _) => {
+                let here = ["--runtime-dir", "run"];
+                let attach = ["volume", "attach", "vol", "--key", "k.key"];
+                let device = self.sealstone(&[&attach[..], &here].concat())?;
+                let checked = check(device.trim());
+                self.sealstone(&[&["volume", "detach", "vol"][..], &here].concat())?;
+                checked
+            }
+            (_, Some(device)) => check(device),
+            _ => bail!("{} has no device", self.name()),
+        }
+    }
+
+    /// Runs the program in the place's directory, and returns what it prints.
+    fn sealstone(&self, arguments: &[&str]) -> Result<String> {
+        output(Command::new(&self.program).args(arguments).current_dir(&self.dir))
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         // as much of it as is possible, since the directory could not be removed otherwise
-        let files = self.files_text();
-        let _ = match self.kind {
-            Kind::Plain => Ok(()),
-            Kind::Sealed { .. } => {
-                self.sealstone(&["volume", "unmount", &files, "--runtime-dir", "run"])
-            }
-            _ => run("umount", &[&files]).map(drop),
-        };
+        if !matches!(self.kind, Kind::Plain) {
+            let _ = self.unmount();
+        }
         if let Some(device) = &self.device {
             let _ = run("losetup", &["--detach", device]);
         }
