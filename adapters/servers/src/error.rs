@@ -175,6 +175,23 @@ pub enum LabError {
         /// Directory of the lab.
         dir: PathBuf,
     },
+    /// The volume of a lab could not be made, mounted or unmounted.
+    #[error("cannot {action} the volume of the lab in {}: {said}", dir.display())]
+    Volume {
+        /// Action of `sealstone volume` that failed.
+        action: String,
+        /// Directory of the lab.
+        dir: PathBuf,
+        /// Its message.
+        said: String,
+    },
+    /// A server is to join others on a volume that is not mounted.
+    #[error("the volume of the lab in {} is not mounted\nstart what is there first: \
+             sealstone lab up --dir {}", dir.display(), dir.display())]
+    VolumeDown {
+        /// Directory of the lab.
+        dir: PathBuf,
+    },
     /// A directory with something else in it.
     #[error("{} is not empty and is not a lab\nchoose a new or empty directory", dir.display())]
     NotEmpty {

@@ -10,13 +10,33 @@ use crate::LabError;
 use crate::error::{io, processes};
 use crate::registry::servers;
 use crate::server::{Running, Server, Settings, Standing};
+use crate::volume::{self, VOLUME};
 
 /// The servers of a lab, in the order of the table. They end with the value, at once, unless
 /// [`Lab::leave_running`] is called.
 #[derive(Debug)]
 pub struct Lab {
     dir: PathBuf,
-    servers: Vec<(&'static Server, Box<dyn Running>)>,
+    kinds: Vec<Kind>,
+}
+
+/// The servers of one kind.
+#[derive(Debug)]
+struct Kind {
+    server: &'static Server,
+    running: Box<dyn Running>,
+    place: Place,
+    /// True if it ran before the lab was started again.
+    ran: bool,
+}
+
+/// Place of servers in a lab, in the order in which they are stopped: what is on the volume, the
+/// volume, and what is beside it, such as the key server that it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    OnVolume,
+    Volume,
+    Beside,
 }
 
 /// The state of a lab.
@@ -25,8 +45,12 @@ pub struct Lab {
 pub struct LabStanding {
     /// Directory of the lab.
     pub dir: PathBuf,
-    /// Its servers by kind, in the order of the table.
+    /// Its servers by kind, in the order of the table; its sealed volume, if it has one, after
+    /// those that are on it.
     pub servers: Vec<Standing>,
+    /// Kinds of servers whose files are all on that volume; those that cannot be looked at while it
+    /// is not mounted, too.
+    pub on_volume: Vec<String>,
 }
 
 impl LabStanding {
@@ -51,7 +75,7 @@ impl Lab {
     /// Returns a lab without servers in `dir`, which need not be there.
     #[must_use]
     pub fn new(dir: &Path) -> Self {
-        Self { dir: dir.to_owned(), servers: Vec::new() }
+        Self { dir: dir.to_owned(), kinds: Vec::new() }
     }
 
     /// Takes over the lab in `dir` that another process started, whether or not its servers are
@@ -62,30 +86,83 @@ impl Lab {
     /// in that case.
     pub fn open(dir: &Path) -> Result<Self, LabError> {
         let mut lab = Self::new(&dir.canonicalize().unwrap_or_else(|_| dir.to_owned()));
-        for server in servers() {
-            match (server.open)(dir) {
-                Ok(Some(running)) => lab.servers.push((server, running)),
-                Ok(None) => {}
-                Err(error) => {
-                    lab.leave_running();
-                    return Err(error);
-                }
-            }
+        let found = lab.find_on_volume().and_then(|()| lab.find(&VOLUME, dir, Place::Volume));
+        let found = found.and_then(|()| {
+            servers().iter().try_for_each(|server| lab.find(server, dir, Place::Beside))
+        });
+        if let Err(error) = found {
+            lab.leave_running();
+            return Err(error);
         }
-        if lab.servers.is_empty() {
+        if lab.kinds.is_empty() {
             return Err(LabError::NoLab { dir: dir.to_owned(), server: servers()[0].name });
         }
         Ok(lab)
     }
 
+    /// Takes over servers of the kind `server` in `dir`, if there are some.
+    fn find(&mut self, server: &'static Server, dir: &Path, place: Place) -> Result<(), LabError> {
+        if let Some(running) = (server.open)(dir)? {
+            self.take(Kind { server, running, place, ran: false });
+        }
+        Ok(())
+    }
+
+    /// Takes over the servers on the volume, if there is one and it is mounted.
+    fn find_on_volume(&mut self) -> Result<(), LabError> {
+        match volume::servers_directory(&self.dir).filter(|dir| dir.exists()) {
+            Some(dir) => {
+                servers().iter().try_for_each(|server| self.find(server, &dir, Place::OnVolume))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn take(&mut self, kind: Kind) {
+        self.kinds.push(kind);
+        let row = |wanted: &Server| servers().iter().position(|row| row.name == wanted.name);
+        self.kinds.sort_by_key(|kind| (kind.place, row(kind.server)));
+    }
+
     /// Starts servers of the kind `server` in addition to existing ones, and waits until they
-    /// serve.
+    /// serve. In a lab with a sealed volume they are on it, if they can be.
     ///
     /// # Errors
-    /// A server that does not start; existing servers remain.
+    /// A server that does not start, or a volume that is not mounted; existing servers remain.
     pub fn start(&mut self, server: &'static Server, settings: &Settings) -> Result<(), LabError> {
-        let running = (server.start)(&self.dir, settings)?;
-        self.adopt(server, running);
+        let on_volume = volume::servers_directory(&self.dir).filter(|_| server.fits_a_volume);
+        let Some(dir) = on_volume else {
+            let running = (server.start)(&self.dir, settings)?;
+            self.adopt(server, running);
+            return Ok(());
+        };
+        if !dir.exists() {
+            return Err(LabError::VolumeDown { dir: self.dir.clone() });
+        }
+        let running = (server.start)(&dir, settings)?;
+        self.take(Kind { server, running, place: Place::OnVolume, ran: false });
+        // what made its data directory did not sync it, and the process of a volume may be killed
+        let synced = fs::File::open(&dir).and_then(|dir| Ok(nix::unistd::syncfs(dir)?));
+        synced.map_err(|error| io("sync", &dir, error))?;
+        volume::add(&self.dir, server.name)
+    }
+
+    /// Returns whether the lab has a sealed volume, mounted or not.
+    #[must_use]
+    pub fn has_volume(&self) -> bool {
+        volume::servers_directory(&self.dir).is_some()
+    }
+
+    /// Makes a sealed volume for the servers that are started from now on, and mounts it.
+    ///
+    /// - `settings`: those of [`VOLUME`]
+    ///
+    /// # Errors
+    /// [`LabError::NotEmpty`] if servers are there already; [`LabError::Volume`].
+    pub fn start_volume(&mut self, settings: &Settings) -> Result<(), LabError> {
+        let running = (VOLUME.start)(&self.dir, settings)?;
+        self.dir = self.dir.canonicalize().unwrap_or_else(|_| self.dir.clone());
+        self.take(Kind { server: &VOLUME, running, place: Place::Volume, ran: false });
         Ok(())
     }
 
@@ -93,15 +170,14 @@ impl Lab {
     pub fn adopt(&mut self, server: &'static Server, running: Box<dyn Running>) {
         // a directory that did not exist does now
         self.dir = self.dir.canonicalize().unwrap_or_else(|_| self.dir.clone());
-        self.servers.push((server, running));
-        let place = |wanted: &Server| servers().iter().position(|row| row.name == wanted.name);
-        self.servers.sort_by_key(|(server, _)| place(server));
+        self.take(Kind { server, running, place: Place::Beside, ran: false });
     }
 
     /// Returns whether the lab has servers of the kind `server`.
     #[must_use]
     pub fn holds(&self, server: &Server) -> bool {
-        self.servers.iter().any(|(held, _)| held.name == server.name)
+        self.kinds.iter().any(|kind| kind.server.name == server.name)
+            || volume::kinds(&self.dir).iter().any(|name| name == server.name)
     }
 
     /// Starts a stopped lab as it was, the servers that others need first, and waits until all
@@ -120,19 +196,26 @@ impl Lab {
             self.leave_running();
             return Err(error);
         }
-        let mut outcome = Ok(());
-        let mut ran_before = Vec::new();
-        for (_, running) in self.servers.iter_mut().rev() {
-            let runs = !running.pids().is_empty();
-            ran_before.push(runs);
-            if !runs && outcome.is_ok() {
-                outcome = running.start_again();
-            }
+        for kind in &mut self.kinds {
+            kind.ran = !kind.running.pids().is_empty();
         }
+        let begin = |kinds: &mut [Kind]| {
+            let mut stopped = kinds.iter_mut().rev().filter(|kind| !kind.ran);
+            stopped.try_for_each(|kind| kind.running.start_again())
+        };
+        let first = self.kinds.partition_point(|kind| kind.place == Place::OnVolume);
+        let outcome = begin(&mut self.kinds[first..]).and_then(|()| {
+            if first == 0 {
+                self.find_on_volume()?;
+            }
+            let end = self.kinds.partition_point(|kind| kind.place == Place::OnVolume);
+            self.kinds[..end].iter().try_for_each(|kind| kind.running.check_complete())?;
+            begin(&mut self.kinds[..end])
+        });
         if let Err(error) = outcome {
-            let kept =
-                self.servers.drain(..).rev().zip(ran_before).filter(|(_, ran_before)| *ran_before);
-            kept.for_each(|((_, running), _)| running.leave_running());
+            // what is on the volume ends before it does
+            let ran = self.kinds.drain(..).filter(|kind| kind.ran);
+            ran.for_each(|kind| kind.running.leave_running());
             return Err(error);
         }
         Ok(self)
@@ -141,9 +224,11 @@ impl Lab {
     fn check_again(&mut self, server: Option<&Server>, anew: bool) -> Result<(), LabError> {
         let mut pids = Vec::new();
         let mut all_run = true;
-        for (kind, running) in &mut self.servers {
-            if server.is_none_or(|server| server.name == kind.name) {
-                let found = running.pids();
+        for kind in &mut self.kinds {
+            // one that is not mounted may have servers on it that cannot be seen
+            let is_asked = server.is_none_or(|server| server.name == kind.server.name);
+            if is_asked || kind.place == Place::Volume {
+                let found = kind.running.pids();
                 all_run &= !found.is_empty();
                 pids.extend(found);
             }
@@ -151,7 +236,7 @@ impl Lab {
         if all_run {
             return Err(LabError::Running { dir: self.dir.clone(), pids: processes(&pids) });
         }
-        self.servers.iter().try_for_each(|(_, running)| running.check_complete())?;
+        self.kinds.iter().try_for_each(|kind| kind.running.check_complete())?;
         if anew {
             return Err(LabError::AsItWas { dir: self.dir.clone() });
         }
@@ -166,25 +251,38 @@ impl Lab {
     pub fn stop(mut self) -> Result<usize, LabError> {
         let mut ended = 0;
         let mut outcome = Ok(());
-        for (_, mut running) in self.servers.drain(..) {
+        // servers whose volume is gone have nowhere to write, and some would wait for it for ever
+        let is_gone =
+            |kind: &mut Kind| kind.place == Place::Volume && kind.running.pids().is_empty();
+        let nowhere = self.kinds.iter_mut().any(is_gone);
+        for mut kind in self.kinds.drain(..) {
             if outcome.is_ok() {
-                ended += running.pids().len();
-                outcome = running.stop();
+                ended += match kind.place {
+                    // which is no server
+                    Place::Volume => 0,
+                    _ => kind.running.pids().len(),
+                };
+                if nowhere && kind.place == Place::OnVolume {
+                    // which ends it at once
+                    drop(kind);
+                    continue;
+                }
+                outcome = kind.running.stop();
             }
-            running.leave_running();
+            kind.running.leave_running();
         }
         outcome.map(|()| ended)
     }
 
     /// Its state.
     pub fn standing(&mut self) -> LabStanding {
-        let servers = self.servers.iter_mut().map(|(_, running)| running.standing()).collect();
-        LabStanding { dir: self.dir.clone(), servers }
+        let servers = self.kinds.iter_mut().map(|kind| kind.running.standing()).collect();
+        LabStanding { dir: self.dir.clone(), servers, on_volume: volume::kinds(&self.dir) }
     }
 
     /// Lets all servers run on after this process has ended; [`Lab::open`] finds them again.
     pub fn leave_running(mut self) {
-        self.servers.drain(..).for_each(|(_, running)| running.leave_running());
+        self.kinds.drain(..).for_each(|kind| kind.running.leave_running());
     }
 }
 
@@ -279,7 +377,7 @@ mod tests {
 
         let (failing, notes) = lab([("a", true, true), ("b", false, false), ("c", true, true)]);
         assert!(failing.start_again(None, false).is_err());
-        assert_eq!(*notes.borrow(), ["b starts", "c left", "a left"], "b ends with the value");
+        assert_eq!(*notes.borrow(), ["b starts", "a left", "c left"], "b ends with the value");
     }
 
     #[test]

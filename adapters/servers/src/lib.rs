@@ -61,6 +61,7 @@ pub mod state;
 pub mod testing;
 mod tgt;
 mod unprivileged;
+mod volume;
 mod watchdog;
 
 pub use certificate::{Authority, CertificateUse, join as join_certificate};
@@ -100,3 +101,4 @@ pub use tgt::{
     PROGRAM as TGT_PROGRAM, SERVER as TGT_SERVER, Tgt, TgtOptions, TgtServer, start as start_tgt,
     version as tgt_version,
 };
+pub use volume::VOLUME;

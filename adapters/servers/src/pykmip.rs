@@ -87,6 +87,7 @@ pub static SERVER: Server = Server {
         },
     ],
     program: &PROGRAM,
+    fits_a_volume: false,
     check: |_, settings| PROGRAM.find(settings.path("python")).map(drop),
     start: |dir, settings| Ok(Box::new(PyKmip::start(dir, options(settings))?)),
     open: |dir| Ok(PyKmip::open(dir)?.map(|server| Box::new(server) as Box<dyn Running>)),

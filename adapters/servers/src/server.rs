@@ -21,6 +21,8 @@ pub struct Server {
     pub options: &'static [ServerOption],
     /// Program of the server, and how it is found and installed.
     pub program: &'static Program,
+    /// True if it can keep its files on the sealed volume of a lab.
+    pub fits_a_volume: bool,
     /// Refuses settings that could not be started in a directory, before anything is made there.
     pub check: fn(&Path, &Settings) -> Result<(), LabError>,
     /// Starts new servers in a lab's directory, which is created if it does not exist, and waits

@@ -62,7 +62,7 @@ use start::parse_start;
 use stores::StoreFlags;
 
 #[cfg(feature = "lab")]
-pub(crate) use lab::{LabCommand, LabSealing, LabUp};
+pub(crate) use lab::{LabCommand, LabSeal, LabSealing, LabUp};
 pub(crate) use sealed_server::{SealedServerAction, SealedServerCommand, SealingFlags};
 pub(crate) use setting::PLAN_ONLY;
 

@@ -10,7 +10,9 @@ use std::path::Path;
 use anyhow::bail;
 use sealstone_bench::compare::work_dir::{self, Left};
 use sealstone_message::{may_hold_secret, shown_address};
-use sealstone_servers::{Lab, LabError, LabStanding, Listed, MemberStatus, Server, Standing, list};
+use sealstone_servers::{
+    Lab, LabError, LabStanding, Listed, MemberStatus, Server, Standing, VOLUME, list,
+};
 use sealstone_stores::sealed_server;
 use serde_json::{Value, json};
 
@@ -78,10 +80,8 @@ fn start(server: &'static Server, flags: &LabUp) -> anyhow::Result<Lab> {
     (server.check)(&flags.dir, &flags.settings)?;
     let mut lab = Lab::new(&flags.dir);
     let mut settings = flags.settings.clone();
-    if let Some(way) = sealed_server(server.name) {
-        let of_seal = sealing::settings(&mut lab, &flags.dir, way, &flags.sealing)?;
-        of_seal.into_iter().for_each(|(name, value)| settings.set(name, value));
-    }
+    let of_seal = sealing::settings(&mut lab, &flags.dir, server, &flags.sealing)?;
+    of_seal.into_iter().for_each(|(name, value)| settings.set(name, value));
     lab.start(server, &settings)?;
     asked::remember(&flags.dir, flags)?;
     Ok(lab)
@@ -200,7 +200,8 @@ fn print_standing(standing: &LabStanding, json: bool) -> anyhow::Result<()> {
             &json!({"schema": SCHEMA, "dir": standing.dir, "servers": servers_json(standing)}),
         );
     }
-    let uris: String = standing.servers.iter().map(|kind| format!("{}\n", kind.uri)).collect();
+    let uris = standing.servers.iter().filter(|kind| kind.server != VOLUME.name);
+    let uris: String = uris.map(|kind| format!("{}\n", kind.uri)).collect();
     let mut table = Table::new(["SERVER", "ADDRESS", ">PROCESS", "STATE", "SEALED", "DATA"]);
     let mut open = String::new();
     for (kind, member) in standing
@@ -208,7 +209,7 @@ fn print_standing(standing: &LabStanding, json: bool) -> anyhow::Result<()> {
         .iter()
         .flat_map(|kind| kind.members.iter().map(move |member| (kind, member)))
     {
-        let sealed = Sealed::of(kind.server, &member.data_dir);
+        let sealed = sealed(standing, kind, member);
         table.row(cells(kind.server, member, &sealed));
         if !sealed.open_files().is_empty() {
             let dir = quoted(&member.data_dir);
@@ -225,16 +226,23 @@ fn print_standing(standing: &LabStanding, json: bool) -> anyhow::Result<()> {
 /// Returns the servers of a lab, and of each member what of its data is sealed.
 fn servers_json(standing: &LabStanding) -> Vec<Value> {
     let of_kind = |kind: &Standing| {
-        let members: Vec<Value> =
-            kind.members.iter().map(|member| member_json(kind.server, member)).collect();
+        let of_member = |member| member_json(member, &sealed(standing, kind, member));
+        let members: Vec<Value> = kind.members.iter().map(of_member).collect();
         json!({"server": kind.server, "uri": kind.uri, "members": members})
     };
     standing.servers.iter().map(of_kind).collect()
 }
 
-fn member_json(server: &str, member: &MemberStatus) -> Value {
+/// Returns the extent to which the files of `member`, one of `kind`, are sealed.
+fn sealed(standing: &LabStanding, kind: &Standing, member: &MemberStatus) -> Sealed {
+    if kind.server == VOLUME.name || standing.on_volume.iter().any(|name| name == kind.server) {
+        return Sealed::Yes;
+    }
+    Sealed::of(kind.server, &member.data_dir)
+}
+
+fn member_json(member: &MemberStatus, sealed: &Sealed) -> Value {
     let MemberStatus { address, pid, state, serves, data_dir } = member;
-    let sealed = Sealed::of(server, data_dir);
     json!({
         "address": address, "pid": pid, "state": state, "serves": serves, "data_dir": data_dir,
         "sealed": sealed.flag(), "not_sealed": sealed.open_files(),

@@ -19,9 +19,10 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Reasons, in the program's own words, why a machine has no volumes: a container may have the
 /// devices and no right to use them.
-const LACKS: [&str; 5] = [
+const LACKS: [&str; 6] = [
     "two steps need root",
     "no store can be put on a sealed volume here: ",
+    "cannot make a sealed volume on this machine: ",
     "FUSE refused",
     "losetup:",
     "mount:",
@@ -162,12 +163,11 @@ pub fn tool(program: &str, arguments: &[&str]) -> String {
 pub fn holds(dir: &Path, marker: &[u8]) -> bool {
     fs::read_dir(dir).expect("a directory").any(|entry| {
         let entry = entry.expect("an entry");
-        match entry.file_type().expect("a type").is_dir() {
-            true => holds(&entry.path(), marker),
-            false => extents(&entry.path())
-                .iter()
-                .any(|extent| memchr::memmem::find(extent, marker).is_some()),
-        }
+        let kind = entry.file_type().expect("a type");
+        let is_in = |extent: &Vec<u8>| memchr::memmem::find(extent, marker).is_some();
+        // a server's socket holds nothing
+        kind.is_dir() && holds(&entry.path(), marker)
+            || kind.is_file() && extents(&entry.path()).iter().any(is_in)
     })
 }
 

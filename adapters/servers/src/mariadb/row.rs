@@ -22,6 +22,7 @@ pub static SERVER: Server = Server {
                /usr/sbin]",
     }],
     program: &PROGRAM,
+    fits_a_volume: true,
     check: |_, settings| PROGRAM.find(settings.path("mariadbd")).map(drop),
     start: |dir, settings| Ok(Box::new(MariaDbServer::start(dir, options(settings)?)?)),
     open: |dir| Ok(MariaDbServer::open(dir)?.map(|server| Box::new(server) as Box<dyn Running>)),

@@ -35,6 +35,7 @@ pub static SERVER: Server = Server {
         ServerOption { name: "engine-config", value: "TEXT", help: "" },
     ],
     program: &PROGRAM,
+    fits_a_volume: true,
     check: |dir, settings| {
         members(settings)?;
         state::check_free(dir)

@@ -22,6 +22,7 @@ pub static SERVER: Server = Server {
                search path or in /usr/lib/postgresql]",
     }],
     program: &PROGRAM,
+    fits_a_volume: true,
     check: |_, settings| PROGRAM.find(settings.path("postgres")).map(drop),
     start: |dir, settings| Ok(Box::new(PostgresServer::start(dir, options(settings)?)?)),
     open: |dir| Ok(PostgresServer::open(dir)?.map(|server| Box::new(server) as Box<dyn Running>)),

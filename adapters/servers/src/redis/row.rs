@@ -30,6 +30,7 @@ pub static SERVER: Server = Server {
         },
     ],
     program: &PROGRAM,
+    fits_a_volume: true,
     check: |_, settings| {
         nodes(settings).and_then(|_| PROGRAM.find(settings.path("redis-server")).map(drop))
     },

@@ -29,6 +29,7 @@ pub static SERVER: Server = Server {
         },
     ],
     program: &PROGRAM,
+    fits_a_volume: true,
     check: |_, settings| options(settings).map(drop),
     start: |dir, settings| Ok(Box::new(TgtServer::start(dir, options(settings)?)?)),
     open: |dir| Ok(TgtServer::open(dir)?.map(|server| Box::new(server) as Box<dyn Running>)),

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{
-    Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueHint, value_parser,
+    Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueEnum, ValueHint,
+    value_parser,
 };
+use sealstone_bench::words::size::parse_bytes;
 use sealstone_servers::{Server, ServerOption, Settings, server, servers};
 use sealstone_stores::sealed_server;
 
@@ -29,6 +31,8 @@ Examples:
       a cluster of Redis: three primaries, each with a replica
   sealstone lab up postgres --dir p
       a PostgreSQL; psql takes the address that is printed
+  sudo sealstone lab up postgres --dir p --cipher aria-256
+      the same with all of its files on a sealed volume (see: sealstone volume)
   sealstone lab up mariadb --dir m
       a MariaDB
   sealstone lab down
@@ -96,8 +100,23 @@ pub(crate) struct LabSealing {
     /// Start a key server (PyKMIP) with the members, and seal with a key made in it
     #[arg(long, conflicts_with = "key")]
     pub(crate) kmip: bool,
+    /// Seal by the server itself, or by a volume below it, which takes root [default: own]
+    #[arg(long, value_enum, value_name = "SEAL")]
+    pub(crate) seal: Option<LabSeal>,
+    /// Size of the volume; space is taken as it is written to [default: 10GiB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub(crate) size: Option<u64>,
     #[command(flatten)]
     pub(crate) flags: SealingFlags,
+}
+
+/// A way to seal the files of a server of a lab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LabSeal {
+    /// The server's own files, by what it loads
+    Own,
+    /// A sealed volume
+    Volume,
 }
 
 impl Args for LabUp {
@@ -129,11 +148,22 @@ impl Args for LabUp {
 fn of_server(server: &Server) -> Command {
     let shown = server.options.iter().filter(|option| !option.help.is_empty());
     let command = Command::new(server.name).about(server.about).args(shown.map(flag));
-    match sealed_server(server.name) {
-        // whose description would become that of the command
-        Some(way) => with_library(LabSealing::augment_args(command).about(server.about), way),
-        None => command,
+    if !takes_sealing(server) {
+        return command;
     }
+    // whose description would become that of the command
+    let command = LabSealing::augment_args(command).about(server.about);
+    match sealed_server(server.name) {
+        Some(way) => with_library(command, way),
+        None => command
+            .mut_arg("seal", |flag| flag.hide(true))
+            .mut_arg("extension", |flag| flag.hide(true)),
+    }
+}
+
+/// Returns whether the files of `server` can be sealed, by itself or on a volume.
+fn takes_sealing(server: &Server) -> bool {
+    server.fits_a_volume || sealed_server(server.name).is_some()
 }
 
 fn flag(option: &ServerOption) -> Arg {
@@ -162,7 +192,7 @@ impl FromArgMatches for LabUp {
                 up.settings.set(option.name, value);
             }
         }
-        if sealed_server(row.name).is_some() {
+        if takes_sealing(row) {
             up.sealing = LabSealing::from_arg_matches(matches)?;
         }
         up.server = Some(row);

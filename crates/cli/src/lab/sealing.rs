@@ -6,19 +6,27 @@ use std::path::Path;
 
 use anyhow::bail;
 use sealstone_cipher::DEFAULT_CIPHER;
-use sealstone_keys::{KeyError, KeyFile, absolute_text};
-use sealstone_servers::{Lab, PYKMIP_SERVER, PyKmip, PyKmipOptions, state};
+use sealstone_keys::{KeyError, KeyFile, absolute_source, absolute_text, source};
+use sealstone_servers::{Lab, PYKMIP_SERVER, PyKmip, PyKmipOptions, Server, Settings, state};
+use sealstone_store::EngineError;
 use sealstone_stores::at_rest::SealedServer;
+use sealstone_stores::sealed_server;
+use sealstone_volume::attachment;
 
-use crate::flags::LabSealing;
+use crate::flags::{LabSeal, LabSealing};
 use crate::message::say;
-use crate::sealed_server;
+use crate::sealed_server::sealing as sealing_of;
+
+/// Size of the device of a volume, unless another is named: more than a trial fills.
+const VOLUME_BYTES: u64 = 10 << 30;
 
 /// Returns whether any of the flags is given.
 pub(super) fn is_asked_for(sealing: &LabSealing) -> bool {
-    let LabSealing { key, kmip, flags } = sealing;
+    let LabSealing { key, kmip, seal, size, flags } = sealing;
     key.is_some()
         || *kmip
+        || seal.is_some()
+        || size.is_some()
         || flags.cipher.is_some()
         || flags.accel.is_some()
         || flags.extension.is_some()
@@ -32,35 +40,106 @@ pub(super) fn check(sealing: &LabSealing) -> anyhow::Result<()> {
 }
 
 /// Returns the settings that make each member of `server` seal its files, if the lab in `dir` must
-/// be sealed. A key server that it needs is started and joins `lab`.
+/// be sealed and is so by its servers. A key server that it needs is started and joins `lab`, and
+/// so does a volume.
 pub(super) fn settings(
+    lab: &mut Lab,
+    dir: &Path,
+    server: &Server,
+    sealing: &LabSealing,
+) -> anyhow::Result<Vec<(&'static str, String)>> {
+    if !is_asked_for(sealing) {
+        return Ok(Vec::new());
+    }
+    if lab.has_volume() {
+        bail!(
+            "the lab in {} has a sealed volume, and what joins it is on that\nleave out how to \
+             seal, or choose another directory",
+            dir.display()
+        );
+    }
+    match sealed_server(server.name).filter(|_| sealing.seal != Some(LabSeal::Volume)) {
+        Some(way) => settings_of(lab, dir, way, sealing),
+        None => {
+            volume(lab, dir, server, sealing)?;
+            Ok(Vec::new())
+        }
+    }
+}
+
+/// Returns the settings that make each member of `server` seal its own files.
+fn settings_of(
     lab: &mut Lab,
     dir: &Path,
     server: &dyn SealedServer,
     sealing: &LabSealing,
 ) -> anyhow::Result<Vec<(&'static str, String)>> {
-    let LabSealing { key, kmip, flags } = sealing;
-    let key = if let Some(key) = key {
-        key.clone()
-    } else if *kmip || flags.cipher.is_some() {
-        // reported before the key is made
-        server.find_library(flags.extension.as_deref()).map_err(anyhow::Error::from_boxed)?;
-        state::check_free(dir)?;
-        if *kmip {
-            key_server(lab, dir, flags.cipher.as_deref().unwrap_or(DEFAULT_CIPHER))?
-        } else {
-            new_key(dir)?
-        }
-    } else if flags.extension.is_some() || flags.accel.is_some() {
+    if sealing.size.is_some() {
+        bail!("--size is that of a volume\nleave it out, or add --seal volume");
+    }
+    let key = key(lab, dir, sealing, || {
+        server.find_library(sealing.flags.extension.as_deref()).map(drop)
+    })?;
+    let sealing = sealing_of(server, &key, &sealing.flags, false)?;
+    server.settings(&sealing).map_err(anyhow::Error::from_boxed)
+}
+
+/// Makes a volume for the servers that are started in `lab` from now on.
+fn volume(lab: &mut Lab, dir: &Path, server: &Server, sealing: &LabSealing) -> anyhow::Result<()> {
+    let LabSealing { seal, size, flags, .. } = sealing;
+    if *seal == Some(LabSeal::Own) {
+        bail!("{} does not seal its files\nchoose --seal volume", server.name);
+    }
+    if flags.extension.is_some() {
+        bail!(
+            "--extension is a library that a server loads, and a volume needs none\nleave it out"
+        );
+    }
+    if let Some(lack) = attachment::lack() {
+        bail!("cannot make a sealed volume on this machine: {lack}");
+    }
+    let key = key(lab, dir, sealing, || Ok(()))?;
+    let mut settings = Settings::default();
+    settings.set("sealstone", std::env::current_exe()?.to_string_lossy());
+    settings.set("key", absolute_source(&key)?);
+    settings.set("size", size.unwrap_or(VOLUME_BYTES).to_string());
+    let mut set = |name, value: Option<String>| {
+        value.into_iter().for_each(|value| settings.set(name, value));
+    };
+    set("cipher", flags.cipher.clone());
+    set("accel", flags.accel.clone());
+    let passphrase_file = source::passphrase_file(flags.passphrase.passphrase_file.as_deref());
+    let passphrase_file = passphrase_file.map(|path| absolute_text(&path)).transpose()?;
+    set("passphrase-file", passphrase_file);
+    Ok(lab.start_volume(&settings)?)
+}
+
+/// Returns the source of the key that is asked for, or of a new one, in a file or on a key server
+/// that joins `lab`.
+///
+/// - `check`: refuses what would make a new key of no use
+fn key(
+    lab: &mut Lab,
+    dir: &Path,
+    sealing: &LabSealing,
+    check: impl FnOnce() -> Result<(), EngineError>,
+) -> anyhow::Result<String> {
+    let LabSealing { key, kmip, flags, .. } = sealing;
+    if let Some(key) = key {
+        return Ok(key.clone());
+    }
+    if !*kmip && flags.cipher.is_none() {
         bail!(
             "no cipher and no key to seal with\nname a cipher with --cipher, or a key with --key \
              or --kmip"
         );
-    } else {
-        return Ok(Vec::new());
-    };
-    let sealing = sealed_server::sealing(server, &key, flags, false)?;
-    server.settings(&sealing).map_err(anyhow::Error::from_boxed)
+    }
+    check().map_err(anyhow::Error::from_boxed)?;
+    state::check_free(dir)?;
+    if *kmip {
+        return key_server(lab, dir, flags.cipher.as_deref().unwrap_or(DEFAULT_CIPHER));
+    }
+    new_key(dir)
 }
 
 /// Makes the key file of a lab, or finds that of an earlier attempt.
