@@ -35,7 +35,7 @@ else
 $(error ENGINE is system or bundled, not $(ENGINE))
 endif
 
-INSTALLED := sealstone-cli sealstone-wiredtiger sealstone-rocksdb-plugin
+INSTALLED := sealstone-cli sealstone-wiredtiger sealstone-mariadb sealstone-rocksdb-plugin
 
 # the first report comes sooner without the drivers of servers that it does not need; flags that name one get everything
 DRIVER_STORES := $(foreach store,redis ssdb postgres mysql,$(findstring $(store),$(ARGS)))
@@ -70,7 +70,7 @@ endif
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help compare say-install rivals fuzz soak test install sanitize setup \
-    setup-fuzz setup-lints clean installable deb test-deb db-bench volume-bench ycsb-rivals setup-tests check \
+    setup-fuzz setup-lints clean installable deb test-deb db-bench volume-bench volume-judges ycsb-rivals setup-tests check \
     setup-strongswan wire-speed setup-spark wheel test-spark spark-speed constant-time test-report miri setup-miri
 
 help:
@@ -94,6 +94,7 @@ help:
 	@echo 'make soak               plain and sealed RocksDB on a disk that loses what was not synced; MINUTES=10, or SEED=17 to replay one'
 	@echo 'make db-bench           what RocksDB'"'"'s own db_bench measures plain, under its EncryptedFileSystem and sealed; ARGS="--rounds 12"'
 	@echo 'make volume-bench       what pgbench, fio, Redis and sysbench measure on sealed volumes, plain and on gocryptfs, as root; ARGS="--rounds 6"'
+	@echo 'make volume-judges      whether fio --verify and fsx find on sealed volumes what they find on a plain loop device, as root; ARGS="--operations 100000"'
 	@echo 'make clean              remove what was built'
 	@echo 'ENGINE=bundled          with compare and install: build RocksDB from source instead of linking the system library'
 
@@ -131,7 +132,7 @@ installable: setup
 ifeq ($(ENGINE),system)
 	cargo build --release --locked $(INSTALLED:%=--package %)
 else
-	cargo build --release --locked --package sealstone-cli --package sealstone-wiredtiger $(FEATURES)
+	cargo build --release --locked --package sealstone-cli --package sealstone-wiredtiger --package sealstone-mariadb $(FEATURES)
 	@sh dev/setup.sh system
 	cargo build --release --locked --package sealstone-rocksdb-plugin
 endif
@@ -188,6 +189,14 @@ volume-bench: setup setup-postgres setup-mariadb setup-redis
 	cargo build --release --locked --package sealstone-cli $(FEATURES)
 	cargo build --release --locked --package sealstone-volume-bench
 	@"$$CARGO_TARGET_DIR/release/sealstone-volume-bench" --sealstone "$$CARGO_TARGET_DIR/release/sealstone" $(ARGS)
+
+# an hour on two cores beside other work, with 10 GiB free below the directory that --dir names, and root
+volume-judges: setup
+	@sh dev/setup.sh volume-judges
+	cargo build --release --locked --package sealstone-cli $(FEATURES)
+	cargo build --release --locked --package sealstone-volume-bench
+	@"$$CARGO_TARGET_DIR/release/sealstone-volume-bench" judge --sealstone "$$CARGO_TARGET_DIR/release/sealstone" \
+	    --fsx "$(CACHE)/fsx/bin/fsx" $(ARGS)
 
 # beside the other builds, since maturin sets what everything that knows Python is built anew for
 wheel: setup-python

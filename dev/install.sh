@@ -10,6 +10,8 @@ source=$(cd "$(dirname "$0")/.." && pwd)
 install -D "$built/sealstone" "$root/bin/sealstone"
 # where the command looks for it
 install -D -m 644 "$built/libsealstone_wiredtiger.so" "$root/lib/sealstone/libsealstone_wiredtiger.so"
+# whose directory a server names
+install -D -m 644 "$built/libsealstone_mariadb.so" "$root/lib/sealstone/libsealstone_mariadb.so"
 # for programs that have RocksDB
 install -D -m 644 "$built/libsealstone_rocksdb_plugin.so" "$root/lib/sealstone/libsealstone_rocksdb_plugin.so"
 install -D -m 644 "$source/adapters/rocksdb-plugin/include/sealstone_rocksdb.h" "$root/include/sealstone_rocksdb.h"

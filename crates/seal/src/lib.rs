@@ -9,7 +9,8 @@
 //! Then come pages ([`paged`]: tables, small control files) or frames ([`frame`]: logs). Which
 //! files a directory has is recorded in its [`catalogue`]. Engines that seal single blocks without
 //! giving their place have their own format, [`engine_page`]; a block device that is written
-//! again and again is a [`volume`]; single values of tables are records
+//! again and again is a [`volume`]; what a server keeps in files of a form of its own, without room
+//! for a tag, is made unreadable by [`tablespace`]; single values of tables are records
 //! that a [`FieldSealer`] makes. Packets on the wire are sealed by `esp` (a feature).
 //!
 //! A file is written once, front to back, by the one writer that [`SealedFile::create`] allows; so
@@ -53,6 +54,7 @@ mod probe;
 mod random;
 mod rewrap;
 mod segment;
+pub mod tablespace;
 pub mod volume;
 
 pub use error::SealError;

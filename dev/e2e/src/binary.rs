@@ -1,5 +1,5 @@
-//! Finds the binary under test, named by `SEALSTONE_BIN`, and the libraries for WiredTiger, RocksDB
-//! and Python next to it, or otherwise makes cargo build them.
+//! Finds the binary under test, named by `SEALSTONE_BIN`, and the libraries for WiredTiger,
+//! MariaDB, RocksDB and Python next to it, or otherwise makes cargo build them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -38,6 +38,15 @@ pub fn sealstone() -> &'static Path {
 pub fn wiredtiger_extension() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| library("sealstone-wiredtiger", "libsealstone_wiredtiger.so"))
+}
+
+/// Returns the path of the plug-in for MariaDB under test, `libsealstone_mariadb.so`.
+///
+/// # Panics
+/// As [`sealstone`].
+pub fn mariadb_plugin() -> &'static Path {
+    static FOUND: OnceLock<PathBuf> = OnceLock::new();
+    FOUND.get_or_init(|| library("sealstone-mariadb", "libsealstone_mariadb.so"))
 }
 
 /// Returns the path of the plug-in under test, `libsealstone_rocksdb_plugin.so`.

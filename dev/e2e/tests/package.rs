@@ -30,6 +30,7 @@ fn works(root: &Path) {
     for file in [
         "bin/sealstone",
         "lib/sealstone/libsealstone_wiredtiger.so",
+        "lib/sealstone/libsealstone_mariadb.so",
         "lib/sealstone/libsealstone_rocksdb_plugin.so",
         "include/sealstone_rocksdb.h",
         "share/bash-completion/completions/sealstone",

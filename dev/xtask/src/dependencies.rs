@@ -49,6 +49,7 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
         ],
         "adapters/parquet" => &["crates/cipher", "crates/keys", "crates/fields"],
         "adapters/wiredtiger" => &["crates/cipher", "crates/file", "crates/keys", "crates/seal"],
+        "adapters/mariadb" => &["crates/cipher", "crates/keys", "crates/seal"],
         "adapters/rocksdb" | "adapters/volume" => {
             &["crates/anchor", "crates/cipher", "crates/file", "crates/keys", "crates/seal"]
         }

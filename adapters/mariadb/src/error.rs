@@ -1,0 +1,73 @@
+//! Reasons why the plug-in does not seal, worded for who reads the server's log.
+
+use std::path::PathBuf;
+
+use sealstone_cipher::BackendError;
+use sealstone_keys::KeyError;
+use sealstone_keys::source::PASSPHRASE_VARIABLE;
+use sealstone_message::Unknown;
+use sealstone_seal::tablespace::TablespaceError;
+
+/// Reason why the plug-in does not start, or refuses a page.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PluginError {
+    /// No key source is named.
+    #[error(
+        "no key is named: nothing is encrypted without one\nset sealstone_key=/path/of.key or \
+         sealstone_key=kmip:/path/FILE.toml"
+    )]
+    NoKey,
+    /// A path that depends on where the server was started.
+    #[error(
+        "{variable} is {found:?}, not an absolute path: a server changes its directory\nwrite the \
+         whole path, from / on"
+    )]
+    Relative {
+        /// Name of the variable.
+        variable: &'static str,
+        /// The path.
+        found: String,
+    },
+    /// The key file has a passphrase, and none was given.
+    #[error(
+        "key file {} is protected by a passphrase, and a server cannot ask for it\nname a file \
+         that holds it: sealstone_passphrase_file=/path, or {PASSPHRASE_VARIABLE} in its \
+         environment",
+        key_file.display()
+    )]
+    NoPassphrase {
+        /// The key file.
+        key_file: PathBuf,
+    },
+    /// No cipher is named, and the key source has none.
+    #[error(
+        "no cipher is named, and {place} knows none for its key\nset one, such as \
+         sealstone_cipher=aria-256"
+    )]
+    NoCipher {
+        /// The key source.
+        place: String,
+    },
+    /// No cipher has this name.
+    #[error(transparent)]
+    Cipher(#[from] Unknown),
+    /// The backend is not available.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// The keys cannot be obtained.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The thread that looks for newer keys cannot be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[from] std::io::Error),
+    /// A page or a record was refused.
+    #[error(transparent)]
+    Unit(#[from] TablespaceError),
+    /// The server passed what does not fit together.
+    #[error("the server passed {found}, which this plug-in does not know")]
+    Unexpected {
+        /// Description of it.
+        found: &'static str,
+    },
+}

@@ -1,0 +1,189 @@
+//! The keys and the cipher of one run of a server: fetched when it starts, and looked after by a
+//! thread. Not here: the server (`ffi`), and what a call enciphers (`context`).
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use sealstone_cipher::{Backend, Cipher};
+use sealstone_keys::{KeyError, KeySource, Passphrase, source};
+use sealstone_seal::tablespace::TablespaceKeys;
+
+use crate::error::PluginError;
+use crate::settings::Settings;
+
+/// Writes a line for the server's log.
+pub type Log = dyn Fn(&str) + Send + Sync;
+
+/// Keys of one run of a server, for many threads at once.
+pub struct Plugin {
+    held: Arc<Held>,
+    /// Dropped before the thread is waited for, which ends it.
+    end: Option<Sender<()>>,
+    watcher: Option<JoinHandle<()>>,
+}
+
+/// Keys that the server's threads and the one that looks for newer ones share.
+struct Held {
+    source: Arc<dyn KeySource>,
+    cipher: &'static Cipher,
+    backend: Backend,
+    keys: RwLock<Arc<TablespaceKeys>>,
+    /// Number of the newest version: asked for at each page that is written.
+    current: AtomicU32,
+}
+
+impl std::fmt::Debug for Plugin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Plugin").field("keys", &self.keys()).finish_non_exhaustive()
+    }
+}
+
+impl Plugin {
+    /// Fetches every version of the key that `settings` name, and begins to look for newer ones.
+    ///
+    /// - `log`: gets what the administrator should know
+    ///
+    /// # Errors
+    /// [`PluginError`] for anything that can be wrong with key, cipher and backend. There is no
+    /// fallback.
+    pub fn start(settings: &Settings, log: Box<Log>) -> Result<Self, PluginError> {
+        let from_file =
+            |path: &Path| match source::passphrase_file(settings.passphrase_file.as_deref()) {
+                Some(file) => Passphrase::from_file(file),
+                None => Err(KeyError::NoPassphrase { path: path.to_owned() }),
+            };
+        let backend = Backend::by_name(settings.accel.as_deref().unwrap_or("auto"))?;
+        let named = settings.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
+        let source = source::open(&settings.key, &from_file).map_err(|error| match error {
+            KeyError::NoPassphrase { path } => PluginError::NoPassphrase { key_file: path },
+            other => other.into(),
+        })?;
+        let place = source.describe();
+        let cipher = match named {
+            // a cipher named explicitly takes precedence
+            Some(cipher) => cipher,
+            None => source::cipher(None, &*source)?
+                .ok_or_else(|| PluginError::NoCipher { place: place.clone() })?,
+        };
+        let keys = fetch(&*source, cipher, backend)?;
+        log(&greeting(&keys, backend, &place));
+        if let Some(caveat) = cipher.caveat {
+            log(&format!("warning: {} is {}: {caveat}", cipher.name, cipher.standing.word()));
+        }
+        let held = Arc::new(Held {
+            source,
+            cipher,
+            backend,
+            current: AtomicU32::new(keys.current().number()),
+            keys: RwLock::new(Arc::new(keys)),
+        });
+        let (end, ended) = channel();
+        let (watched, every) = (Arc::clone(&held), settings.refresh);
+        let watcher =
+            std::thread::Builder::new().name("sealstone keys".into()).spawn(move || {
+                let wait = |every: Duration| ended.recv_timeout(every);
+                let mut failed = None;
+                while wait(every) == Err(RecvTimeoutError::Timeout) {
+                    watched.refresh(&mut failed, &log);
+                }
+            })?;
+        Ok(Self { held, end: Some(end), watcher: Some(watcher) })
+    }
+
+    /// Returns the number of the newest version of the key, as the server counts.
+    #[must_use]
+    pub fn current(&self) -> u32 {
+        self.held.current.load(Ordering::Relaxed)
+    }
+
+    /// Returns the keys as they are now.
+    #[must_use]
+    pub fn keys(&self) -> Arc<TablespaceKeys> {
+        Arc::clone(&self.held.keys.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Plugin {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        if let Some(watcher) = self.watcher.take() {
+            // a panic in it was reported when it happened
+            let _ = watcher.join();
+        }
+    }
+}
+
+impl Held {
+    /// Takes up a newer version of the key, if there is one. A source that does not answer is
+    /// reported once, in `failed`, and so is its return.
+    fn refresh(&self, failed: &mut Option<String>, log: &Log) {
+        let newer = || -> Result<Option<TablespaceKeys>, PluginError> {
+            let (key, _) = self.source.current()?;
+            let held = self.current.load(Ordering::Relaxed) >> 8;
+            (key.version > held)
+                .then(|| fetch(&*self.source, self.cipher, self.backend))
+                .transpose()
+        };
+        match newer() {
+            Err(error) => {
+                let text = error.to_string();
+                if failed.is_none() {
+                    log(&format!(
+                        "cannot look for newer versions of the key: {text}; the versions that are \
+                         known stay in use"
+                    ));
+                }
+                *failed = Some(text);
+            }
+            Ok(newer) => {
+                if failed.take().is_some() {
+                    log("newer versions of the key can be looked for again");
+                }
+                if let Some(keys) = newer {
+                    let (current, place) = (keys.current(), self.source.describe());
+                    *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
+                    self.current.store(current.number(), Ordering::Relaxed);
+                    log(&format!(
+                        "version {} of the key from {place} is in use now; the server's encryption \
+                         threads rewrite what is under older ones",
+                        current.version()
+                    ));
+                }
+            }
+        }
+    }
+}
+
+/// Fetches every version of the key.
+fn fetch(
+    source: &dyn KeySource,
+    cipher: &'static Cipher,
+    backend: Backend,
+) -> Result<TablespaceKeys, PluginError> {
+    let (current, _) = source.current()?;
+    Ok(TablespaceKeys::new(source.all()?, &current, &source.describe(), cipher, backend)?)
+}
+
+fn greeting(keys: &TablespaceKeys, backend: Backend, place: &str) -> String {
+    let current = keys.current();
+    let others: Vec<String> = keys
+        .versions()
+        .filter(|version| *version != current.version())
+        .map(|version| version.to_string())
+        .collect();
+    let also = match others.as_slice() {
+        [] => String::new(),
+        [one] => format!("; version {one} opens old data"),
+        many => format!("; versions {} open old data", many.join(", ")),
+    };
+    format!(
+        "encrypting with {} ({}) under version {} of the key from {place}{also}",
+        current.cipher().name,
+        backend.name(),
+        current.version()
+    )
+}

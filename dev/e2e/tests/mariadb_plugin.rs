@@ -1,0 +1,323 @@
+//! MariaDB with our plug-in: real servers that are loaded, killed, started again, moved to newer
+//! keys and imported from, whose checksums are compared and whose files are searched for what must
+//! not be readable; and what is wrong with keys, said in the server's log.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use sealstone_e2e::binary::mariadb_plugin;
+use sealstone_e2e::sql_server::{SqlKind, SqlServer, SqlSession};
+use sealstone_e2e::transcript::{run, sealstone};
+use sealstone_e2e::volume_place::holds;
+use sealstone_servers::testing::reachable;
+use sealstone_servers::{MariaDbOptions, start_mariadb};
+
+const MARKER: &str = "a text that no thief of the disk may read";
+
+/// Time in which the server's threads have everything under a new version.
+const ROTATION_LIMIT: Duration = Duration::from_secs(120);
+
+/// Options of the server that have it encrypt everything that it can.
+const ENCRYPTING: [&str; 11] = [
+    "--innodb-encrypt-tables=FORCE",
+    "--innodb-encrypt-log=ON",
+    "--innodb-encrypt-temporary-tables=ON",
+    "--innodb-default-encryption-key-id=100",
+    "--innodb-encryption-threads=2",
+    "--encrypt-binlog=ON",
+    "--log-bin=binlog",
+    "--aria-encrypt-tables=ON",
+    "--encrypt-tmp-files=ON",
+    "--encrypt-tmp-disk-tables=ON",
+    "--innodb-buffer-pool-size=16M",
+];
+
+struct Place {
+    home: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let place = Self { home: reachable() };
+        fs::create_dir(place.at("plugins")).unwrap();
+        // the server runs as a user of its own
+        let plugin = mariadb_plugin();
+        fs::copy(plugin, place.at("plugins").join(plugin.file_name().unwrap())).unwrap();
+        place.sealstone(&["keys", "new", "k.key"]);
+        place
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    fn sealstone(&self, arguments: &[&str]) -> String {
+        run(&mut sealstone(self.home.path(), arguments)).done()
+    }
+
+    fn options(&self, settings: &[String]) -> MariaDbOptions {
+        let plugins = format!("--plugin-dir={}", self.at("plugins").display());
+        let load = "--plugin-load-add=libsealstone_mariadb.so".to_owned();
+        let encrypting = ENCRYPTING.map(str::to_owned);
+        let arguments = [plugins, load].into_iter().chain(encrypting);
+        MariaDbOptions {
+            password: Some("geheim".into()),
+            arguments: arguments.chain(settings.iter().cloned()).collect(),
+            ..MariaDbOptions::default()
+        }
+    }
+
+    fn settings(&self, key: &str, cipher: &str) -> Vec<String> {
+        vec![
+            format!("--sealstone-key={}", self.at(key).display()),
+            format!("--sealstone-cipher={cipher}"),
+            "--sealstone-refresh-seconds=1".into(),
+        ]
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.at("server/mariadb.log")).unwrap_or_default()
+    }
+
+    /// Returns the lines of ours in the server's log.
+    fn said(&self) -> Vec<String> {
+        let ours = |line: &str| Some(line.split_once("sealstone: ")?.1.to_owned());
+        self.log().lines().filter_map(ours).collect()
+    }
+}
+
+fn checksums(session: &mut SqlSession) -> Vec<Vec<String>> {
+    session.ask("CHECKSUM TABLE rows_a, compressed, zipped, blobs, aria, points EXTENDED")
+}
+
+/// Runs statements, none of which may fail.
+fn does(session: &mut SqlSession, statements: &str) {
+    let answer = session.ask(statements);
+    let refused = answer.iter().flatten().find(|value| value.contains("ERROR"));
+    assert_eq!(refused, None, "{statements}");
+}
+
+fn load(session: &mut SqlSession) {
+    does(
+        session,
+        &format!(
+            "CREATE TABLE rows_a (id INT PRIMARY KEY AUTO_INCREMENT, b VARCHAR(200), \
+             c VARCHAR(200), KEY (b)) ENGINE=InnoDB; \
+             INSERT INTO rows_a (b, c) SELECT MD5(seq), CONCAT('{MARKER} ', REPEAT(MD5(seq), 4)) \
+             FROM seq_1_to_20000; \
+             UPDATE rows_a SET b = REVERSE(b) WHERE id % 3 = 0; \
+             CREATE TABLE compressed (id INT PRIMARY KEY, b VARCHAR(3000)) ENGINE=InnoDB \
+             PAGE_COMPRESSED=1; \
+             INSERT INTO compressed SELECT seq, REPEAT('{MARKER}', 60) FROM seq_1_to_1000; \
+             CREATE TABLE zipped (id INT PRIMARY KEY, b VARCHAR(3000)) ENGINE=InnoDB \
+             ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8; \
+             INSERT INTO zipped SELECT seq, REPEAT(MD5(seq), 60) FROM seq_1_to_1000; \
+             CREATE TABLE blobs (id INT PRIMARY KEY, b LONGBLOB) ENGINE=InnoDB; \
+             INSERT INTO blobs SELECT seq, REPEAT('{MARKER}', 20000) FROM seq_1_to_10; \
+             CREATE TABLE aria (id INT PRIMARY KEY, b VARCHAR(200)) ENGINE=Aria; \
+             INSERT INTO aria SELECT seq, '{MARKER}' FROM seq_1_to_5000; \
+             CREATE TABLE points (id INT PRIMARY KEY, g GEOMETRY NOT NULL, SPATIAL INDEX (g)) \
+             ENGINE=InnoDB; \
+             INSERT INTO points SELECT seq, POINT(seq, seq) FROM seq_1_to_1000"
+        ),
+    );
+    // what goes to temporary tables and files, and is written again and again there
+    does(
+        session,
+        "SET sort_buffer_size = 32768, max_heap_table_size = 16384, tmp_table_size = 16384; \
+         CREATE TEMPORARY TABLE passing ENGINE=InnoDB AS SELECT * FROM rows_a; \
+         UPDATE passing SET c = REVERSE(c); \
+         UPDATE passing SET c = REVERSE(c); \
+         SELECT COUNT(*) FROM (SELECT b, c, COUNT(*) FROM rows_a GROUP BY b, c ORDER BY c) x",
+    );
+    let same = session.ask(
+        "SELECT COUNT(*) FROM passing JOIN rows_a USING (id) WHERE passing.c = rows_a.c AND \
+         passing.b = rows_a.b",
+    );
+    assert_eq!(same, [["20000"]]);
+    // online, with its logs of rows and its merges
+    does(
+        session,
+        "ALTER TABLE rows_a ADD COLUMN d INT DEFAULT 5, ADD KEY (c), ALGORITHM=INPLACE, LOCK=NONE; \
+         ALTER TABLE rows_a ENGINE=InnoDB",
+    );
+}
+
+/// Asserts that nothing of what was loaded can be read in any file.
+fn is_unreadable(place: &Place) {
+    for dir in ["server/data", "server/tmp"] {
+        let dir = place.at(dir);
+        assert!(!dir.exists() || !holds(&dir, &MARKER.as_bytes()[..16]), "{}", dir.display());
+    }
+}
+
+#[test]
+fn a_server_keeps_everything_under_our_cipher() {
+    let test = "a_server_keeps_everything_under_our_cipher";
+    if !SqlKind::MariaDb.is_available(test) {
+        return;
+    }
+    let place = Place::new();
+    let options = place.options(&place.settings("k.key", "aria-256"));
+    let server = start_mariadb(&place.at("server"), options).unwrap();
+    let mut server = SqlServer::MariaDb(server);
+    let said = place.said();
+    let greeting = "under version 1 of the key from key file ";
+    assert!(
+        said[0].starts_with("encrypting with aria-256 (") && said[0].contains(greeting),
+        "{said:?}"
+    );
+    let mut session = server.session();
+    load(&mut session);
+    let loaded = checksums(&mut session);
+    assert_eq!(loaded.len(), 6, "{loaded:?}");
+    is_unreadable(&place);
+
+    // in the middle of a change
+    let mut other = server.session();
+    does(&mut other, "BEGIN; UPDATE rows_a SET b = 'half'; DELETE FROM blobs");
+    server.kill();
+    is_unreadable(&place);
+    server.start_again();
+    let mut session = server.session();
+    assert_eq!(checksums(&mut session), loaded);
+
+    // a newer version of the key, while there is work
+    place.sealstone(&["keys", "rotate", "k.key"]);
+    let begin = Instant::now();
+    let second = (2 << 8 | 4).to_string();
+    let mut written = 0;
+    loop {
+        does(
+            &mut session,
+            "INSERT INTO aria (id, b) SELECT MAX(id) + 1, 'more' FROM aria; \
+             UPDATE rows_a SET d = d + 1 WHERE id < 50",
+        );
+        written += 1;
+        let left = session.ask(&format!(
+            "SELECT NAME, MIN_KEY_VERSION, CURRENT_KEY_VERSION FROM \
+             information_schema.INNODB_TABLESPACES_ENCRYPTION WHERE CURRENT_KEY_VERSION < {second} \
+             OR MIN_KEY_VERSION < {second} OR ROTATING_OR_FLUSHING"
+        ));
+        if left.is_empty() {
+            break;
+        }
+        assert!(begin.elapsed() < ROTATION_LIMIT, "{left:?}");
+        std::thread::sleep(Duration::from_millis(300));
+    }
+    let said = place.said();
+    let newer = said.iter().filter(|line| line.starts_with("version 2 of the key from ")).count();
+    assert_eq!(newer, 1, "{said:?}");
+    does(
+        &mut session,
+        &format!(
+            "DELETE FROM aria WHERE id > 5000; UPDATE rows_a SET d = d - {written} WHERE id < 50"
+        ),
+    );
+    assert_eq!(checksums(&mut session), loaded);
+    server.kill();
+    server.start_again();
+    let mut session = server.session();
+    assert_eq!(checksums(&mut session), loaded);
+
+    // a tablespace goes from one table to another
+    does(
+        &mut session,
+        "CREATE TABLE imported LIKE blobs; ALTER TABLE imported DISCARD TABLESPACE; \
+         FLUSH TABLES blobs FOR EXPORT",
+    );
+    for ending in ["ibd", "cfg"] {
+        let file = |name: &str| place.at(&format!("server/data/sealstone/{name}.{ending}"));
+        copy_as(&file("blobs"), &file("imported"));
+    }
+    does(&mut session, "UNLOCK TABLES; ALTER TABLE imported IMPORT TABLESPACE");
+    let same = session.ask("SELECT COUNT(*) FROM imported JOIN blobs USING (id, b)");
+    assert_eq!(same, [["10"]]);
+    does(&mut session, "DROP TABLE compressed, zipped; CREATE TABLE again AS SELECT * FROM rows_a");
+    is_unreadable(&place);
+    assert!(!place.log().contains("a bug of the plug-in"), "{}", place.log());
+}
+
+/// Copies a file, which then belongs to the owner of the one beside it.
+fn copy_as(from: &Path, to: &Path) {
+    use std::os::unix::fs::{MetadataExt, chown};
+    fs::copy(from, to).unwrap();
+    let owner = fs::metadata(from).unwrap();
+    chown(to, Some(owner.uid()), Some(owner.gid())).unwrap();
+}
+
+#[test]
+fn what_is_wrong_with_keys_is_one_line_in_the_log_and_loses_nothing() {
+    let test = "what_is_wrong_with_keys_is_one_line_in_the_log_and_loses_nothing";
+    if !SqlKind::MariaDb.is_available(test) {
+        return;
+    }
+    let place = Place::new();
+    let right = place.settings("k.key", "lea-256");
+    let server = start_mariadb(&place.at("server"), place.options(&right)).unwrap();
+    let mut server = SqlServer::MariaDb(server);
+    let mut session = server.session();
+    does(
+        &mut session,
+        &format!(
+            "CREATE TABLE t (a VARCHAR(100)); INSERT INTO t VALUES ('{MARKER}'); \
+                  SET GLOBAL innodb_fast_shutdown = 0"
+        ),
+    );
+    drop(session);
+    server.kill();
+    drop(server);
+
+    place.sealstone(&["keys", "new", "other.key"]);
+    let key = |path: &str| vec![format!("--sealstone-key={path}")];
+    let with = |more: &str| [place.settings("k.key", "lea-256"), vec![more.to_owned()]].concat();
+    let wrong = [
+        (Vec::new(), "no key is named: nothing is encrypted without one; set sealstone_key="),
+        (key("k.key"), "sealstone_key is \"k.key\", not an absolute path: "),
+        (key("/nonexistent/k.key"), "no key file at /nonexistent/k.key"),
+        (
+            place.settings("k.key", "arai-256"),
+            "unknown cipher \"arai-256\"; did you mean aria-256?",
+        ),
+        (place.settings("k.key", "3des"), "3des has blocks of 8 bytes; pages need a cipher with "),
+        (with("--sealstone-accel=sse9"), "sse9"),
+        (key("kmip://127.0.0.1:1/orders"), "it names no client certificate"),
+    ];
+    for (settings, line) in wrong {
+        let refused = start_mariadb(&place.at("server"), place.options(&settings));
+        assert!(refused.is_err(), "{settings:?}");
+        // each start begins a new log
+        let said = place.said();
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].contains(line), "{said:?}, not {line}");
+    }
+    // another key of the same version opens nothing, and writes nothing either
+    let other =
+        start_mariadb(&place.at("server"), place.options(&place.settings("other.key", "lea-256")));
+    assert!(other.is_err(), "{}", place.log());
+
+    let server = start_mariadb(&place.at("server"), place.options(&right)).unwrap();
+    let mut server = SqlServer::MariaDb(server);
+    let mut session = server.session();
+    assert_eq!(session.ask("SELECT a FROM t"), [[MARKER]]);
+
+    // a key that cannot be had any more while the server runs
+    fs::rename(place.at("k.key"), place.at("away.key")).unwrap();
+    let is_said = |text: &str| {
+        let begin = Instant::now();
+        while !place.said().iter().any(|line| line.contains(text)) {
+            assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", place.said());
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    };
+    is_said("cannot look for newer versions of the key: ");
+    does(&mut session, "INSERT INTO t VALUES ('still here'); CREATE TABLE u AS SELECT * FROM t");
+    fs::rename(place.at("away.key"), place.at("k.key")).unwrap();
+    is_said("newer versions of the key can be looked for again");
+    let count = place.said().iter().filter(|line| line.contains("cannot look for newer")).count();
+    assert_eq!(count, 1, "once, not every second");
+    server.kill();
+    server.start_again();
+    assert_eq!(server.session().ask("SELECT COUNT(*) FROM u"), [["2"]]);
+}
