@@ -17,7 +17,6 @@ mod program;
 mod programs;
 mod redis;
 
-use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
