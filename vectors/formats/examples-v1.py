@@ -8,6 +8,7 @@ from collections import Counter
 from cryptography.hazmat.decrepit.ciphers.algorithms import TripleDES
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.ciphers import Cipher, modes
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
@@ -17,8 +18,9 @@ part, subkey, counter, opened, stored = (READ[name] for name in ["part", "subkey
 KEK, KEY_ID, KEY_VERSION, CIPHER_ID = (READ[name] for name in ["KEK", "KEY_ID", "KEY_VERSION", "CIPHER_ID"])
 CONTENT = READ["CONTENT"]
 PRIMITIVES = runpy.run_path(f"{HERE}/primitives.py")
-crc32c, keyed_blake3, blake3_key, hpke, handshake = (
-    PRIMITIVES[name] for name in ["crc32c", "keyed_blake3", "blake3_key", "hpke", "handshake"])
+crc32c, keyed_blake3, blake3_key, hpke, handshake, hctr2 = (
+    PRIMITIVES[name] for name in ["crc32c", "keyed_blake3", "blake3_key", "hpke", "handshake", "hctr2"])
+KEK_OF_SERVER = bytes([0x11] * 32)
 with tempfile.TemporaryDirectory() as elsewhere:
     given, sys.argv = sys.argv, ["fields-v1.py", elsewhere]
     FIELDS = runpy.run_path(f"{HERE}/fields-v1.py")
@@ -563,6 +565,21 @@ example("the files of v1-aes-256-volume.hex: a device of two blocks, B = 4,096",
         said("key", subkey(dek, b"volume synced", [volume, CIPHER_ID, salt]), '"volume synced"'),
         said("nonce", bytes(4) + files[10240:10248]),
         said("associated data", READ["binding"](volume, 5, 1, 1), "binding"))
+
+# Units of a server without room for a tag
+
+named = [b"aes-256", u32(100)]
+server = subkey(KEK_OF_SERVER, b"tablespace server key", named)
+passed, nonce = server[:16], bytes([0x22] * 16)
+pages, streams = (subkey(KEK_OF_SERVER, purpose, [*named, passed])
+                  for purpose in [b"tablespace pages", b"tablespace streams"])
+start = hctr2(pages, b"stream", nonce)
+log = Cipher(AES(streams), modes.CTR(start)).encryptor().update(bytes([0x33] * 20))
+example("key id 100 under aes-256, KEK 11…11, nonce 22…22, half of the key for the server passed",
+        said("for the server", server), said("page key", pages), said("stream key", streams),
+        said("counter block", start), "",
+        whole("40 times 33", hctr2(pages, nonce, bytes([0x33] * 40))), said("as a log, 20", log),
+        said("as a block, 8", hctr2(pages, nonce + b"\1", bytes([0x33] * 8) + bytes(16))))
 
 if sys.argv[1:] == ["--check"]:
     page = open(f"{HERE}/../../docs/formats.md", encoding="utf-8").read()

@@ -1,10 +1,12 @@
-"""What the package cryptography lacks: CRC-32C, BLAKE3 of at most 1,024 bytes, HPKE with a pre-shared key, and one
-handshake of Noise. Each but HPKE, which key-format-3.key proves, is compared with a published value. For
+"""What the package cryptography lacks: CRC-32C, BLAKE3 of at most 1,024 bytes, HPKE with a pre-shared key, one
+handshake of Noise, and HCTR2. Each but HPKE, which key-format-3.key proves, is compared with a published value. For
 examples-v1.py, and for nothing that must stay secret.
 """
 import hashlib, hmac, struct
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers import Cipher, modes
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
 
 def u16(n):
     return struct.pack(">H", n)
@@ -133,3 +135,53 @@ _, published, _ = handshake(b"John Galt", b"This is my Austrian perspective!", [
 ], [b"Ludwig von Mises", b"Murray Rothbard"])
 assert published.hex() == "f4d03dc34495c95729ea6de9e1b59004b59733102488b3e24bc441e0be208eaf"
 
+# HCTR2 over AES (Crowley, Huckleberry, Biggers 2021), with the hash of RFC 8452
+
+MODULUS = 1 << 128 | 1 << 127 | 1 << 126 | 1 << 121 | 1
+# x to the power of -128
+SHRUNK = 1 << 127 | 1 << 124 | 1 << 121 | 1 << 114 | 1
+from_little = lambda block: int.from_bytes(block, "little")
+to_little = lambda number: number.to_bytes(16, "little")
+
+def product(one, other):
+    result = 0
+    for bit in range(128):
+        if other >> bit & 1:
+            result ^= one << bit
+    for bit in range(254, 127, -1):
+        if result >> bit & 1:
+            result ^= MODULUS << bit - 128
+    return result
+
+def polyval(key, blocks):
+    key, state = product(from_little(key), SHRUNK), 0
+    for at in range(0, len(blocks), 16):
+        state = product(state ^ from_little(blocks[at:at + 16]), key)
+    return to_little(state)
+
+# RFC 8452, appendix A
+assert polyval(bytes.fromhex("25629347589242761d31f826ba4b757b"),
+               bytes.fromhex("4f4f95668c83dfb6401762bb2d01a262d1a24ddd2721d006bbe45f20d3c9f362")).hex() == \
+    "f7a3b47b846119fae5b7866cf5e5b77e"
+
+def hctr2(key, tweak, message):
+    aes = Cipher(AES(key), modes.ECB()).encryptor().update
+    xor = lambda *blocks: bytes(a ^ b for a, b in zip(*blocks))
+    hash_key, offset = aes(to_little(0)), aes(to_little(1))
+    def hashed(rest):
+        part = len(rest) % 16 != 0
+        padded = rest + (b"\1" if part else b"")
+        blocks = to_little(16 * len(tweak) + 2 + part) + tweak + bytes(-len(tweak) % 16)
+        return polyval(hash_key, blocks + padded + bytes(-len(padded) % 16))
+    rest = message[16:]
+    before = xor(message[:16], hashed(rest))
+    after = aes(before)
+    first = from_little(xor(xor(before, after), offset))
+    stream = b"".join(aes(to_little(first ^ number)) for number in range(1, len(rest) // 16 + 2))
+    rest = xor(rest, stream)
+    return xor(after, hashed(rest)) + rest
+
+# HCTR2_AES128.json, number 11
+assert hctr2(bytes.fromhex("8d36a6f8fe0ad10effbdf374ea1a5919"), b"", bytes.fromhex(
+    "99d5cbe30b34037f655f60fad017667f7a331e941c3ae9eebae09458e6a136")).hex() == \
+    "99b50bd965c89e8976d3ce7215c795daff048c8fe6050b2b44a290fa2bf3fe"

@@ -21,7 +21,7 @@ use std::{ptr, slice};
 use self::api::{Encryption, PluginDeclaration};
 use crate::context::{Context, encrypted_bytes};
 use crate::error::PluginError;
-use crate::plugin::Plugin;
+use crate::plugin::{Level, Plugin};
 use crate::{NAME, Settings};
 
 mod api;
@@ -73,7 +73,7 @@ extern "C" fn init(_: *mut c_void) -> c_int {
                 DONE
             }
             Err(error) => {
-                log(&error.to_string());
+                log(Level::Error, &error.to_string());
                 1
             }
         }
@@ -108,7 +108,7 @@ unsafe extern "C" fn get_key(
         let found = match plugin.keys().server_key(key_id, version) {
             Ok(found) => found,
             Err(error) => {
-                log(&error.to_string());
+                log(Level::Error, &error.to_string());
                 return NO_VERSION;
             }
         };
@@ -183,11 +183,15 @@ unsafe extern "C" fn ctx_update(
             // SAFETY: rule *Bytes*: the target has room for the output, which is no shorter than
             // the source; they may overlap. Bytes beyond the source are set before they are read.
             let data = unsafe {
-                ptr::copy(source, target, bytes);
-                target.add(bytes).write_bytes(0, output - bytes);
-                slice::from_raw_parts_mut(target, output)
+                if output == 0 {
+                    &mut []
+                } else {
+                    ptr::copy(source, target, bytes);
+                    target.add(bytes).write_bytes(0, output - bytes);
+                    slice::from_raw_parts_mut(target, output)
+                }
             };
-            if bytes == 0 && output == 0 { Ok(()) } else { context.update(data) }
+            context.update(data)
         } else {
             // SAFETY: rule *Bytes*.
             let mut data = unsafe { self::bytes(source, source_bytes) }.to_vec();
@@ -242,17 +246,164 @@ unsafe fn bytes<'a>(start: *const c_uchar, length: c_uint) -> &'a [u8] {
 
 fn refused_if_it_panics(call: impl FnOnce() -> c_int) -> c_int {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| {
-        log("a bug of the plug-in; the call was refused");
+        log(Level::Error, "a bug of the plug-in; the call was refused");
         REFUSED
     })
 }
 
 fn refused(error: &PluginError) -> c_int {
-    log(&error.to_string());
+    log(Level::Error, &error.to_string());
     REFUSED
 }
 
-/// Writes a line to the server's log, which its standard error is.
-fn log(text: &str) {
-    eprintln!("{NAME}: {}", text.replace('\n', "; "));
+/// Writes a line to the server's log, which its standard error is, with the server's own word for
+/// its weight.
+fn log(level: Level, text: &str) {
+    let word = match level {
+        Level::Note => "Note",
+        Level::Warning => "Warning",
+        Level::Error => "ERROR",
+    };
+    eprintln!("[{word}] {NAME}: {}", text.replace('\n', "; "));
+}
+
+#[cfg(test)]
+mod tests {
+    use sealstone_keys::KeyFile;
+
+    use super::*;
+
+    const NONCE: [u8; 16] = [7; 16];
+
+    /// Makes the calls for one page or record, whose pieces are enciphered in place where
+    /// `in_place`, and returns what they made.
+    fn crypt(
+        (key_id, version, flags): (u32, u32, c_int),
+        (key, nonce): (&[u8], &[u8]),
+        pieces: &[&[u8]],
+        in_place: bool,
+    ) -> Result<Vec<u8>, c_int> {
+        let mut memory = [0xee_u8; size_of::<*mut Context>() + 1];
+        // aligned to nothing
+        let context: *mut c_void = (&raw mut memory[1]).cast();
+        // SAFETY: the lengths are those of the slices, and the memory is as large as was asked for.
+        let begun = unsafe {
+            let (key_bytes, nonce_bytes) = (key.len() as c_uint, nonce.len() as c_uint);
+            let (key, nonce) = (key.as_ptr(), nonce.as_ptr());
+            ctx_init(context, key, key_bytes, nonce, nonce_bytes, flags, key_id, version)
+        };
+        if begun != DONE {
+            return Err(begun);
+        }
+        let mut all = Vec::new();
+        let mut outcome = DONE;
+        for piece in pieces {
+            let mut target = vec![0xee; piece.len() + 16];
+            target[..piece.len()].copy_from_slice(piece);
+            let source = if in_place { target.as_ptr() } else { piece.as_ptr() };
+            let mut made = 0xeeee_eeee;
+            let (bytes, target_start) = (piece.len() as c_uint, target.as_mut_ptr());
+            // SAFETY: as above; the target has room for 16 bytes more.
+            outcome = unsafe { ctx_update(context, source, bytes, target_start, &raw mut made) };
+            if outcome != DONE {
+                break;
+            }
+            all.extend_from_slice(&target[..made as usize]);
+            assert!(target[(made as usize).max(piece.len())..].iter().all(|byte| *byte == 0xee));
+        }
+        let mut made = 0xeeee_eeee;
+        // SAFETY: as above; it was begun, and is used no more.
+        assert_eq!(unsafe { ctx_finish(context, ptr::null_mut(), &raw mut made) }, DONE);
+        assert_eq!(made, 0);
+        if outcome == DONE { Ok(all) } else { Err(outcome) }
+    }
+
+    /// One test for all calls: a process has one plug-in.
+    #[test]
+    fn calls_of_a_server_are_answered_or_refused() {
+        assert_eq!(get_latest_key_version(1), NO_VERSION);
+        assert_eq!(crypt((1, 0x104, 3), (&[1; 16], &NONCE), &[b"x"], false), Err(REFUSED));
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("orders.key");
+        KeyFile::create(&path, "orders").unwrap();
+        let settings = Settings::new(path.to_str().unwrap(), "aria-256", "", "", 60).unwrap();
+        let started = Plugin::start(&settings, Box::new(|_, _| {})).unwrap();
+        *PLUGIN.write().unwrap() = Some(Arc::new(started));
+        let version = get_latest_key_version(100);
+        assert_eq!(version, 1 << 8 | 4);
+
+        let mut key = [0_u8; 32];
+        for (version, room, answer, length) in [
+            (version, 16, TOO_SMALL, 32),
+            (version, 0, TOO_SMALL, 32),
+            (version, 32, 0, 32),
+            (9, 32, NO_VERSION, 32),
+        ] {
+            let mut found = room;
+            // SAFETY: the key has room for 32 bytes, and no more than `room` are written.
+            let said = unsafe { get_key(100, version, key.as_mut_ptr(), &raw mut found) };
+            assert_eq!((said, found), (answer, length), "{room}");
+        }
+        let mut length = 32;
+        // SAFETY: a server asks for the length so.
+        assert_eq!(unsafe { get_key(100, version, ptr::null_mut(), &raw mut length) }, 0);
+        // SAFETY: nothing is written where nothing is.
+        assert_eq!(unsafe { get_key(1, version, ptr::null_mut(), ptr::null_mut()) }, NO_VERSION);
+        assert_ne!(key, [0; 32]);
+
+        let page: Vec<u8> = (0..16354_u32).map(|at| (at / 5) as u8).collect();
+        let (short, long) = (&key[..16], &key[..]);
+        for (key_id, passed, written, read) in [
+            // pages, a merge of 1 MiB, a short compressed page
+            (100, short, vec![&page[..]], vec![16354]),
+            (1, short, vec![&page[..]], vec![16354]),
+            (100, short, vec![&page[..226]], vec![226]),
+            // a page too short to be a whole, and nothing at all
+            (100, short, vec![&page[..15]], vec![15]),
+            (100, short, vec![&page[..0]], vec![0]),
+            // logs, read in other pieces than they were written in
+            (1, short, vec![&page[..32], &page[32..288], &page[288..294]], vec![1, 255, 38]),
+            (1, long, vec![&page[..15], &page[15..35], &page[35..8188]], vec![8188]),
+        ] {
+            for in_place in [false, true] {
+                let units = (passed, &NONCE[..]);
+                let sealed = crypt((key_id, version, 3), units, &written, in_place).unwrap();
+                let clear = written.concat();
+                assert_eq!(sealed.len(), clear.len());
+                assert!(clear.len() < 15 || sealed != clear, "{key_id}");
+                let mut rest = &sealed[..];
+                let pieces: Vec<&[u8]> =
+                    read.iter().map(|bytes| rest.split_off(..*bytes).unwrap()).collect();
+                let opened = crypt((key_id, version, 2), units, &pieces, in_place).unwrap();
+                assert_eq!(opened, clear, "{key_id}");
+            }
+        }
+        // a block of a temporary file grows, and shows a change
+        for bytes in [0, 1, 65536] {
+            let block = vec![5; bytes];
+            let sealed = crypt((2, version, 1), (short, &NONCE), &[&block], false).unwrap();
+            assert_eq!(sealed.len() as u32, encrypted_length(bytes as u32, 2, version));
+            let open = |sealed: &[u8]| crypt((2, version, 0), (short, &NONCE), &[sealed], false);
+            assert_eq!(open(&sealed), Ok(block));
+            let mut changed = sealed.clone();
+            changed[bytes / 2] ^= 1;
+            assert_eq!(open(&changed), Err(REFUSED));
+            assert_eq!(open(&sealed[..sealed.len() - 1]), Err(REFUSED));
+            assert_eq!(open(&[]), Err(REFUSED));
+        }
+        // what no server should pass
+        for (key, nonce) in [
+            (&key[..0], &NONCE[..]),
+            (&[1; 33][..], &NONCE[..]),
+            (short, &NONCE[..15]),
+            (short, &[1; 17][..]),
+        ] {
+            assert_eq!(crypt((1, version, 3), (key, nonce), &[b"x"], false), Err(REFUSED));
+        }
+        assert_eq!(crypt((1, 9, 3), (short, &NONCE), &[b"x"], false), Err(REFUSED));
+        let in_pieces = [&page[..300], &page[300..]];
+        assert_eq!(crypt((100, version, 3), (short, &NONCE), &in_pieces, false), Err(REFUSED));
+        assert_eq!(deinit(ptr::null_mut()), DONE);
+        assert_eq!(get_latest_key_version(1), NO_VERSION);
+    }
 }

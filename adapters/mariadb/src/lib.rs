@@ -11,7 +11,9 @@
 //! innodb_default_encryption_key_id=100
 //! ```
 //!
-//! - [`Settings`] are those that the server's variables hold.
+//! - [`Settings`] are those that the server's variables hold; [`ServerOptions`] writes the whole
+//!   configuration.
+//! - [`check()`] says what is encrypted in a data directory, and what is there in the clear.
 //! - [`Plugin`] is keys and cipher of one run of the server, and [`Context`] one call for a page or
 //!   a record, by the rule which of them is enciphered how.
 //!
@@ -25,16 +27,22 @@
 //! Not here: the bytes of a page (`sealstone_seal::tablespace`), keys (`sealstone-keys`), and what
 //! stays in the clear whatever a plug-in does (SECURITY.md).
 
+mod check;
 mod context;
 mod error;
 #[allow(unsafe_code)]
 mod ffi;
 mod plugin;
+mod server_options;
 mod settings;
 
+pub use check::{CheckError, check, is_data_directory, look as survey};
 pub use context::Context;
 pub use error::PluginError;
-pub use plugin::{Log, Plugin};
+pub use plugin::{Level, Log, Plugin};
+pub use server_options::{
+    ServerOptions, ServerOptionsError, VARIABLE as PLUGIN_VARIABLE, find_plugin,
+};
 pub use settings::Settings;
 
 /// Name of the plug-in, with which the names of its variables begin.

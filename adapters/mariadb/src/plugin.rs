@@ -16,7 +16,18 @@ use crate::error::PluginError;
 use crate::settings::Settings;
 
 /// Writes a line for the server's log.
-pub type Log = dyn Fn(&str) + Send + Sync;
+pub type Log = dyn Fn(Level, &str) + Send + Sync;
+
+/// Weight of a line in the server's log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Something to know.
+    Note,
+    /// Something to look after.
+    Warning,
+    /// Something that was refused.
+    Error,
+}
 
 /// Keys of one run of a server, for many threads at once.
 pub struct Plugin {
@@ -70,9 +81,10 @@ impl Plugin {
                 .ok_or_else(|| PluginError::NoCipher { place: place.clone() })?,
         };
         let keys = fetch(&*source, cipher, backend)?;
-        log(&greeting(&keys, backend, &place));
+        log(Level::Note, &greeting(&keys, backend, &place));
         if let Some(caveat) = cipher.caveat {
-            log(&format!("warning: {} is {}: {caveat}", cipher.name, cipher.standing.word()));
+            let text = format!("{} is {}: {caveat}", cipher.name, cipher.standing.word());
+            log(Level::Warning, &text);
         }
         let held = Arc::new(Held {
             source,
@@ -123,8 +135,8 @@ impl Held {
     fn refresh(&self, failed: &mut Option<String>, log: &Log) {
         let newer = || -> Result<Option<TablespaceKeys>, PluginError> {
             let (key, _) = self.source.current()?;
-            let held = self.current.load(Ordering::Relaxed) >> 8;
-            (key.version > held)
+            let held = self.keys.read().unwrap_or_else(PoisonError::into_inner).current();
+            (key.version > held.version())
                 .then(|| fetch(&*self.source, self.cipher, self.backend))
                 .transpose()
         };
@@ -132,26 +144,28 @@ impl Held {
             Err(error) => {
                 let text = error.to_string();
                 if failed.is_none() {
-                    log(&format!(
+                    let text = format!(
                         "cannot look for newer versions of the key: {text}; the versions that are \
                          known stay in use"
-                    ));
+                    );
+                    log(Level::Warning, &text);
                 }
                 *failed = Some(text);
             }
             Ok(newer) => {
                 if failed.take().is_some() {
-                    log("newer versions of the key can be looked for again");
+                    log(Level::Note, "newer versions of the key can be looked for again");
                 }
                 if let Some(keys) = newer {
                     let (current, place) = (keys.current(), self.source.describe());
                     *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
                     self.current.store(current.number(), Ordering::Relaxed);
-                    log(&format!(
+                    let text = format!(
                         "version {} of the key from {place} is in use now; the server's encryption \
                          threads rewrite what is under older ones",
                         current.version()
-                    ));
+                    );
+                    log(Level::Note, &text);
                 }
             }
         }

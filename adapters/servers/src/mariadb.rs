@@ -203,7 +203,7 @@ pub fn start(dir: &Path, options: MariaDbOptions) -> Result<MariaDb, LabError> {
     let identity = Identity::of(SYSTEM_USER);
     let is_new = !dir.join(FIRST).exists();
     if is_new {
-        make(&dir, &identity)?;
+        make(&dir, &identity, &options.arguments)?;
     }
     if let Some(certificates) = &options.certificates {
         hand_over(certificates, &dir, &identity)?;
@@ -231,8 +231,9 @@ fn secrets(password: &str) -> String {
     format!("[client]\nuser={USER}\npassword=\"{quoted}\"\n")
 }
 
-/// Makes an empty data directory in `dir`.
-fn make(dir: &Path, identity: &Identity) -> Result<(), LabError> {
+/// Makes an empty data directory in `dir`. The server's own tables are made under `arguments`, too:
+/// a plug-in that seals files seals them.
+fn make(dir: &Path, identity: &Identity, arguments: &[String]) -> Result<(), LabError> {
     let install = INSTALL.find(None)?;
     let data = data_dir(dir);
     if fs::read_dir(&data).is_ok_and(|mut entries| entries.next().is_some()) {
@@ -247,6 +248,7 @@ fn make(dir: &Path, identity: &Identity) -> Result<(), LabError> {
     command.arg(format!("--tmpdir={}", temporary.display()));
     // it writes little, and queues of the system may be scarce
     command.args(["--innodb-use-native-aio=0", "--innodb-buffer-pool-size=16M"]);
+    command.args(arguments);
     let output = dir.join(MAKER_OUTPUT);
     let status = maker::run(&mut command, &install, &output)?;
     if !status.success() {

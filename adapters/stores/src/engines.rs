@@ -11,6 +11,8 @@ static ENGINES: &[&dyn AtRest] = &[
     &crate::rocksdb::AT_REST,
     #[cfg(feature = "mongodb")]
     &crate::mongodb::AT_REST,
+    #[cfg(feature = "mysql")]
+    &crate::mysql::AT_REST,
     #[cfg(feature = "volume")]
     &crate::volume::AT_REST,
 ];

@@ -9,6 +9,7 @@
 //! (`adapters/servers`).
 
 mod address;
+mod at_rest;
 mod connection;
 mod failure;
 mod function;
@@ -21,6 +22,7 @@ mod trigger_order;
 mod watch;
 mod watched;
 
+pub(crate) use at_rest::AT_REST;
 pub use connection::{Mysql, MysqlOptions, MysqlStore};
 pub(crate) use kind::KIND;
 pub(crate) use table::MysqlTable;

@@ -95,25 +95,8 @@ impl EngineOptions {
 /// [`EngineOptionsError::NoExtension`]; a name that was given is not passed over if it leads to no
 /// file.
 pub fn find_extension(named: Option<&Path>) -> Result<PathBuf, EngineOptionsError> {
-    let variable =
-        || std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
-    if let Some(path) = named.map(Path::to_owned).or_else(variable) {
-        return match path.canonicalize() {
-            Ok(path) if path.is_file() => Ok(path),
-            _ => Err(EngineOptionsError::NoExtension { looked: path.display().to_string() }),
-        };
-    }
-    let program = std::env::current_exe().and_then(|path| path.canonicalize()).unwrap_or_default();
-    let beside = program.parent().unwrap_or(Path::new("/")).to_owned();
-    let places = [beside.clone(), beside.parent().unwrap_or(&beside).join("lib/sealstone")];
-    let found = places.iter().map(|place| place.join(EXTENSION_FILE)).find(|path| path.is_file());
-    found.ok_or_else(|| EngineOptionsError::NoExtension {
-        looked: places
-            .iter()
-            .map(|place| place.display().to_string())
-            .collect::<Vec<_>>()
-            .join(" and "),
-    })
+    sealstone_file::library::find(EXTENSION_FILE, VARIABLE, named)
+        .map_err(|looked| EngineOptionsError::NoExtension { looked })
 }
 
 fn for_shell(text: &str) -> String {

@@ -150,7 +150,10 @@ mod tests {
                 Some("it is a directory of sealstone lab".into()),
             ),
             (&["PG_VERSION", "base/1", "global/1"], Some(server("PostgreSQL"))),
-            (&["ibdata1", "aria_log_control", "mysql/x"], Some(server("MariaDB"))),
+            (
+                &["ibdata1", "aria_log_control", "mysql/x"],
+                Some("it is a data directory of MariaDB".into()),
+            ),
             (&["ibdata1", "auto.cnf", "mysql.ibd"], Some(server("MySQL"))),
             (&["dump.rdb"], Some(server("Redis"))),
             (&["data/CURRENT", "meta/CURRENT"], Some(server("SSDB"))),

@@ -2,7 +2,7 @@
 //! opens nothing that would wait forever, [`output`] makes files that appear whole, under a name
 //! that nobody prepared, [`own_directory`] accepts directories that are this user's own, [`trust`]
 //! determines who besides the owner may change what is read, [`walk`] finds everything below a
-//! directory.
+//! directory, [`library`] what another program loads.
 //!
 //! ```
 //! use sealstone_file::output::Access;
@@ -26,6 +26,7 @@
 mod directory;
 pub mod input;
 mod kind;
+pub mod library;
 pub mod output;
 pub mod trust;
 pub mod walk;

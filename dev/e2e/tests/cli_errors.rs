@@ -518,11 +518,13 @@ fn directories_of_another_kind_are_named_with_their_command() {
              sealed through the server, with: sealstone field migrate\n"
         )
     };
+    let maria = "it is a data directory of MariaDB\n  see what is sealed in it with: sealstone \
+                 mysql check maria\n";
     for (at, count, want) in [
         ("files", "2 files", files.as_str()),
         ("lab", "1 file", lab),
         ("pg", "3 files", server("PostgreSQL").as_str()),
-        ("maria", "2 files", server("MariaDB").as_str()),
+        ("maria", "2 files", maria),
         ("mysql", "2 files", server("MySQL").as_str()),
     ] {
         fails(

@@ -87,6 +87,12 @@ impl Place {
     }
 }
 
+/// Returns what `mysql check` finds in `dir`.
+fn account(place: &Place, dir: &str) -> serde_json::Value {
+    let said = run(&mut sealstone(place.home.path(), &["mysql", "check", dir, "--json"])).stdout;
+    serde_json::from_str(&said).unwrap()
+}
+
 fn checksums(session: &mut SqlSession) -> Vec<Vec<String>> {
     session.ask("CHECKSUM TABLE rows_a, compressed, zipped, blobs, aria, points EXTENDED")
 }
@@ -174,6 +180,34 @@ fn a_server_keeps_everything_under_our_cipher() {
     assert_eq!(loaded.len(), 6, "{loaded:?}");
     is_unreadable(&place);
 
+    // the server's threads write what was made before they began
+    let begin = Instant::now();
+    let account = loop {
+        let account = account(&place, "server/data");
+        if account["clear_blocks"] == 0 {
+            break account;
+        }
+        assert!(begin.elapsed() < ROTATION_LIMIT, "{account:#}");
+        std::thread::sleep(Duration::from_millis(500));
+    };
+    let file = |name: &str| {
+        let files = account["files"].as_array().unwrap().iter();
+        let found = files.clone().find(|file| file["name"] == name);
+        found.unwrap_or_else(|| panic!("{name} is not among {files:?}"))["standing"].clone()
+    };
+    for name in ["rows_a.ibd", "compressed.ibd", "zipped.ibd", "blobs.ibd", "aria.MAD", "aria.MAI"]
+    {
+        assert_eq!(file(&format!("sealstone/{name}")), "sealed", "{name}");
+    }
+    for name in ["ibdata1", "ib_logfile0", "binlog.000001", "mysql/global_priv.MAD"] {
+        assert_eq!(file(name), "sealed", "{name}");
+    }
+    assert_eq!(file("aria_log.00000001"), "always_clear");
+    let shares = account["sealed"].as_array().unwrap();
+    assert_eq!(shares.len(), 1, "{shares:?}");
+    assert_eq!((&shares[0]["cipher"], &shares[0]["key_version"]), (&"aria-256".into(), &1.into()));
+    assert_eq!((&account["clear_blocks"], &account["other_blocks"]), (&0.into(), &0.into()));
+
     // in the middle of a change
     let mut other = server.session();
     does(&mut other, "BEGIN; UPDATE rows_a SET b = 'half'; DELETE FROM blobs");
@@ -216,6 +250,10 @@ fn a_server_keeps_everything_under_our_cipher() {
         ),
     );
     assert_eq!(checksums(&mut session), loaded);
+    // the first version is still that of binary logs
+    let retire = ["keys", "retire", "k.key", "--version", "1", "--store", "server/data"];
+    let refused = run(&mut sealstone(place.home.path(), &retire));
+    assert!(refused.stderr.contains("still under it in server/data"), "{}", refused.stderr);
     server.kill();
     server.start_again();
     let mut session = server.session();
@@ -237,6 +275,23 @@ fn a_server_keeps_everything_under_our_cipher() {
     does(&mut session, "DROP TABLE compressed, zipped; CREATE TABLE again AS SELECT * FROM rows_a");
     is_unreadable(&place);
     assert!(!place.log().contains("a bug of the plug-in"), "{}", place.log());
+
+    // another cipher, with the next version
+    let now = session.ask("CHECKSUM TABLE rows_a, blobs, aria, points, again EXTENDED");
+    drop((session, other));
+    server.kill();
+    drop(server);
+    place.sealstone(&["keys", "rotate", "k.key"]);
+    let options = place.options(&place.settings("k.key", "lea-256"));
+    let server = SqlServer::MariaDb(start_mariadb(&place.at("server"), options).unwrap());
+    let mut session = server.session();
+    does(&mut session, "INSERT INTO blobs SELECT 100, 'more'; DELETE FROM blobs WHERE id = 100");
+    let again = session.ask("CHECKSUM TABLE rows_a, blobs, aria, points, again EXTENDED");
+    assert_eq!(again, now);
+    let account = self::account(&place, "server/data");
+    let shares = account["sealed"].as_array().unwrap().iter();
+    let ciphers: Vec<_> = shares.map(|share| share["cipher"].as_str().unwrap()).collect();
+    assert!(ciphers.contains(&"aria-256") && ciphers.contains(&"lea-256"), "{ciphers:?}");
 }
 
 /// Copies a file, which then belongs to the owner of the one beside it.
@@ -320,4 +375,48 @@ fn what_is_wrong_with_keys_is_one_line_in_the_log_and_loses_nothing() {
     server.kill();
     server.start_again();
     assert_eq!(server.session().ask("SELECT COUNT(*) FROM u"), [["2"]]);
+}
+
+#[test]
+fn a_lab_of_mariadb_is_sealed_by_its_plug_in_and_says_so() {
+    let test = "a_lab_of_mariadb_is_sealed_by_its_plug_in_and_says_so";
+    if !SqlKind::MariaDb.is_available(test) {
+        return;
+    }
+    let home = reachable();
+    let plugin = mariadb_plugin().to_str().unwrap();
+    let at = |arguments: &[&str]| run(&mut sealstone(home.path(), arguments));
+    let up =
+        ["lab", "up", "mariadb", "--dir", "lab", "--cipher", "seed-128", "--extension", plugin];
+    let started = at(&up);
+    // the server's threads write what was made before they began
+    let begin = Instant::now();
+    let status: serde_json::Value = loop {
+        let status = at(&["lab", "status", "lab", "--json"]).stdout;
+        let status = serde_json::from_str::<serde_json::Value>(&status).unwrap_or_default();
+        let is_sealed = status["servers"][0]["members"][0]["sealed"] == true;
+        if is_sealed || begin.elapsed() > ROTATION_LIMIT {
+            break status;
+        }
+        std::thread::sleep(Duration::from_millis(500));
+    };
+    at(&["lab", "down", "lab"]).done();
+    let started = started.done();
+    assert!(started.starts_with("mysql://sealstone@127.0.0.1:"), "{started}");
+    let member = &status["servers"][0]["members"][0];
+    assert_eq!((&member["sealed"], &member["serves"]), (&true.into(), &true.into()), "{status}");
+    let data = member["data_dir"].as_str().unwrap();
+    let checked = at(&["mysql", "check", data]).done();
+    assert!(checked.contains("seed-128") && checked.contains("aria_log."), "{checked}");
+    let other = at(&["mongo", "check", data]);
+    assert!(other.stderr.contains("sealstone mysql check"), "{}", other.stderr);
+
+    // the same lines for a server of the user's own
+    let config = ["mysql", "config", "--datadir", "/var/lib/mysql", "--key", "lab/lab.key"];
+    let more = ["--cipher", "aria-256", "--extension", plugin];
+    let lines = at(&[&config[..], &more].concat()).done();
+    assert!(lines.starts_with("[mariadbd]\ndatadir=\"/var/lib/mysql\"\n"), "{lines}");
+    for line in ["sealstone_cipher=aria-256\n", "innodb_encrypt_tables=FORCE\n"] {
+        assert!(lines.contains(line), "{lines}");
+    }
 }

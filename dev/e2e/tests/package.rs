@@ -15,7 +15,9 @@ use tempfile::TempDir;
 fn build() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::copy(binary::sealstone(), dir.path().join("sealstone")).unwrap();
-    for library in [binary::wiredtiger_extension(), binary::rocksdb_plugin()] {
+    for library in
+        [binary::wiredtiger_extension(), binary::mariadb_plugin(), binary::rocksdb_plugin()]
+    {
         fs::copy(library, dir.path().join(library.file_name().unwrap())).unwrap();
     }
     dir

@@ -48,8 +48,9 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
             "adapters/files",
         ],
         "adapters/parquet" => &["crates/cipher", "crates/keys", "crates/fields"],
-        "adapters/wiredtiger" => &["crates/cipher", "crates/file", "crates/keys", "crates/seal"],
-        "adapters/mariadb" => &["crates/cipher", "crates/keys", "crates/seal"],
+        "adapters/mariadb" | "adapters/wiredtiger" => {
+            &["crates/cipher", "crates/file", "crates/keys", "crates/seal"]
+        }
         "adapters/rocksdb" | "adapters/volume" => {
             &["crates/anchor", "crates/cipher", "crates/file", "crates/keys", "crates/seal"]
         }
@@ -72,6 +73,7 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
             "crates/keys",
             "crates/seal",
             "crates/store",
+            "adapters/mariadb",
             "adapters/rocksdb",
             "adapters/servers",
             "adapters/volume",

@@ -11,16 +11,22 @@ use crate::single::{Single, SingleKind};
 /// The MariaDB of a lab.
 pub type MariaDbServer = Single<Kind>;
 
+/// Setting with more arguments of the program, a line each.
+const ARGUMENTS: &str = "arguments";
+
 /// The row of MariaDB.
 pub static SERVER: Server = Server {
     name: Kind::ROW,
     about: "MariaDB, a single server",
-    options: &[ServerOption {
-        name: "mariadbd",
-        value: "FILE",
-        help: "The program [default: SEALSTONE_MARIADBD, or mariadbd on the search path or in \
-               /usr/sbin]",
-    }],
+    options: &[
+        ServerOption {
+            name: "mariadbd",
+            value: "FILE",
+            help: "The program [default: SEALSTONE_MARIADBD, or mariadbd on the search path or in \
+                   /usr/sbin]",
+        },
+        ServerOption { name: ARGUMENTS, value: "LINES", help: "" },
+    ],
     program: &PROGRAM,
     fits_a_volume: true,
     check: |_, settings| PROGRAM.find(settings.path("mariadbd")).map(drop),
@@ -30,7 +36,9 @@ pub static SERVER: Server = Server {
 
 fn options(settings: &Settings) -> Result<MariaDbOptions, LabError> {
     let program = Some(PROGRAM.find(settings.path("mariadbd"))?);
-    Ok(MariaDbOptions { program, ..MariaDbOptions::default() })
+    let arguments = settings.get(ARGUMENTS).unwrap_or_default().lines();
+    let arguments = arguments.map(str::to_owned).collect();
+    Ok(MariaDbOptions { program, arguments, ..MariaDbOptions::default() })
 }
 
 impl SingleKind for Kind {

@@ -200,7 +200,7 @@ pub(crate) enum KeysCommand {
 #[derive(Args, Debug)]
 pub(crate) struct SealedWith {
     /// Every store that was ever sealed with this key: directories of RocksDB, data directories of
-    /// MongoDB, sealed volumes
+    /// MongoDB and MariaDB, sealed volumes
     #[arg(long, value_name = "DIR", num_args = 1.., required_unless_present_any = OTHERS)]
     #[arg(value_hint = ValueHint::DirPath)]
     pub(crate) store: Vec<PathBuf>,

@@ -1,0 +1,265 @@
+//! Survey of a MariaDB data directory: what is encrypted in it, under which versions of a key, and
+//! what is in the clear. Reads headers of pages, needs no key, and the server may be running.
+//!
+//! A page has the number of its version, which names a cipher of ours, and not the key: another
+//! key with the same version looks the same.
+//!
+//! Not here: where the number is in a page, a table or a log (`units`); the account itself
+//! (`sealstone_seal::account`).
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sealstone_file::walk;
+use sealstone_seal::account::{Account, Content, FileAccount, Share, Standing};
+
+use self::units::{Found, Kind};
+
+mod units;
+
+/// Reason why a directory cannot be checked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// Not a data directory.
+    #[error("no MariaDB data in {}: there is no file ibdata1 with aria_log_control\ngive the data \
+             directory of a server (datadir)", dir.display())]
+    NoData {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// A file or directory that cannot be read.
+    #[error("cannot read {}: {source}\nrun this as a user who may read the data directory",
+        path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Error of the system.
+        source: io::Error,
+    },
+}
+
+/// Files that no plug-in gets to see: the end of their name or the beginning of it, what they hold,
+/// and the remedy.
+const ASIDE: &[(&str, &str, &str)] = &[
+    (".frm", "names and types of columns, defaults", "none needed, or a sealed volume"),
+    (
+        "aria_log.",
+        "what is written to Aria tables, in the clear",
+        "InnoDB tables, or a sealed volume",
+    ),
+    ("aria_log_control", "where Aria's log begins", "none needed"),
+    (".MYD", "records of MyISAM tables", "ALTER TABLE … ENGINE=InnoDB, or a sealed volume"),
+    (".MYI", "keys of MyISAM tables", "ALTER TABLE … ENGINE=InnoDB, or a sealed volume"),
+    (
+        ".CSV",
+        "records of CSV tables, such as logs in tables",
+        "log_output=NONE, or a sealed volume",
+    ),
+    (".CSM", "how many records a CSV table has", "none needed"),
+    (".TRG", "texts of triggers", "none needed, or a sealed volume"),
+    (".TRN", "names of triggers", "none needed"),
+    (".opt", "character sets of a database", "none needed"),
+    (".err", "the error log", "a sealed volume"),
+    (".log", "a log: general, slow or of statements that change tables", "a sealed volume"),
+    (".index", "names of binary logs", "none needed"),
+    (".state", "where replication is", "none needed"),
+    (".info", "where replication is", "none needed"),
+    (".pid", "the process id", "none needed"),
+    (".sock", "nothing", "none needed"),
+    (
+        "ibtmp",
+        "temporary tables, encrypted where innodb_encrypt_temporary_tables is on",
+        "innodb_encrypt_temporary_tables=ON",
+    ),
+    ("ib_buffer_pool", "numbers of pages", "none needed"),
+    ("mysql_upgrade_info", "the server's version", "none needed"),
+    ("mariadb_upgrade_info", "the server's version", "none needed"),
+];
+
+/// Data that is stored elsewhere.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("the first page of each tablespace (names of no record)", "none needed, or a sealed volume"),
+    ("tmpdir, where encrypt_tmp_files is off (records)", "encrypt_tmp_files=ON"),
+    ("general and slow log, wherever they are (values)", "a sealed volume"),
+    ("swap and core dumps (memory)", "encrypted swap or none; no core dumps"),
+    ("what mariadb-dump wrote (records)", "encrypt it where it is written"),
+];
+
+/// Remedy for a tablespace in the clear.
+const ENCRYPT_IT: &str = "innodb_encrypt_tables=FORCE and innodb_encryption_threads=4: the server \
+                          encrypts it in the background (docs/guide/mariadb.md)";
+/// Remedy for an Aria table in the clear.
+const REBUILD_IT: &str =
+    "aria_encrypt_tables=ON, then ALTER TABLE … ENGINE=Aria, which writes it anew";
+/// Remedy for a log in the clear.
+const ENCRYPT_LOGS: &str = "innodb_encrypt_log=ON, encrypt_binlog=ON; older binary logs stay as \
+                            they are: PURGE BINARY LOGS";
+/// Remedy for pages under something else.
+const LOOK_AT_IT: &str = "check whether another plug-in encrypted this directory";
+/// Remedy for an unknown file.
+const NOT_OURS: &str = "not a file of MariaDB's: check what it contains";
+/// Remedy for something that could not be looked at.
+const SHOW_IT: &str = "give this user access to it, or remove it if nothing is meant to be there";
+
+/// Returns whether `dir` is a data directory.
+#[must_use]
+pub fn is_data_directory(dir: &Path) -> bool {
+    // MySQL has the first of them, too
+    dir.join("ibdata1").is_file() && dir.join("aria_log_control").is_file()
+}
+
+/// Looks at every file in the data directory `dir`.
+///
+/// # Errors
+/// [`CheckError::NoData`], [`CheckError::Io`].
+pub fn check(dir: &Path) -> Result<Account, CheckError> {
+    if !is_data_directory(dir) {
+        return Err(CheckError::NoData { dir: dir.to_owned() });
+    }
+    look(dir)
+}
+
+/// As [`check`], in any directory: data directories may be anywhere below it.
+///
+/// # Errors
+/// [`CheckError::Io`] if it cannot be listed. Other unreadable files are in the account.
+pub fn look(dir: &Path) -> Result<Account, CheckError> {
+    let cannot = |source| CheckError::Io { path: dir.to_owned(), source };
+    let mut account = Account {
+        schema: 1,
+        dir: dir.to_owned(),
+        key_id: None,
+        files: Vec::new(),
+        sealed: Vec::new(),
+        clear_blocks: 0,
+        clear_bytes: 0,
+        other_blocks: 0,
+        unread_files: 0,
+        elsewhere: ELSEWHERE.to_vec(),
+    };
+    let mut all: BTreeMap<u32, Share> = BTreeMap::new();
+    for walk::Found { name, bytes } in walk::below(dir).map_err(cannot)? {
+        let looked = bytes.and_then(|_| look_at(dir, &name));
+        let looked = looked.unwrap_or_else(|error| Some(unread(&name, &error)));
+        // a file that has gone in the meantime, as logs do, is left out
+        let Some((file, shares)) = looked else { continue };
+        for (number, share) in shares {
+            let sum =
+                all.entry(number).or_insert_with(|| Share { blocks: 0, bytes: 0, ..share.clone() });
+            sum.blocks += share.blocks;
+            sum.bytes += share.bytes;
+        }
+        account.clear_blocks += file.clear_blocks;
+        account.clear_bytes += file.clear_bytes;
+        account.other_blocks += file.other_blocks;
+        account.unread_files += u64::from(file.standing == Standing::Unread);
+        account.files.push(file);
+    }
+    account.sealed = all.into_values().collect();
+    Ok(account)
+}
+
+/// A file, with its shares by the server's number of their version.
+type Looked = (FileAccount, BTreeMap<u32, Share>);
+
+/// Returns the account of a file whose content is unknown.
+fn unread(name: &Path, error: &io::Error) -> Looked {
+    let mut file = FileAccount {
+        name: name.to_string_lossy().into_owned(),
+        bytes: 0,
+        content: Content::Unknown,
+        standing: Standing::Unread,
+        sealed: Vec::new(),
+        clear_blocks: 0,
+        clear_bytes: 0,
+        other_blocks: 0,
+        other: None,
+        unread: Some(error.to_string()),
+        holds: None,
+        remedy: Some(SHOW_IT),
+    };
+    if file.name.ends_with(".sock") && error.kind() != io::ErrorKind::PermissionDenied {
+        (file.content, file.standing, file.unread) = (Content::Aside, Standing::AlwaysClear, None);
+        (file.holds, file.remedy) = (Some("nothing"), Some("none needed"));
+    }
+    (file, BTreeMap::new())
+}
+
+/// Looks at the file `name` in `dir`; None if it has gone.
+fn look_at(dir: &Path, name: &Path) -> io::Result<Option<Looked>> {
+    let Some(file) = walk::open(&dir.join(name))? else { return Ok(None) };
+    let bytes = file.metadata()?.len();
+    let name = name.to_string_lossy().into_owned();
+    let kind = kind_of(&name, &file)?;
+    let known = aside(&name).filter(|_| kind.is_none());
+    let mut found = Found::default();
+    let content = match kind {
+        Some(kind) => {
+            units::scan(kind, &file, bytes, &mut found)?;
+            if matches!(kind, Kind::Redo | Kind::Binlog) { Content::Journal } else { Content::Data }
+        }
+        None if known.is_some() => Content::Aside,
+        None => Content::Unknown,
+    };
+    let (standing, remedy) = match kind {
+        None if known.is_some() => (Standing::AlwaysClear, known.map(|(.., remedy)| *remedy)),
+        None => (Standing::Unknown, Some(NOT_OURS)),
+        Some(kind) if found.clear_blocks > 0 => {
+            let remedy = match kind {
+                Kind::Tablespace => ENCRYPT_IT,
+                Kind::AriaData | Kind::AriaIndex => REBUILD_IT,
+                Kind::Redo | Kind::Binlog => ENCRYPT_LOGS,
+            };
+            (Standing::Clear, Some(remedy))
+        }
+        _ if found.other_blocks > 0 => (Standing::Clear, Some(LOOK_AT_IT)),
+        _ if found.shares.is_empty() => (Standing::Empty, None),
+        _ => (Standing::Sealed, None),
+    };
+    let Found { shares, clear_blocks, clear_bytes, other_blocks, other } = found;
+    let account = FileAccount {
+        name,
+        bytes,
+        content,
+        standing,
+        sealed: shares.values().cloned().collect(),
+        clear_blocks,
+        clear_bytes,
+        other_blocks,
+        other,
+        unread: None,
+        holds: known.map(|(_, holds, _)| *holds),
+        remedy,
+    };
+    Ok(Some((account, shares)))
+}
+
+fn aside(name: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    let belongs = |known: &str| match known.starts_with('.') {
+        true => file.ends_with(known),
+        false => file.starts_with(known),
+    };
+    ASIDE.iter().find(|(known, ..)| belongs(known))
+}
+
+/// Returns the kind of a file that a plug-in may have encrypted.
+fn kind_of(name: &str, file: &File) -> io::Result<Option<Kind>> {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let numbered = |begin: &str| {
+        name.strip_prefix(begin).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    Ok(match () {
+        () if name.ends_with(".ibd") || numbered("ibdata") || numbered("undo") => {
+            Some(Kind::Tablespace)
+        }
+        () if name.ends_with(".MAD") => Some(Kind::AriaData),
+        () if name.ends_with(".MAI") => Some(Kind::AriaIndex),
+        () if numbered("ib_logfile") => Some(Kind::Redo),
+        () if units::is_binlog(file)? => Some(Kind::Binlog),
+        () => None,
+    })
+}

@@ -1,0 +1,297 @@
+//! Pages, tables and logs of MariaDB as they are in files, as far as they say what they are
+//! encrypted with. Places of bytes were read off files of MariaDB 10.11.19 and 11.4.5.
+//!
+//! Not here: what a file is (`check`).
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use sealstone_seal::account::Share;
+use sealstone_seal::tablespace::ServerVersion;
+
+/// Kind of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Pages of InnoDB.
+    Tablespace,
+    /// Pages of Aria with records.
+    AriaData,
+    /// Pages of Aria with keys.
+    AriaIndex,
+    /// InnoDB's redo log.
+    Redo,
+    /// A binary log.
+    Binlog,
+}
+
+/// Units that were found in a file.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Units by the server's number of their version.
+    pub(super) shares: BTreeMap<u32, Share>,
+    pub(super) clear_blocks: u64,
+    pub(super) clear_bytes: u64,
+    pub(super) other_blocks: u64,
+    pub(super) other: Option<String>,
+}
+
+/// Number of a version for what is not encrypted.
+const CLEAR: u32 = 0;
+
+/// Longest header of a unit that is looked at, in bytes.
+const HEADER_BYTES: usize = 64;
+
+/// Places in a page of InnoDB: its type, and the number of the version in both forms of pages.
+const PAGE_TYPE: usize = 24;
+const PAGE_VERSION: usize = 0;
+const OLD_PAGE_VERSION: usize = 26;
+/// Types of pages that the server leaves in the clear: they hold no records.
+const STRUCTURE: [u16; 3] = [7, 8, 9];
+/// Place of the flags of a tablespace in its first page.
+const FLAGS: u64 = 54;
+/// Flag of the newer form of pages.
+const NEWER: u32 = 0x10;
+const PAGE_BYTES_USUAL: u64 = 16 << 10;
+
+/// Length of Aria's pages, in bytes, and places in them.
+const ARIA_PAGE_BYTES: u64 = 8192;
+const ARIA_TYPE: usize = 7;
+const ARIA_ROWS_VERSION: usize = 12;
+const ARIA_BLOB_VERSION: usize = 8;
+/// Of pages with keys: in a table without transactions, and in one with them.
+const ARIA_KEYS_VERSIONS: [usize; 2] = [7, 13];
+
+/// Place of the description of a redo log's key: 1, and the number of the version.
+const REDO_KEY: u64 = 48;
+
+const BINLOG_MAGIC: [u8; 4] = [0xfe, b'b', b'i', b'n'];
+const EVENT_HEADER_BYTES: u64 = 19;
+const START_ENCRYPTION: u8 = 164;
+
+impl Found {
+    fn add(&mut self, number: u32, bytes: u64) {
+        match (number, ServerVersion::from_number(number)) {
+            (CLEAR, _) => {
+                self.clear_blocks += 1;
+                self.clear_bytes += bytes;
+            }
+            (_, Some(version)) => {
+                let share = self.shares.entry(number).or_insert_with(|| Share {
+                    cipher: version.cipher().name,
+                    key_version: version.version(),
+                    // a page does not say which key
+                    fingerprint: "–".into(),
+                    blocks: 0,
+                    bytes: 0,
+                });
+                share.blocks += 1;
+                share.bytes += bytes;
+            }
+            (_, None) => {
+                self.other_blocks += 1;
+                self.other
+                    .get_or_insert_with(|| format!("under version {number} of another plug-in"));
+            }
+        }
+    }
+}
+
+/// Looks at every unit of `file`, which is `bytes` long and of the kind `kind`.
+pub(super) fn scan(kind: Kind, file: &File, bytes: u64, found: &mut Found) -> io::Result<()> {
+    match kind {
+        Kind::Tablespace => scan_tablespace(file, bytes, found),
+        Kind::AriaData | Kind::AriaIndex => scan_aria(kind, file, bytes, found),
+        Kind::Redo => scan_redo(file, bytes, found),
+        Kind::Binlog => scan_binlog(file, bytes, found),
+    }
+}
+
+/// Returns the header at `at`, with zeros where the file ends.
+fn header(file: &File, at: u64) -> io::Result<[u8; HEADER_BYTES]> {
+    let mut header = [0; HEADER_BYTES];
+    let mut done = 0;
+    while done < header.len() {
+        match file.read_at(&mut header[done..], at + done as u64)? {
+            0 => break,
+            read => done += read,
+        }
+    }
+    Ok(header)
+}
+
+fn big_endian(bytes: &[u8], at: usize) -> u32 {
+    bytes[at..].first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes))
+}
+
+fn little_endian(bytes: &[u8], at: usize) -> u32 {
+    bytes[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}
+
+/// Returns the length of pages and the place of the version in them, by the flags of a tablespace.
+fn form(flags: u32) -> (u64, usize) {
+    let shifted = |shift: u32| 512_u64 << shift.min(7);
+    if flags & NEWER != 0 {
+        return (shifted(flags & 0xf), PAGE_VERSION);
+    }
+    let (compressed, page) = (flags >> 1 & 0xf, flags >> 6 & 0xf);
+    let bytes = match (compressed, page) {
+        (0, 0) => PAGE_BYTES_USUAL,
+        (0, page) => shifted(page),
+        (compressed, _) => shifted(compressed),
+    };
+    (bytes.max(1024), OLD_PAGE_VERSION)
+}
+
+fn scan_tablespace(file: &File, bytes: u64, found: &mut Found) -> io::Result<()> {
+    let first = header(file, 0)?;
+    let (page_bytes, place) = form(big_endian(&first, FLAGS as usize));
+    // the first page is always in the clear
+    for at in (1..bytes.div_ceil(page_bytes)).map(|number| number * page_bytes) {
+        let page = header(file, at)?;
+        let number = big_endian(&page, place);
+        let kind = u16::from_be_bytes([page[PAGE_TYPE], page[PAGE_TYPE + 1]]);
+        let is_structure = number == CLEAR && STRUCTURE.contains(&kind);
+        if !is_structure && page != [0; HEADER_BYTES] {
+            found.add(number, page_bytes);
+        }
+    }
+    Ok(())
+}
+
+fn scan_aria(kind: Kind, file: &File, bytes: u64, found: &mut Found) -> io::Result<()> {
+    for at in (1..bytes.div_ceil(ARIA_PAGE_BYTES)).map(|number| number * ARIA_PAGE_BYTES) {
+        let page = header(file, at)?;
+        let places: &[usize] = match (kind, page[ARIA_TYPE] & 7) {
+            (Kind::AriaData, 1 | 2) => &[ARIA_ROWS_VERSION],
+            (Kind::AriaData, 3) => &[ARIA_BLOB_VERSION],
+            // a map of pages, or none
+            (Kind::AriaData, _) => continue,
+            _ if page == [0; HEADER_BYTES] => continue,
+            _ => &ARIA_KEYS_VERSIONS,
+        };
+        // a table that is not encrypted has a record or a key there
+        let numbers = places.iter().map(|place| little_endian(&page, *place));
+        let mut ours = numbers.filter(|number| ServerVersion::from_number(*number).is_some());
+        found.add(ours.next().unwrap_or(CLEAR), ARIA_PAGE_BYTES);
+    }
+    Ok(())
+}
+
+fn scan_redo(file: &File, bytes: u64, found: &mut Found) -> io::Result<()> {
+    let description = header(file, REDO_KEY)?;
+    let is_described = big_endian(&description, 0) == 1;
+    found.add(if is_described { big_endian(&description, 4) } else { CLEAR }, bytes);
+    Ok(())
+}
+
+/// Returns whether `file` is a binary log.
+pub(super) fn is_binlog(file: &File) -> io::Result<bool> {
+    Ok(header(file, 0)?.starts_with(&BINLOG_MAGIC))
+}
+
+/// Looks at the first two events: the second says that the others are encrypted.
+fn scan_binlog(file: &File, bytes: u64, found: &mut Found) -> io::Result<()> {
+    let first = header(file, BINLOG_MAGIC.len() as u64)?;
+    let second = BINLOG_MAGIC.len() as u64 + u64::from(little_endian(&first, 9));
+    let event = header(file, second)?;
+    let is_encrypted = event[4] == START_ENCRYPTION;
+    let number = little_endian(&event, EVENT_HEADER_BYTES as usize + 1);
+    found.add(if is_encrypted { number } else { CLEAR }, bytes);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns what is found in a file with `content`.
+    fn found(kind: Kind, content: &[u8]) -> (Vec<(u32, u64)>, u64, u64) {
+        let mut file = tempfile::tempfile().unwrap();
+        io::Write::write_all(&mut file, content).unwrap();
+        let mut found = Found::default();
+        scan(kind, &file, content.len() as u64, &mut found).unwrap();
+        let shares = found.shares.iter().map(|(number, share)| (*number, share.blocks));
+        (shares.collect(), found.clear_blocks, found.other_blocks)
+    }
+
+    fn at(content: &mut [u8], place: usize, bytes: &[u8]) {
+        content[place..place + bytes.len()].copy_from_slice(bytes);
+    }
+
+    #[test]
+    fn pages_of_both_forms_say_their_version() {
+        for (flags, page_bytes, place) in
+            [(0x15_u32, 16384, 0), (0x16, 32768, 0), (0x29, 8192, 26), (0, 16384, 26)]
+        {
+            let mut content = vec![0; 7 * page_bytes];
+            at(&mut content, 54, &flags.to_be_bytes());
+            at(&mut content, 24, &8_u16.to_be_bytes());
+            for (page, number, kind) in [
+                (1, 0x104_u32, 5_u16),
+                (2, 0x104, 17855),
+                (3, 0x20a, 2),
+                (4, 0, 17855),
+                (5, 0, 9),
+                (6, 1, 2),
+            ] {
+                at(&mut content, page * page_bytes + place, &number.to_be_bytes());
+                at(&mut content, page * page_bytes + 24, &kind.to_be_bytes());
+                if place == 26 && number != 0 {
+                    at(&mut content, page * page_bytes + place, &number.to_be_bytes());
+                }
+            }
+            let want = (vec![(0x104, 2), (0x20a, 1)], 1, 1);
+            assert_eq!(found(Kind::Tablespace, &content), want, "{flags:#x}");
+        }
+    }
+
+    #[test]
+    fn tables_of_aria_and_logs_say_theirs() {
+        let mut rows = vec![0; 5 * 8192];
+        for (page, kind, place) in [(1, 1, 12), (2, 2, 12), (3, 3, 8)] {
+            at(&mut rows, page * 8192 + 7, &[kind]);
+            at(&mut rows, page * 8192 + place, &[4, 1, 0, 0]);
+        }
+        assert_eq!(found(Kind::AriaData, &rows), (vec![(0x104, 3)], 0, 0));
+        at(&mut rows, 8192 + 12, b"text");
+        assert_eq!(found(Kind::AriaData, &rows), (vec![(0x104, 2)], 1, 0));
+
+        let mut keys = vec![0; 5 * 8192];
+        for (page, place) in [(1, 7), (2, 13)] {
+            at(&mut keys, page * 8192, &[9; 24]);
+            at(&mut keys, page * 8192 + place, &[4, 1, 0, 0]);
+        }
+        assert_eq!(found(Kind::AriaIndex, &keys), (vec![(0x104, 2)], 0, 0));
+        at(&mut keys, 3 * 8192, &[9; 24]);
+        assert_eq!(found(Kind::AriaIndex, &keys), (vec![(0x104, 2)], 1, 0));
+
+        let mut redo = vec![0; 12288];
+        assert_eq!(found(Kind::Redo, &redo), (Vec::new(), 1, 0));
+        at(&mut redo, 48, &[0, 0, 0, 1, 0, 0, 1, 10]);
+        assert_eq!(found(Kind::Redo, &redo), (vec![(0x10a, 1)], 0, 0));
+
+        let mut binlog = vec![0; 400];
+        at(&mut binlog, 0, &BINLOG_MAGIC);
+        at(&mut binlog, 4 + 4, &[15]);
+        at(&mut binlog, 4 + 9, &252_u32.to_le_bytes());
+        assert_eq!(found(Kind::Binlog, &binlog), (Vec::new(), 1, 0));
+        at(&mut binlog, 256 + 4, &[164]);
+        at(&mut binlog, 256 + 19, &[1, 4, 1, 0, 0]);
+        assert_eq!(found(Kind::Binlog, &binlog), (vec![(0x104, 1)], 0, 0));
+    }
+
+    /// Whatever bytes a file has, it is looked at and nothing panics.
+    #[test]
+    fn any_bytes_are_looked_at() {
+        for length in [0, 1, 3, 63, 64, 8191, 8193, 40000] {
+            let content: Vec<u8> = (0..length).map(|at: usize| (at * 37 % 251) as u8).collect();
+            for kind in
+                [Kind::Tablespace, Kind::AriaData, Kind::AriaIndex, Kind::Redo, Kind::Binlog]
+            {
+                found(kind, &content);
+            }
+        }
+    }
+}
