@@ -63,6 +63,9 @@ const ARIA_BLOB_VERSION: usize = 8;
 /// Of pages with keys: in a table without transactions, and in one with them.
 const ARIA_KEYS_VERSIONS: [usize; 2] = [7, 13];
 
+/// Latest version of a key that is looked for in a page of Aria, where a record may be instead.
+const ARIA_VERSION_MAX: u32 = u16::MAX as u32;
+
 /// Place of the description of a redo log's key: 1, and the number of the version.
 const REDO_KEY: u64 = 48;
 
@@ -173,7 +176,11 @@ fn scan_aria(kind: Kind, file: &File, bytes: u64, found: &mut Found) -> io::Resu
         };
         // a table that is not encrypted has a record or a key there
         let numbers = places.iter().map(|place| little_endian(&page, *place));
-        let mut ours = numbers.filter(|number| ServerVersion::from_number(*number).is_some());
+        let is_ours = |number: &u32| {
+            let version = ServerVersion::from_number(*number).map(ServerVersion::version);
+            version.is_some_and(|version| version <= ARIA_VERSION_MAX)
+        };
+        let mut ours = numbers.filter(is_ours);
         found.add(ours.next().unwrap_or(CLEAR), ARIA_PAGE_BYTES);
     }
     Ok(())
@@ -260,11 +267,11 @@ mod tests {
 
         let mut keys = vec![0; 5 * 8192];
         for (page, place) in [(1, 7), (2, 13)] {
-            at(&mut keys, page * 8192, &[9; 24]);
+            at(&mut keys, page * 8192, &[0xee; 24]);
             at(&mut keys, page * 8192 + place, &[4, 1, 0, 0]);
         }
         assert_eq!(found(Kind::AriaIndex, &keys), (vec![(0x104, 2)], 0, 0));
-        at(&mut keys, 3 * 8192, &[9; 24]);
+        at(&mut keys, 3 * 8192, &[0xee; 24]);
         assert_eq!(found(Kind::AriaIndex, &keys), (vec![(0x104, 2)], 1, 0));
 
         let mut redo = vec![0; 12288];
