@@ -252,6 +252,8 @@ fn make(dir: &Path, identity: &Identity, arguments: &[String]) -> Result<(), Lab
     let output = dir.join(MAKER_OUTPUT);
     let status = maker::run(&mut command, &install, &output)?;
     if !status.success() {
+        // it was empty before, and half of it is of no use to the next start
+        let _ = fs::remove_dir_all(&data);
         let printed = crate::log::read_from(&output, 0);
         let grave = log::matters(&printed);
         let said =
