@@ -7,13 +7,13 @@
 //! Not here: where the number is in a page, a table or a log (`units`); the account itself
 //! (`sealstone_seal::account`).
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use sealstone_file::walk;
-use sealstone_seal::account::{Account, Content, FileAccount, Share, Standing};
+use sealstone_seal::account::{Account, Content, FileAccount, Standing};
 
 use self::units::{Found, Kind};
 
@@ -51,13 +51,7 @@ const ASIDE: &[(&str, &str, &str)] = &[
         "InnoDB tables, or a sealed volume",
     ),
     ("aria_log_control", "where Aria's log begins", "none needed"),
-    (".MYD", "records of MyISAM tables", "ALTER TABLE … ENGINE=InnoDB, or a sealed volume"),
     (".MYI", "keys of MyISAM tables", "ALTER TABLE … ENGINE=InnoDB, or a sealed volume"),
-    (
-        ".CSV",
-        "records of CSV tables, such as logs in tables",
-        "log_output=NONE, or a sealed volume",
-    ),
     (".CSM", "how many records a CSV table has", "none needed"),
     (".TRG", "texts of triggers", "none needed, or a sealed volume"),
     (".TRN", "names of triggers", "none needed"),
@@ -68,12 +62,6 @@ const ASIDE: &[(&str, &str, &str)] = &[
     (".state", "where replication is", "none needed"),
     (".info", "where replication is", "none needed"),
     (".pid", "the process id", "none needed"),
-    (".sock", "nothing", "none needed"),
-    (
-        "ibtmp",
-        "temporary tables, encrypted where innodb_encrypt_temporary_tables is on",
-        "innodb_encrypt_temporary_tables=ON",
-    ),
     ("ib_buffer_pool", "numbers of pages", "none needed"),
     ("mysql_upgrade_info", "the server's version", "none needed"),
     ("mariadb_upgrade_info", "the server's version", "none needed"),
@@ -82,6 +70,10 @@ const ASIDE: &[(&str, &str, &str)] = &[
 /// Data that is stored elsewhere.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("the first page of each tablespace (names of no record)", "none needed, or a sealed volume"),
+    (
+        "ibtmp1, where innodb_encrypt_temporary_tables is off (temporary tables)",
+        "innodb_encrypt_temporary_tables=ON",
+    ),
     ("tmpdir, where encrypt_tmp_files is off (records)", "encrypt_tmp_files=ON"),
     ("general and slow log, wherever they are (values)", "a sealed volume"),
     ("swap and core dumps (memory)", "encrypted swap or none; no core dumps"),
@@ -97,6 +89,9 @@ const REBUILD_IT: &str =
 /// Remedy for a log in the clear.
 const ENCRYPT_LOGS: &str = "innodb_encrypt_log=ON, encrypt_binlog=ON; older binary logs stay as \
                             they are: PURGE BINARY LOGS";
+/// Remedy for a table of an engine that the server does not encrypt.
+const CONVERT_IT: &str = "the server does not encrypt this engine: ALTER TABLE … ENGINE=InnoDB, or \
+                          a sealed volume";
 /// Remedy for pages under something else.
 const LOOK_AT_IT: &str = "check whether another plug-in encrypted this directory";
 /// Remedy for an unknown file.
@@ -128,45 +123,20 @@ pub fn check(dir: &Path) -> Result<Account, CheckError> {
 /// [`CheckError::Io`] if it cannot be listed. Other unreadable files are in the account.
 pub fn look(dir: &Path) -> Result<Account, CheckError> {
     let cannot = |source| CheckError::Io { path: dir.to_owned(), source };
-    let mut account = Account {
-        schema: 1,
-        dir: dir.to_owned(),
-        key_id: None,
-        files: Vec::new(),
-        sealed: Vec::new(),
-        clear_blocks: 0,
-        clear_bytes: 0,
-        other_blocks: 0,
-        unread_files: 0,
-        elsewhere: ELSEWHERE.to_vec(),
-    };
-    let mut all: BTreeMap<u32, Share> = BTreeMap::new();
+    let mut account = Account::new(dir, None, ELSEWHERE);
     for walk::Found { name, bytes } in walk::below(dir).map_err(cannot)? {
         let looked = bytes.and_then(|_| look_at(dir, &name));
-        let looked = looked.unwrap_or_else(|error| Some(unread(&name, &error)));
+        let looked = looked.unwrap_or_else(|error| Some(unread(dir, &name, &error)));
         // a file that has gone in the meantime, as logs do, is left out
-        let Some((file, shares)) = looked else { continue };
-        for (number, share) in shares {
-            let sum =
-                all.entry(number).or_insert_with(|| Share { blocks: 0, bytes: 0, ..share.clone() });
-            sum.blocks += share.blocks;
-            sum.bytes += share.bytes;
+        if let Some(file) = looked {
+            account.add(file);
         }
-        account.clear_blocks += file.clear_blocks;
-        account.clear_bytes += file.clear_bytes;
-        account.other_blocks += file.other_blocks;
-        account.unread_files += u64::from(file.standing == Standing::Unread);
-        account.files.push(file);
     }
-    account.sealed = all.into_values().collect();
     Ok(account)
 }
 
-/// A file, with its shares by the server's number of their version.
-type Looked = (FileAccount, BTreeMap<u32, Share>);
-
 /// Returns the account of a file whose content is unknown.
-fn unread(name: &Path, error: &io::Error) -> Looked {
+fn unread(dir: &Path, name: &Path, error: &io::Error) -> FileAccount {
     let mut file = FileAccount {
         name: name.to_string_lossy().into_owned(),
         bytes: 0,
@@ -181,18 +151,23 @@ fn unread(name: &Path, error: &io::Error) -> Looked {
         holds: None,
         remedy: Some(SHOW_IT),
     };
-    if file.name.ends_with(".sock") && error.kind() != io::ErrorKind::PermissionDenied {
+    // the server listens there; a socket holds nothing
+    let kind = dir.join(name).symlink_metadata().map(|found| found.file_type());
+    if kind.is_ok_and(|kind| kind.is_socket()) {
         (file.content, file.standing, file.unread) = (Content::Aside, Standing::AlwaysClear, None);
         (file.holds, file.remedy) = (Some("nothing"), Some("none needed"));
     }
-    (file, BTreeMap::new())
+    file
 }
 
 /// Looks at the file `name` in `dir`; None if it has gone.
-fn look_at(dir: &Path, name: &Path) -> io::Result<Option<Looked>> {
+fn look_at(dir: &Path, name: &Path) -> io::Result<Option<FileAccount>> {
     let Some(file) = walk::open(&dir.join(name))? else { return Ok(None) };
     let bytes = file.metadata()?.len();
     let name = name.to_string_lossy().into_owned();
+    if is_temporary(&name) {
+        return Ok(None);
+    }
     let kind = kind_of(&name, &file)?;
     let known = aside(&name).filter(|_| kind.is_none());
     let mut found = Found::default();
@@ -212,6 +187,7 @@ fn look_at(dir: &Path, name: &Path) -> io::Result<Option<Looked>> {
                 Kind::Tablespace => ENCRYPT_IT,
                 Kind::AriaData | Kind::AriaIndex => REBUILD_IT,
                 Kind::Redo | Kind::Binlog => ENCRYPT_LOGS,
+                Kind::Clear => CONVERT_IT,
             };
             (Standing::Clear, Some(remedy))
         }
@@ -220,12 +196,12 @@ fn look_at(dir: &Path, name: &Path) -> io::Result<Option<Looked>> {
         _ => (Standing::Sealed, None),
     };
     let Found { shares, clear_blocks, clear_bytes, other_blocks, other } = found;
-    let account = FileAccount {
+    Ok(Some(FileAccount {
         name,
         bytes,
         content,
         standing,
-        sealed: shares.values().cloned().collect(),
+        sealed: shares.into_values().collect(),
         clear_blocks,
         clear_bytes,
         other_blocks,
@@ -233,8 +209,13 @@ fn look_at(dir: &Path, name: &Path) -> io::Result<Option<Looked>> {
         unread: None,
         holds: known.map(|(_, holds, _)| *holds),
         remedy,
-    };
-    Ok(Some((account, shares)))
+    }))
+}
+
+/// Returns whether the file `name` has temporary tables alone: its pages do not say whether they
+/// are encrypted, and it goes with the server, so it is in no account.
+fn is_temporary(name: &str) -> bool {
+    name.starts_with("ibtmp")
 }
 
 fn aside(name: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
@@ -253,9 +234,10 @@ fn kind_of(name: &str, file: &File) -> io::Result<Option<Kind>> {
         name.strip_prefix(begin).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
     };
     Ok(match () {
-        () if name.ends_with(".ibd") || numbered("ibdata") || numbered("undo") => {
+        () if name.ends_with(".ibd") || ["ibdata", "undo"].into_iter().any(numbered) => {
             Some(Kind::Tablespace)
         }
+        () if name.ends_with(".MYD") || name.ends_with(".CSV") => Some(Kind::Clear),
         () if name.ends_with(".MAD") => Some(Kind::AriaData),
         () if name.ends_with(".MAI") => Some(Kind::AriaIndex),
         () if numbered("ib_logfile") => Some(Kind::Redo),

@@ -1,7 +1,6 @@
 //! The keys and the cipher of one run of a server: fetched when it starts, and looked after by a
 //! thread. Not here: the server (`ffi`), and what a call enciphers (`context`).
 
-use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -9,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use sealstone_cipher::{Backend, Cipher};
-use sealstone_keys::{KeyError, KeySource, Passphrase, source};
+use sealstone_keys::{KeyError, KeySource, source};
 use sealstone_seal::tablespace::TablespaceKeys;
 
 use crate::error::PluginError;
@@ -62,17 +61,13 @@ impl Plugin {
     /// [`PluginError`] for anything that can be wrong with key, cipher and backend. There is no
     /// fallback.
     pub fn start(settings: &Settings, log: Box<Log>) -> Result<Self, PluginError> {
-        let from_file =
-            |path: &Path| match source::passphrase_file(settings.passphrase_file.as_deref()) {
-                Some(file) => Passphrase::from_file(file),
-                None => Err(KeyError::NoPassphrase { path: path.to_owned() }),
-            };
         let backend = Backend::by_name(settings.accel.as_deref().unwrap_or("auto"))?;
         let named = settings.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
-        let source = source::open(&settings.key, &from_file).map_err(|error| match error {
-            KeyError::NoPassphrase { path } => PluginError::NoPassphrase { key_file: path },
-            other => other.into(),
-        })?;
+        let source = source::open_unattended(&settings.key, settings.passphrase_file.as_deref())
+            .map_err(|error| match error {
+                KeyError::NoPassphrase { path } => PluginError::NoPassphrase { key_file: path },
+                other => other.into(),
+            })?;
         let place = source.describe();
         let cipher = match named {
             // a cipher named explicitly takes precedence

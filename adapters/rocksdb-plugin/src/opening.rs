@@ -1,13 +1,13 @@
 //! From settings to a sealed environment: opens the key source, chooses cipher and backend. Not
 //! here: the notation of settings (`settings`), and the use of the result (`ffi`).
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use sealstone_anchor::AnchorError;
 use sealstone_cipher::{Backend, BackendError};
 use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
-use sealstone_keys::{AbsoluteError, KeyError, Passphrase, absolute_path, absolute_source};
+use sealstone_keys::{AbsoluteError, KeyError, absolute_path, absolute_source};
 use sealstone_rocksdb::Sealing;
 
 use crate::settings::{Settings, SettingsError};
@@ -68,18 +68,13 @@ pub(crate) fn sealing(text: &str) -> Result<Sealing, OpeningError> {
     let named = settings.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
     // the key file is read again later, when the program may be in another directory
     let passphrase_file = settings.passphrase_file.as_deref().map(absolute_path).transpose()?;
-    let from_file = |path: &Path| match source::passphrase_file(passphrase_file.as_deref()) {
-        Some(file) => Passphrase::from_file(file),
-        None => Err(KeyError::NoPassphrase { path: path.to_owned() }),
-    };
     source::check_path(&settings.key)?;
     let keys =
-        source::open(&absolute_source(&settings.key)?, &from_file).map_err(
-            |error| match error {
+        source::open_unattended(&absolute_source(&settings.key)?, passphrase_file.as_deref())
+            .map_err(|error| match error {
                 KeyError::NoPassphrase { path } => OpeningError::NoPassphrase { key_file: path },
                 other => other.into(),
-            },
-        )?;
+            })?;
     let cipher = match named {
         Some(cipher) => cipher,
         None => source::cipher(None, &*keys)?
@@ -103,7 +98,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
-    use sealstone_keys::{Cost, KeyFile};
+    use sealstone_keys::{Cost, KeyFile, Passphrase};
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! The sealed volume of a lab, on which its servers keep everything that they write. Not here:
 //! volumes themselves: `sealstone volume` makes, mounts and unmounts this one.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -92,7 +92,7 @@ impl LabVolume {
         volume.sealstone(&create)?;
         volume.save()?;
         volume.mount(&["--mkfs", "ext4"])?;
-        volume.make_directory(&volume.servers(), 0o711)?;
+        make_directory(&volume.servers())?;
         Ok(volume)
     }
 
@@ -119,11 +119,6 @@ impl LabVolume {
         state::write(&self.dir.join(RECORD), &self.record)
     }
 
-    fn make_directory(&self, dir: &Path, mode: u32) -> Result<(), LabError> {
-        let made = DirBuilder::new().recursive(true).mode(mode).create(dir);
-        made.map_err(|error| io("create directory", dir, error))
-    }
-
     fn key_flags(&self) -> Vec<OsString> {
         let mut flags = vec!["--key".into(), self.record.key.clone().into()];
         if let Some(file) = &self.record.passphrase_file {
@@ -134,7 +129,7 @@ impl LabVolume {
 
     fn mount(&self, more: &[&str]) -> Result<(), LabError> {
         let mounted = self.mounted();
-        self.make_directory(&mounted, 0o711)?;
+        make_directory(&mounted)?;
         let mut mount = vec!["mount".into(), self.sealed().into(), mounted.into()];
         mount.extend(self.key_flags());
         mount.extend(more.iter().map(OsString::from));
@@ -171,9 +166,8 @@ impl LabVolume {
         }
         let said = String::from_utf8_lossy(&output.stderr);
         let said = said.trim().strip_prefix("sealstone: ").unwrap_or(said.trim());
-        let action = arguments.first().map(OsString::as_os_str).unwrap_or(OsStr::new(""));
         Err(LabError::Volume {
-            action: action.to_string_lossy().into_owned(),
+            action: arguments[0].to_string_lossy().into_owned(),
             dir: self.dir.clone(),
             said: said.lines().map(str::trim).collect::<Vec<_>>().join("\n"),
         })
@@ -230,6 +224,12 @@ impl Drop for LabVolume {
             let _ = self.stop();
         }
     }
+}
+
+/// Makes a directory that the users of servers get through.
+fn make_directory(dir: &Path) -> Result<(), LabError> {
+    let made = DirBuilder::new().recursive(true).mode(0o711).create(dir);
+    made.map_err(|error| io("create directory", dir, error))
 }
 
 /// Returns the directory for the servers on the volume of the lab in `dir`: it is there while the

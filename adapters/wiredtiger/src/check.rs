@@ -131,34 +131,16 @@ pub fn check(dir: &Path) -> Result<Account, CheckError> {
 /// [`CheckError::Io`] if it cannot be listed. Other unreadable files are in the account.
 pub fn look(dir: &Path) -> Result<Account, CheckError> {
     let cannot = |source| CheckError::Io { path: dir.to_owned(), source };
-    let mut account = Account {
-        schema: 1,
-        dir: dir.to_owned(),
-        key_id: key_id(dir),
-        files: Vec::new(),
-        sealed: Vec::new(),
-        clear_blocks: 0,
-        clear_bytes: 0,
-        other_blocks: 0,
-        unread_files: 0,
-        elsewhere: ELSEWHERE.to_vec(),
-    };
-    let mut sum = Found::default();
+    let mut account = Account::new(dir, key_id(dir), ELSEWHERE);
     for walk::Found { name, bytes } in walk::below(dir).map_err(cannot)? {
         let looked = bytes
             .and_then(|_| look_at(dir, &name))
             .unwrap_or_else(|error| Some(unread(&name, &error)));
         // a file that has disappeared in the meantime, as journal files do, is left out
         if let Some(file) = looked {
-            file.sealed.iter().for_each(|share| sum.add(share.clone()));
-            account.clear_blocks += file.clear_blocks;
-            account.clear_bytes += file.clear_bytes;
-            account.other_blocks += file.other_blocks;
-            account.unread_files += u64::from(file.standing == Standing::Unread);
-            account.files.push(file);
+            account.add(file);
         }
     }
-    account.sealed = sum.shares.into_values().collect();
     if !account.sealed.is_empty() {
         // once there is an encryptor, the engine seals what no option excepts, and reads nothing
         // else

@@ -2,10 +2,8 @@
 //! are fetched only once, here. Not here: WiredTiger (`ffi`), and the bytes of a block
 //! (`sealstone_seal::engine_page`).
 
-use std::path::Path;
-
 use sealstone_cipher::{Backend, Cipher};
-use sealstone_keys::{KeyError, Passphrase, source};
+use sealstone_keys::{KeyError, source};
 use sealstone_seal::engine_page::EnginePages;
 
 use crate::error::ExtensionError;
@@ -27,17 +25,13 @@ impl Encryptor {
     /// [`ExtensionError`] for anything that can be wrong with key, cipher and backend. There is no
     /// fallback.
     pub fn open(settings: &Settings) -> Result<Self, ExtensionError> {
-        let from_file =
-            |path: &Path| match source::passphrase_file(settings.passphrase_file.as_deref()) {
-                Some(file) => Passphrase::from_file(file),
-                None => Err(KeyError::NoPassphrase { path: path.to_owned() }),
-            };
         let backend = Backend::by_name(settings.accel.as_deref().unwrap_or("auto"))?;
         let named = settings.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
-        let source = source::open(&settings.key, &from_file).map_err(|error| match error {
-            KeyError::NoPassphrase { path } => ExtensionError::NoPassphrase { key_file: path },
-            other => other.into(),
-        })?;
+        let source = source::open_unattended(&settings.key, settings.passphrase_file.as_deref())
+            .map_err(|error| match error {
+                KeyError::NoPassphrase { path } => ExtensionError::NoPassphrase { key_file: path },
+                other => other.into(),
+            })?;
         let place = source.describe();
         let cipher = match (named, source.cipher()) {
             (None, None) => return Err(ExtensionError::NoCipher { place }),
@@ -112,7 +106,9 @@ impl Encryptor {
 
 #[cfg(test)]
 mod tests {
-    use sealstone_keys::{Cost, KeyFile};
+    use std::path::Path;
+
+    use sealstone_keys::{Cost, KeyFile, Passphrase};
 
     use super::*;
 

@@ -8,7 +8,7 @@ use sealstone_cipher::Cipher;
 use sealstone_message::similar;
 
 use crate::file::KeyFile;
-use crate::{Ask, KeyError, KeySource};
+use crate::{Ask, KeyError, KeySource, Passphrase};
 
 /// Scheme that the address of a key server begins with, before a colon.
 const KMIP: &str = "kmip";
@@ -44,6 +44,18 @@ pub fn open(spec: &str, passphrase: Ask<'_>) -> Result<Arc<dyn KeySource>, KeyEr
     }
     check_path(spec)?;
     Ok(Arc::new(KeyFile::open_with(spec, passphrase)?))
+}
+
+/// Opens the source `spec` for a library in another program, which cannot ask for a passphrase: it
+/// is in the file `named`, or in that of [`PASSPHRASE_VARIABLE`].
+///
+/// # Errors
+/// As [`open`]; [`KeyError::NoPassphrase`] where there is no such file and the key file needs one.
+pub fn open_unattended(spec: &str, named: Option<&Path>) -> Result<Arc<dyn KeySource>, KeyError> {
+    open(spec, &|path: &Path| match passphrase_file(named) {
+        Some(file) => Passphrase::from_file(file),
+        None => Err(KeyError::NoPassphrase { path: path.to_owned() }),
+    })
 }
 
 /// Returns whether `spec` names a key server.

@@ -1,7 +1,7 @@
 //! Accounts of data directories: the data that a server has sealed in its files, its keys, and the
 //! data in the clear.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -109,6 +109,48 @@ pub struct Account {
 }
 
 impl Account {
+    /// Returns the account of `dir` before any file was looked at.
+    ///
+    /// - `key_id`, `elsewhere`: as in the fields
+    #[must_use]
+    pub fn new(
+        dir: &Path,
+        key_id: Option<String>,
+        elsewhere: &[(&'static str, &'static str)],
+    ) -> Self {
+        Self {
+            schema: 1,
+            dir: dir.to_owned(),
+            key_id,
+            files: Vec::new(),
+            sealed: Vec::new(),
+            clear_blocks: 0,
+            clear_bytes: 0,
+            other_blocks: 0,
+            unread_files: 0,
+            elsewhere: elsewhere.to_vec(),
+        }
+    }
+
+    /// Adds `file`, and what is in it to the sums.
+    pub fn add(&mut self, file: FileAccount) {
+        for share in &file.sealed {
+            let name = |one: &Share| (one.cipher, one.key_version, one.fingerprint.clone());
+            match self.sealed.binary_search_by_key(&name(share), name) {
+                Ok(at) => {
+                    self.sealed[at].blocks += share.blocks;
+                    self.sealed[at].bytes += share.bytes;
+                }
+                Err(at) => self.sealed.insert(at, share.clone()),
+            }
+        }
+        self.clear_blocks += file.clear_blocks;
+        self.clear_bytes += file.clear_bytes;
+        self.other_blocks += file.other_blocks;
+        self.unread_files += u64::from(file.standing == Standing::Unread);
+        self.files.push(file);
+    }
+
     /// Returns whether everything that should be sealed is sealed.
     #[must_use]
     pub fn is_sealed(&self) -> bool {

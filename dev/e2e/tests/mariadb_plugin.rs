@@ -6,12 +6,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use sealstone_e2e::binary::mariadb_plugin;
 use sealstone_e2e::sql_server::{SqlKind, SqlServer, SqlSession};
 use sealstone_e2e::transcript::{run, sealstone};
-use sealstone_e2e::volume_place::holds;
-use sealstone_servers::testing::reachable;
-use sealstone_servers::{MariaDbOptions, start_mariadb};
+use sealstone_e2e::volume_place::{holds, tool};
+use sealstone_servers::testing::{is_installed, reachable};
+use sealstone_servers::{MariaDbOptions, PYKMIP_PROGRAM, start_mariadb};
 
 const MARKER: &str = "a text that no thief of the disk may read";
 
@@ -207,6 +209,12 @@ fn a_server_keeps_everything_under_our_cipher() {
     assert_eq!(shares.len(), 1, "{shares:?}");
     assert_eq!((&shares[0]["cipher"], &shares[0]["key_version"]), (&"aria-256".into(), &1.into()));
     assert_eq!((&account["clear_blocks"], &account["other_blocks"]), (&0.into(), &0.into()));
+
+    // an engine that the server does not encrypt is no sealed one
+    does(&mut session, "CREATE TABLE plain (a INT) ENGINE=MyISAM; INSERT INTO plain VALUES (1)");
+    let with_plain = self::account(&place, "server/data");
+    assert_eq!(with_plain["clear_blocks"], 1, "{with_plain:#}");
+    does(&mut session, "DROP TABLE plain");
 
     // in the middle of a change
     let mut other = server.session();
@@ -419,4 +427,35 @@ fn a_lab_of_mariadb_is_sealed_by_its_plug_in_and_says_so() {
     for line in ["sealstone_cipher=aria-256\n", "innodb_encrypt_tables=FORCE\n"] {
         assert!(lines.contains(line), "{lines}");
     }
+}
+
+#[test]
+fn a_server_goes_on_without_its_key_server() {
+    let test = "a_server_goes_on_without_its_key_server";
+    if !SqlKind::MariaDb.is_available(test) || !is_installed(&PYKMIP_PROGRAM, test) {
+        return;
+    }
+    let home = reachable();
+    let plugin = mariadb_plugin().to_str().unwrap();
+    let at = |arguments: &[&str]| run(&mut sealstone(home.path(), arguments));
+    let up = ["lab", "up", "mariadb", "--dir", "lab", "--cipher", "aria-256", "--kmip"];
+    at(&[&up[..], &["--extension", plugin, "--json"]].concat()).done();
+    let status = at(&["lab", "status", "lab", "--json"]).done();
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    let member = |server: usize| status["servers"][server]["members"][0].clone();
+    let port = member(0)["address"].as_str().unwrap().replace("127.0.0.1:", "");
+    let secrets = home.path().join("lab/lab.mariadb/client.cnf");
+    let ask = |text: &str| {
+        let file = format!("--defaults-file={}", secrets.display());
+        tool("mariadb", &[&file, "-h127.0.0.1", "-P", &port, "-N", "-B", "sealstone", "-e", text])
+    };
+    ask("CREATE TABLE t (a VARCHAR(100)); INSERT INTO t VALUES ('before')");
+    let keys = member(1)["pid"].as_i64().unwrap();
+    kill(Pid::from_raw(keys as i32), Signal::SIGKILL).unwrap();
+    ask("INSERT INTO t VALUES ('after'); CREATE TABLE u AS SELECT * FROM t; FLUSH TABLES");
+    at(&["lab", "down", "lab"]).done();
+    at(&["lab", "up", "--dir", "lab"]).done();
+    let found = ask("SELECT a FROM u");
+    at(&["lab", "down", "lab"]).done();
+    assert_eq!(found, "before\nafter\n");
 }

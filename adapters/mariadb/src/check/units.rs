@@ -24,6 +24,8 @@ pub(super) enum Kind {
     Redo,
     /// A binary log.
     Binlog,
+    /// Records of an engine that the server never encrypts: MyISAM, CSV.
+    Clear,
 }
 
 /// Units that were found in a file.
@@ -108,6 +110,12 @@ pub(super) fn scan(kind: Kind, file: &File, bytes: u64, found: &mut Found) -> io
         Kind::AriaData | Kind::AriaIndex => scan_aria(kind, file, bytes, found),
         Kind::Redo => scan_redo(file, bytes, found),
         Kind::Binlog => scan_binlog(file, bytes, found),
+        Kind::Clear => {
+            if bytes > 0 {
+                found.add(CLEAR, bytes);
+            }
+            Ok(())
+        }
     }
 }
 
@@ -273,6 +281,9 @@ mod tests {
         assert_eq!(found(Kind::AriaIndex, &keys), (vec![(0x104, 2)], 0, 0));
         at(&mut keys, 3 * 8192, &[0xee; 24]);
         assert_eq!(found(Kind::AriaIndex, &keys), (vec![(0x104, 2)], 1, 0));
+
+        assert_eq!(found(Kind::Clear, b""), (Vec::new(), 0, 0));
+        assert_eq!(found(Kind::Clear, b"text"), (Vec::new(), 1, 0));
 
         let mut redo = vec![0; 12288];
         assert_eq!(found(Kind::Redo, &redo), (Vec::new(), 1, 0));

@@ -103,13 +103,13 @@ fn text(account: &Account) -> String {
     }
     let aside = [with(account, Standing::AlwaysClear), with(account, Standing::Unknown)].concat();
     text.push_str("\nnot passed to any encryptor, and so in the clear:\n");
-    let mut listed: Vec<&str> = Vec::new();
+    let mut listed: Vec<String> = Vec::new();
     for file in aside {
-        // one line for all files of a directory
+        // one line for all files of a directory that hold the same
         let name = file.name.split_inclusive('/').next().unwrap_or(&file.name);
-        if !listed.contains(&name) {
-            listed.push(name);
-            let what = file.holds.map_or(name.to_string(), |holds| format!("{name} ({holds})"));
+        let what = file.holds.map_or(name.to_string(), |holds| format!("{name} ({holds})"));
+        if !listed.contains(&what) {
+            listed.push(what.clone());
             remedy(&mut text, &what, file.remedy.unwrap_or_default());
         }
     }
