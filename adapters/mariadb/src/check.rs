@@ -82,7 +82,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
 
 /// Remedy for a tablespace in the clear.
 const ENCRYPT_IT: &str = "innodb_encrypt_tables=FORCE and innodb_encryption_threads=4: the server \
-                          encrypts it in the background (docs/guide/mariadb.md)";
+                          encrypts it in the background, but for pages that were free before; \
+                          OPTIMIZE TABLE writes a table anew (docs/guide/mariadb.md)";
 /// Remedy for an Aria table in the clear.
 const REBUILD_IT: &str =
     "aria_encrypt_tables=ON, then ALTER TABLE … ENGINE=Aria, which writes it anew";

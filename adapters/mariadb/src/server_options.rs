@@ -15,11 +15,15 @@ pub const VARIABLE: &str = "SEALSTONE_MARIADB_PLUGIN";
 const TABLE_KEY_ID: u32 = 100;
 
 /// Options with which a server encrypts all that it can.
-const ENCRYPTING: [(&str, &str); 8] = [
+///
+/// A page that is freed before the server's threads come to it is passed over by them, with the
+/// records in it, unless freed pages are scrubbed.
+const ENCRYPTING: [(&str, &str); 9] = [
     ("innodb_encrypt_tables", "FORCE"),
     ("innodb_encrypt_log", "ON"),
     ("innodb_encrypt_temporary_tables", "ON"),
     ("innodb_encryption_threads", "4"),
+    ("innodb_immediate_scrub_data_uncompressed", "ON"),
     ("encrypt_binlog", "ON"),
     ("aria_encrypt_tables", "ON"),
     ("encrypt_tmp_files", "ON"),

@@ -121,6 +121,7 @@ pub struct Output {
     name: OsString,
     partial: OsString,
     file: File,
+    access: Access,
     existing: Existing,
     is_contended: bool,
     is_done: bool,
@@ -171,6 +172,7 @@ impl Output {
             name,
             partial,
             file,
+            access,
             existing,
             is_contended: false,
             is_done: false,
@@ -219,8 +221,9 @@ impl Output {
             }
         }
         self.is_done = true;
-        // anyone who may write to the directory could have exchanged it in between
-        if !is_at(&self.file, &self.dir, &self.name)? {
+        // Anyone who may write to the directory could have exchanged it in between. Where that is
+        // this user alone, it is the next process that puts a file there, and this one was in place.
+        if self.access != Access::Private && !is_at(&self.file, &self.dir, &self.name)? {
             return Err(exchanged().into());
         }
         self.dir.sync_all()?;

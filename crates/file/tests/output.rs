@@ -198,6 +198,22 @@ fn an_unfinished_file_that_is_exchanged_is_not_put_in_place() {
     assert!(!target.exists());
 }
 
+/// As soon as a file is in its place, the next may take it: the writer of the first has written it.
+#[test]
+fn writers_of_one_private_file_do_not_take_each_other_for_attackers() {
+    let dir = tempdir().unwrap();
+    let target = dir.path().join("f");
+    let replace = |bytes: &[u8]| output::replace(&target, Access::Private, bytes);
+    std::thread::scope(|scope| {
+        for byte in b'a'..b'e' {
+            scope.spawn(move || (0..1000).for_each(|_| replace(&[byte; 8]).unwrap()));
+        }
+    });
+    let found = fs::read(&target).unwrap();
+    assert_eq!(found, [found[0]; 8]);
+    assert_eq!(names(dir.path()), ["f"]);
+}
+
 #[test]
 fn the_mode_is_as_it_was_asked_for_whatever_the_umask() {
     // in a separate process, since the umask is per process

@@ -20,20 +20,8 @@ const MARKER: &str = "a text that no thief of the disk may read";
 /// Time in which the server's threads have everything under a new version.
 const ROTATION_LIMIT: Duration = Duration::from_secs(120);
 
-/// Options of the server that have it encrypt everything that it can.
-const ENCRYPTING: [&str; 11] = [
-    "--innodb-encrypt-tables=FORCE",
-    "--innodb-encrypt-log=ON",
-    "--innodb-encrypt-temporary-tables=ON",
-    "--innodb-default-encryption-key-id=100",
-    "--innodb-encryption-threads=2",
-    "--encrypt-binlog=ON",
-    "--log-bin=binlog",
-    "--aria-encrypt-tables=ON",
-    "--encrypt-tmp-files=ON",
-    "--encrypt-tmp-disk-tables=ON",
-    "--innodb-buffer-pool-size=16M",
-];
+/// Options beyond those of `mysql config`: little memory, so that pages are written early.
+const MORE: [&str; 2] = ["--log-bin=binlog", "--innodb-buffer-pool-size=16M"];
 
 struct Place {
     home: tempfile::TempDir,
@@ -58,14 +46,22 @@ impl Place {
         run(&mut sealstone(self.home.path(), arguments)).done()
     }
 
+    /// Returns the options that `mysql config` prints, with `settings`, which win.
     fn options(&self, settings: &[String]) -> MariaDbOptions {
-        let plugins = format!("--plugin-dir={}", self.at("plugins").display());
-        let load = "--plugin-load-add=libsealstone_mariadb.so".to_owned();
-        let encrypting = ENCRYPTING.map(str::to_owned);
-        let arguments = [plugins, load].into_iter().chain(encrypting);
+        let plugin = self.at("plugins/libsealstone_mariadb.so");
+        let config =
+            ["mysql", "config", "--datadir", "/d", "--key", "k.key", "--cipher", "lea-256"];
+        let plugin = ["--extension", plugin.to_str().unwrap()];
+        let printed = self.sealstone(&[&config[..], &plugin].concat());
+        let lines =
+            printed.lines().filter(|line| line.contains('=') && !line.starts_with("datadir"));
+        let printed = lines.map(|line| format!("--{}", line.replace('"', "")));
         MariaDbOptions {
             password: Some("geheim".into()),
-            arguments: arguments.chain(settings.iter().cloned()).collect(),
+            arguments: printed
+                .chain(MORE.map(str::to_owned))
+                .chain(settings.iter().cloned())
+                .collect(),
             ..MariaDbOptions::default()
         }
     }
@@ -182,16 +178,7 @@ fn a_server_keeps_everything_under_our_cipher() {
     assert_eq!(loaded.len(), 6, "{loaded:?}");
     is_unreadable(&place);
 
-    // the server's threads write what was made before they began
-    let begin = Instant::now();
-    let account = loop {
-        let account = account(&place, "server/data");
-        if account["clear_blocks"] == 0 {
-            break account;
-        }
-        assert!(begin.elapsed() < ROTATION_LIMIT, "{account:#}");
-        std::thread::sleep(Duration::from_millis(500));
-    };
+    let account = wait_until_encrypted(&place);
     let file = |name: &str| {
         let files = account["files"].as_array().unwrap().iter();
         let found = files.clone().find(|file| file["name"] == name);
@@ -300,6 +287,57 @@ fn a_server_keeps_everything_under_our_cipher() {
     let shares = account["sealed"].as_array().unwrap().iter();
     let ciphers: Vec<_> = shares.map(|share| share["cipher"].as_str().unwrap()).collect();
     assert!(ciphers.contains(&"aria-256") && ciphers.contains(&"lea-256"), "{ciphers:?}");
+}
+
+/// The server's threads pass over pages that are free.
+#[test]
+fn what_was_freed_before_it_was_encrypted_does_not_stay() {
+    let test = "what_was_freed_before_it_was_encrypted_does_not_stay";
+    if !SqlKind::MariaDb.is_available(test) {
+        return;
+    }
+    let place = Place::new();
+    let mut settings = place.settings("k.key", "seed-128");
+    settings.push("--innodb-encryption-threads=0".into());
+    let server = start_mariadb(&place.at("server"), place.options(&settings)).unwrap();
+    let server = SqlServer::MariaDb(server);
+    let mut session = server.session();
+    // the rows as they were go to the system tablespace, in the clear, until nobody wants them
+    does(
+        &mut session,
+        &format!(
+            "CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(200)) ENGINE=InnoDB; INSERT INTO t \
+             SELECT seq, '{MARKER}' FROM seq_1_to_20000; UPDATE t SET a = REVERSE(a); FLUSH TABLES \
+             t FOR EXPORT; UNLOCK TABLES; SET GLOBAL innodb_max_dirty_pages_pct = 0"
+        ),
+    );
+    let begin = Instant::now();
+    let is_purged = |session: &mut SqlSession| {
+        let left = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME \
+                    IN ('Innodb_history_list_length', 'Innodb_buffer_pool_pages_dirty')";
+        session.ask(left).iter().flatten().all(|value| value == "0")
+    };
+    while !is_purged(&mut session) {
+        assert!(begin.elapsed() < ROTATION_LIMIT);
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    does(&mut session, "SET GLOBAL innodb_encryption_threads = 2");
+    wait_until_encrypted(&place);
+    is_unreadable(&place);
+}
+
+/// Waits until the server's threads have written what was made before they began, and returns what
+/// is found.
+fn wait_until_encrypted(place: &Place) -> serde_json::Value {
+    let begin = Instant::now();
+    loop {
+        let account = account(place, "server/data");
+        if account["clear_blocks"] == 0 {
+            return account;
+        }
+        assert!(begin.elapsed() < ROTATION_LIMIT, "{account:#}");
+        std::thread::sleep(Duration::from_millis(500));
+    }
 }
 
 /// Copies a file, which then belongs to the owner of the one beside it.

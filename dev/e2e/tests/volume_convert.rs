@@ -244,7 +244,12 @@ fn copying_that_is_ended_goes_on() {
                 assert!(begin.elapsed() < Duration::from_secs(30), "{}", place.status());
                 std::thread::sleep(Duration::from_millis(20));
             }
-            let mounted = place.mount(&[]);
+            let mut mounted = place.mount(&[]);
+            // it may have begun to serve it only now
+            while mounted.stderr.contains(" is attached: process ") {
+                assert!(begin.elapsed() < Duration::from_secs(60), "{}", mounted.stderr);
+                mounted = place.mount(&[]);
+            }
             if command[1] == "unseal" {
                 mounted.done();
                 place.volume(&["unmount", "m"]).done();

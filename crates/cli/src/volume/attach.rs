@@ -26,6 +26,9 @@ const THREADS: usize = 4;
 
 /// Time that the process of a volume may take to end after it was detached.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// Time that a process may have a volume before anything is attached, or after.
+const BETWEEN_LIMIT: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Runs the command.
 pub(super) fn run(flags: &VolumeAttachFlags) -> anyhow::Result<Answer> {
@@ -60,6 +63,12 @@ pub(super) fn in_background(flags: &VolumeAttachFlags) -> anyhow::Result<String>
 /// Refuses what is attached, and takes away what a process left that is gone.
 pub(super) fn prepare(dir: &Path, attachment: &Attachment) -> anyhow::Result<()> {
     let at = || dir.display().to_string();
+    // a process that begins or ends has the volume while nothing is attached
+    let begin = Instant::now();
+    let is_between = || sealstone_volume::in_use(dir).is_some() && begin.elapsed() < BETWEEN_LIMIT;
+    while attachment.state().with_context(at)? == Attached::No && is_between() {
+        std::thread::sleep(LOOK);
+    }
     match attachment.state().with_context(at)? {
         Attached::No => Ok(()),
         Attached::Served(status) => {
@@ -212,7 +221,7 @@ pub(super) fn wait_for_end(dir: &Path) -> anyhow::Result<()> {
         if begin.elapsed() > PATIENCE {
             return Err(failure).with_context(|| dir.display().to_string());
         }
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(LOOK);
     }
     Ok(())
 }
