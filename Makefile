@@ -61,6 +61,7 @@ COMPARE_SETUP += setup-postgres
 endif
 ifneq (,$(findstring mysql,$(ARGS)))
 COMPARE_SETUP += setup-mariadb
+COMPARE_PACKAGES := --package sealstone-mariadb
 endif
 
 ifneq (,$(findstring iscsi,$(ARGS)))
@@ -99,7 +100,7 @@ help:
 	@echo 'ENGINE=bundled          with compare and install: build RocksDB from source instead of linking the system library'
 
 compare: setup $(COMPARE_SETUP)
-	cargo build --release --locked --package sealstone-cli $(COMPARE_FEATURES) $(FEATURES)
+	cargo build --release --locked --package sealstone-cli $(COMPARE_PACKAGES) $(COMPARE_FEATURES) $(FEATURES)
 	@$(MAKE) say-install
 	@"$$CARGO_TARGET_DIR/release/sealstone" compare $(ARGS)
 

@@ -14,6 +14,7 @@
 //! - [`Settings`] are those that the server's variables hold; [`ServerOptions`] writes the whole
 //!   configuration.
 //! - [`check()`] says what is encrypted in a data directory, and what is there in the clear.
+//! - [`file_key_management`] is the encryption that the server brings itself, to compare with.
 //! - [`Plugin`] is keys and cipher of one run of the server, and [`Context`] one call for a page or
 //!   a record, by the rule which of them is enciphered how.
 //!
@@ -32,6 +33,7 @@ mod context;
 mod error;
 #[allow(unsafe_code)]
 mod ffi;
+pub mod file_key_management;
 mod plugin;
 mod server_options;
 mod settings;

@@ -12,13 +12,13 @@ const PLUGIN_FILE: &str = "libsealstone_mariadb.so";
 pub const VARIABLE: &str = "SEALSTONE_MARIADB_PLUGIN";
 
 /// Number of the key of tables, unless they name another: those from 3 on have pages alone.
-const TABLE_KEY_ID: u32 = 100;
+pub(crate) const TABLE_KEY_ID: u32 = 100;
 
 /// Options with which a server encrypts all that it can.
 ///
 /// A page that is freed before the server's threads come to it is passed over by them, with the
 /// records in it, unless freed pages are scrubbed.
-const ENCRYPTING: [(&str, &str); 9] = [
+pub(crate) const ENCRYPTING: [(&str, &str); 9] = [
     ("innodb_encrypt_tables", "FORCE"),
     ("innodb_encrypt_log", "ON"),
     ("innodb_encrypt_temporary_tables", "ON"),

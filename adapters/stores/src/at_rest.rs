@@ -10,6 +10,18 @@ use std::path::{Path, PathBuf};
 use sealstone_keys::{KeyError, KeyRef, Secret};
 use sealstone_seal::account::Account;
 use sealstone_store::EngineError;
+#[cfg(any(feature = "mongodb", feature = "mysql"))]
+use sealstone_store::kind::{Form, Setting};
+
+/// The setting of a comparison that names what its servers load; one flag for all of them.
+#[cfg(any(feature = "mongodb", feature = "mysql"))]
+pub(crate) const EXTENSION: Setting = Setting::new(
+    "extension",
+    "FILE",
+    Form::File,
+    "Our extension or plug-in that seals the server's files [default: SEALSTONE_WT_EXTENSION or \
+     SEALSTONE_MARIADB_PLUGIN, or the one next to this program]",
+);
 
 /// An engine whose files can be sealed.
 pub trait AtRest: Sync {

@@ -15,6 +15,7 @@ mod failure;
 mod function;
 mod kind;
 mod link;
+mod rest_arguments;
 mod table;
 mod table_shape;
 mod table_text;

@@ -10,13 +10,13 @@ use sealstone_store::StoreError;
 #[cfg(any(feature = "mongodb", feature = "mysql", feature = "postgres", feature = "volume"))]
 use sealstone_store::kind::Request;
 
-#[cfg(any(feature = "mongodb", feature = "volume"))]
+#[cfg(any(feature = "mongodb", feature = "mysql", feature = "volume"))]
 use sealstone_keys::{absolute_path, absolute_source, absolute_text};
-#[cfg(any(feature = "mongodb", feature = "volume"))]
+#[cfg(any(feature = "mongodb", feature = "mysql", feature = "volume"))]
 use tempfile::TempDir;
 
-#[cfg(feature = "mongodb")]
-use crate::at_rest::{SealedServer, Sealing};
+#[cfg(any(feature = "mongodb", feature = "mysql"))]
+use crate::at_rest::{EXTENSION, SealedServer, Sealing};
 
 /// Id of that key.
 const KEY_ID: &str = "compare";
@@ -62,7 +62,7 @@ pub(crate) fn for_functions(request: &Request) -> Result<Noted, StoreError> {
 
 /// Settings with which servers seal in one run, the place of its key, and the facts about it for
 /// the user.
-#[cfg(feature = "mongodb")]
+#[cfg(any(feature = "mongodb", feature = "mysql"))]
 pub(crate) struct RunSealing {
     pub(crate) sealing: Sealing,
     /// Directory with a key that is made for this run, which nobody else can read.
@@ -75,13 +75,13 @@ pub(crate) struct RunSealing {
 ///
 /// # Errors
 /// No library for the server to load; a key file that cannot be read or made.
-#[cfg(feature = "mongodb")]
+#[cfg(any(feature = "mongodb", feature = "mysql"))]
 pub(crate) fn for_server(
     engine: &dyn SealedServer,
     request: &Request,
 ) -> Result<RunSealing, StoreError> {
     let library =
-        engine.find_library(request.file("extension").as_deref()).map_err(StoreError::engine)?;
+        engine.find_library(request.file(EXTENSION.name).as_deref()).map_err(StoreError::engine)?;
     let (key, note) = for_program(request)?;
     let key_id = key.source.current().map_err(StoreError::engine)?.0.id;
     let ProgramKey { named: key, passphrase_file, key_dir, .. } = key;
@@ -90,7 +90,7 @@ pub(crate) fn for_server(
 }
 
 /// A key that another program opens for itself.
-#[cfg(any(feature = "mongodb", feature = "volume"))]
+#[cfg(any(feature = "mongodb", feature = "mysql", feature = "volume"))]
 pub(crate) struct ProgramKey {
     /// As that program is told it, wherever it was started.
     pub(crate) named: String,
@@ -107,7 +107,7 @@ pub(crate) struct ProgramKey {
 ///
 /// # Errors
 /// A key file that cannot be read or made.
-#[cfg(any(feature = "mongodb", feature = "volume"))]
+#[cfg(any(feature = "mongodb", feature = "mysql", feature = "volume"))]
 pub(crate) fn for_program(request: &Request) -> Result<(ProgramKey, Option<String>), StoreError> {
     if let Some(key) = &request.key {
         let file = key.passphrase_file.as_deref().map(absolute_path).transpose();
@@ -135,7 +135,7 @@ pub(crate) fn for_program(request: &Request) -> Result<(ProgramKey, Option<Strin
 }
 
 /// Reason why there is no key for a run.
-#[cfg(any(feature = "mongodb", feature = "volume"))]
+#[cfg(any(feature = "mongodb", feature = "mysql", feature = "volume"))]
 #[derive(Debug, thiserror::Error)]
 enum RunKeyError {
     #[error(

@@ -14,6 +14,8 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "on a server of your own",
     replicated: false,
     layers: &[Layer::Field],
+    rest_mode: None,
+    server_rest: &[],
     on_volume: false,
     functions: &[],
     device: false,
@@ -21,6 +23,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     cache_bytes_min: 0,
     cache_decided_by: Some("ssdb-url"),
     shared_by: Some("ssdb-url"),
+    shared_by_variant: false,
     suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = \
              50000\nthreads = 8\n\
              rounds = 6\npairs = 3\nslice-ms = 500\n",

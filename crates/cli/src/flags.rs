@@ -303,7 +303,8 @@ pub(crate) struct PlanFlags {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(layer_names))]
     pub(crate) layer: Option<Vec<String>>,
     /// With --layer rest: what seals the files: own (what the store has for it), volume (a sealed
-    /// volume below the store, which takes root, FUSE and a loop device), or both side by side
+    /// volume below the store, which takes root, FUSE and a loop device), server (what the server
+    /// itself brings, to compare with), or several side by side
     /// [default: own; where --layer names rest, volume for a store that has none]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(seal_names))]
     pub(crate) seal: Option<Vec<String>>,

@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sealstone_cipher::Mode;
 use sealstone_keys::KeySource;
 
-use crate::{Engine, Layer, Seal, ServerFunction, StoreError};
+use crate::{Engine, Layer, Seal, ServerEncryption, ServerFunction, StoreError};
 
 /// One kind of store.
 #[derive(Debug)]
@@ -24,6 +25,10 @@ pub struct StoreKind {
     pub replicated: bool,
     /// The layers that can encrypt in it; `rest` if it seals its files itself.
     pub layers: &'static [Layer],
+    /// The mode in which it seals its files itself, with every cipher; absent: each cipher's own.
+    pub rest_mode: Option<Mode>,
+    /// Encryption of its files that a server started here brings itself.
+    pub server_rest: &'static [&'static ServerEncryption],
     /// True if a store that is made here can keep its files on a sealed volume.
     pub on_volume: bool,
     /// Functions that it has for the layer `server`.
@@ -40,6 +45,9 @@ pub struct StoreKind {
     /// The setting that names servers of the user's own, which clients on other machines reach,
     /// too; absent: none can.
     pub shared_by: Option<&'static str>,
+    /// True if the user names servers of their own for each variant, so that those can encrypt their
+    /// files; otherwise all variants share one server.
+    pub shared_by_variant: bool,
     /// Settings of a comparison that suit it better than the general defaults, as lines of TOML.
     pub suited: &'static str,
     /// Its own settings.
@@ -80,7 +88,8 @@ impl StoreKind {
     /// Returns the ways in which its files can be sealed, the usual one first.
     pub fn seals(&self) -> impl Iterator<Item = Seal> {
         let own = self.layers.contains(&Layer::Rest).then_some(Seal::Own);
-        own.into_iter().chain(self.on_volume.then_some(Seal::Volume))
+        let server = (!self.server_rest.is_empty()).then_some(Seal::Server);
+        own.into_iter().chain(self.on_volume.then_some(Seal::Volume)).chain(server)
     }
 
     /// Returns whether servers that are started for it speak TLS, which then is its layer `wire`;
@@ -123,6 +132,8 @@ pub struct Request {
     pub own_seal: bool,
     /// True if any variant has its files on a sealed volume.
     pub on_volume: bool,
+    /// True if any variant has its files encrypted by what the server brings itself.
+    pub server_rest: bool,
     /// True if any variant reaches its server by TLS.
     pub tls: bool,
     /// Directory in which the stores stay; absent: they are removed.
@@ -159,7 +170,7 @@ impl Request {
     /// Returns whether any variant has its files sealed: then all must keep their records in files.
     #[must_use]
     pub fn at_rest(&self) -> bool {
-        self.own_seal || self.on_volume
+        self.own_seal || self.on_volume || self.server_rest
     }
 
     /// Returns the value of the setting `name`; of several the last.

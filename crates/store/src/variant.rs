@@ -3,6 +3,7 @@
 
 use sealstone_cipher::{Backend, Cipher};
 
+use crate::server_encryption::ServerEncryption;
 use crate::server_function::ServerFunction;
 use crate::tunnel::Tunnel;
 
@@ -43,18 +44,21 @@ pub enum Seal {
     Own,
     /// By a sealed volume, on which the store keeps all of its files.
     Volume,
+    /// By the server, with what it brings itself and no cipher of ours: a rival.
+    Server,
 }
 
 impl Seal {
     /// All of them, the default first.
-    pub const ALL: [Self; 2] = [Self::Own, Self::Volume];
+    pub const ALL: [Self; 3] = [Self::Own, Self::Volume, Self::Server];
 
-    /// As on the command line and in results: `own`, `volume`.
+    /// As on the command line and in results: `own`, `volume`, `server`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Own => "own",
             Self::Volume => "volume",
+            Self::Server => "server",
         }
     }
 }
@@ -92,6 +96,8 @@ pub struct Variant {
     pub server: Option<&'static ServerFunction>,
     /// Cipher with which files and pages below the engine are sealed.
     pub rest: Option<Choice>,
+    /// Encryption of its files that the server brings itself, where no cipher of ours seals them.
+    pub server_rest: Option<&'static ServerEncryption>,
     /// Way in which they are, where they are.
     pub seal: Seal,
 }
@@ -105,8 +111,8 @@ impl Variant {
 
     /// Returns the layers that encrypt, from the caller down.
     pub fn layers(&self) -> impl Iterator<Item = Layer> {
-        let encrypts =
-            [self.field.is_some(), self.wire.is_some(), self.server.is_some(), self.rest.is_some()];
+        let is_rest = self.rest.is_some() || self.server_rest.is_some();
+        let encrypts = [self.field.is_some(), self.wire.is_some(), self.server.is_some(), is_rest];
         Layer::ALL
             .into_iter()
             .zip(encrypts)

@@ -238,6 +238,7 @@ fn functions_of_the_server_hide_values(sql: &Sql, name: &str) {
             sealed: true,
             own_seal: false,
             on_volume: false,
+            server_rest: false,
             tls: false,
             keep: None,
             key: None,

@@ -61,7 +61,7 @@ fn server_is_sealed(test: &str, store: &str, program: &'static Program, marker: 
     let home = reachable();
     let dir = home.path();
     let store = format!("--store={store}");
-    let Some(done) = compared(test, dir, &[&store, "--layer=rest", "--keep=kept"]) else { return };
+    let Some(done) = compared(test, dir, &[&store, "--seal=volume", "--keep=kept"]) else { return };
     let (note, said) = (done.stderr.clone(), done.done());
     assert!(said.ends_with("out/report.html\n"), "{said}");
     assert!(note.contains("the stores kept in kept are sealed with the key in kept.key"), "{note}");

@@ -23,6 +23,8 @@ const DEVICE: StoreKind = StoreKind {
     about: "a block device: a file, a disk, or one behind iSCSI",
     replicated: false,
     layers: &[],
+    rest_mode: None,
+    server_rest: &[],
     on_volume: false,
     functions: &[],
     device: true,
@@ -30,6 +32,7 @@ const DEVICE: StoreKind = StoreKind {
     cache_bytes_min: 0,
     cache_decided_by: None,
     shared_by: None,
+    shared_by_variant: false,
     suited: SUITED,
     settings: &[
         Setting {

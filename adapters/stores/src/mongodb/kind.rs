@@ -9,6 +9,7 @@ use sealstone_store::{Engine, EngineFacts, Layer, OpenStore, StoreError, StoreOp
 use tempfile::TempDir;
 
 use super::{AT_REST, CACHE_BYTES_MIN, ClusterEngine, LabEngine, LabOptions, MongoDbOptions};
+use crate::at_rest::EXTENSION;
 use crate::run_key::{self, RunSealing};
 
 /// The row. A server takes a tenth of a millisecond for what an embedded store does in a
@@ -18,6 +19,8 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "with servers started on this machine",
     replicated: true,
     layers: &[Layer::Field, Layer::Wire, Layer::Rest],
+    rest_mode: None,
+    server_rest: &[],
     on_volume: cfg!(feature = "volume"),
     functions: &[],
     device: false,
@@ -25,6 +28,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     cache_bytes_min: CACHE_BYTES_MIN,
     cache_decided_by: Some("cluster"),
     shared_by: Some("cluster"),
+    shared_by_variant: true,
     suited: "nodes = 3\nworkloads = [\"a\", \"b\", \"c\", \"e\"]\nrecords = 50000\noperations = \
              20000\nthreads = 32\nrounds = 3\nload-every = 10000\npairs = 6\n\
              slice-ms = 500\n",
@@ -35,13 +39,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
             Form::File,
             "The server program [default: SEALSTONE_MONGOD, or mongod on the search path]",
         ),
-        Setting::new(
-            "extension",
-            "FILE",
-            Form::File,
-            "The extension that seals its files [default: SEALSTONE_WT_EXTENSION, or the one next \
-             to this program]",
-        ),
+        EXTENSION,
         Setting {
             excludes: &["mongod", "extension", "nodes"],
             ..Setting::new(

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use sealstone_keys::{KeyError, KeyRef, Secret};
 use sealstone_mariadb::{
-    PLUGIN_VARIABLE, ServerOptions, check, find_plugin, is_data_directory, survey,
+    PLUGIN_VARIABLE, ServerOptions, ServerOptionsError, check, find_plugin, is_data_directory,
+    survey,
 };
 use sealstone_seal::account::Account;
 use sealstone_servers::MARIADB_SERVER;
@@ -27,6 +28,16 @@ const COMMAND_LINE: &str = "options";
 fn server_options(sealing: &Sealing) -> ServerOptions {
     let Sealing { library, key, cipher, accel, passphrase_file, .. } = sealing.clone();
     ServerOptions { plugin: library, key, cipher, accel, passphrase_file }
+}
+
+impl MariaDbAtRest {
+    /// Returns the arguments of a server that seals its files with `sealing`.
+    ///
+    /// # Errors
+    /// A value that the server's notation cannot hold.
+    pub(crate) fn arguments(sealing: &Sealing) -> Result<Vec<String>, ServerOptionsError> {
+        server_options(sealing).arguments()
+    }
 }
 
 impl AtRest for MariaDbAtRest {
@@ -94,7 +105,7 @@ impl SealedServer for MariaDbAtRest {
     }
 
     fn settings(&self, sealing: &Sealing) -> Result<Vec<(&'static str, String)>, EngineError> {
-        Ok(vec![("arguments", server_options(sealing).arguments()?.join("\n"))])
+        Ok(vec![("arguments", Self::arguments(sealing)?.join("\n"))])
     }
 
     fn formats(&self) -> &'static [(&'static str, &'static str)] {

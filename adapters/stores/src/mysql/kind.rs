@@ -2,12 +2,15 @@
 
 use std::path::PathBuf;
 
+use sealstone_cipher::Mode;
 use sealstone_servers::{MARIADB_CACHE_BYTES_MIN, MARIADB_PROGRAM, MariaDbServer};
 use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{Layer, StoreError};
 
 use super::connection::{Mysql, MysqlOptions};
 use super::function::{AES_ENCRYPT, SHA2};
+use super::rest_arguments::{AES_CBC, AES_CTR, RestArguments};
+use crate::at_rest::EXTENSION;
 use crate::run_key::for_functions;
 use crate::server_error::address;
 use crate::sql::{LabEngine, Owned, Server, UserEngine};
@@ -24,7 +27,9 @@ pub(crate) static KIND: StoreKind = StoreKind {
     name: NAME,
     about: "MySQL and MariaDB, with a MariaDB started on this machine",
     replicated: false,
-    layers: &[Layer::Field, Layer::Wire, Layer::Server],
+    layers: &[Layer::Field, Layer::Wire, Layer::Server, Layer::Rest],
+    rest_mode: Some(Mode::Hctr2),
+    server_rest: &[&AES_CTR, &AES_CBC],
     on_volume: cfg!(feature = "volume"),
     functions: &[&AES_ENCRYPT.function, &SHA2.function],
     device: false,
@@ -32,6 +37,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     cache_bytes_min: MARIADB_CACHE_BYTES_MIN,
     cache_decided_by: Some(Mysql::FLAG),
     shared_by: Some(Mysql::FLAG),
+    shared_by_variant: false,
     suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = \
              20000\nthreads = 8\n\
              rounds = 6\npairs = 3\nslice-ms = 500\n",
@@ -43,8 +49,9 @@ pub(crate) static KIND: StoreKind = StoreKind {
             "The server program [default: SEALSTONE_MARIADBD, or mariadbd on the search path or in \
              /usr/sbin]",
         ),
+        EXTENSION,
         Setting {
-            excludes: &["mariadbd"],
+            excludes: &["mariadbd", EXTENSION.name],
             ..Setting::new(
                 Mysql::FLAG,
                 "URL",
@@ -72,7 +79,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
 
 /// Returns a server started on this machine for each store, or the user's own.
 fn engine(request: &Request) -> Result<Opened, StoreError> {
-    let (keys, notes) = for_functions(request)?;
+    let (keys, mut notes) = for_functions(request)?;
     if let Some(text) = request.setting(Mysql::FLAG) {
         let client = MysqlOptions {
             uri: address(text)?,
@@ -88,16 +95,19 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
     );
     // a client may look something up while its transaction is open
     let (keep, connections) = (request.keep.is_some(), CONNECTIONS_MIN.max(3 * request.clients));
-    let engine = LabEngine::new(NAME, move |dir, options, certificates| {
+    let rest = RestArguments::new(request)?;
+    notes.extend(rest.note().filter(|note| !notes.contains(note)));
+    let engine = LabEngine::new(NAME, move |wanted| {
         let started = sealstone_servers::MariaDbOptions {
             program: program.clone(),
-            certificates,
-            cache_bytes: Some(options.cache_bytes),
-            sync_writes: options.sync_writes,
+            certificates: wanted.certificates,
+            cache_bytes: Some(wanted.options.cache_bytes),
+            sync_writes: wanted.options.sync_writes,
+            arguments: rest.of(wanted.variant)?,
             connections: u32::try_from(connections).unwrap_or(u32::MAX),
             ..sealstone_servers::MariaDbOptions::default()
         };
-        let server = MariaDbServer::start(dir, started).map_err(StoreError::engine)?;
+        let server = MariaDbServer::start(wanted.dir, started).map_err(StoreError::engine)?;
         let reached =
             Mysql::connect(&MysqlOptions { uri: server.uri(), ..MysqlOptions::default() })?;
         Ok((reached, Box::new(Owned::new(server, keep))))

@@ -25,6 +25,8 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "PostgreSQL, with a server started on this machine",
     replicated: false,
     layers: &[Layer::Field, Layer::Wire, Layer::Server],
+    rest_mode: None,
+    server_rest: &[],
     on_volume: cfg!(feature = "volume"),
     functions: &[&PGP_SYM_ENCRYPT.function],
     device: false,
@@ -33,6 +35,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     cache_bytes_min: 1 << 20,
     cache_decided_by: Some(Postgres::FLAG),
     shared_by: Some(Postgres::FLAG),
+    shared_by_variant: false,
     suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = \
              20000\nthreads = 8\n\
              rounds = 6\npairs = 3\nslice-ms = 500\n",
@@ -90,15 +93,15 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
     );
     // a client may look something up while its transaction is open
     let (keep, connections) = (request.keep.is_some(), CONNECTIONS_MIN.max(3 * request.clients));
-    let engine = LabEngine::new(NAME, move |dir, options, certificates| {
+    let engine = LabEngine::new(NAME, move |wanted| {
         let started = sealstone_servers::PostgresOptions {
             program: program.clone(),
-            certificates,
-            cache_bytes: Some(options.cache_bytes),
+            certificates: wanted.certificates,
+            cache_bytes: Some(wanted.options.cache_bytes),
             connections: u32::try_from(connections).unwrap_or(u32::MAX),
             ..sealstone_servers::PostgresOptions::default()
         };
-        let server = PostgresServer::start(dir, started).map_err(StoreError::engine)?;
+        let server = PostgresServer::start(wanted.dir, started).map_err(StoreError::engine)?;
         let client =
             PostgresOptions { uri: server.uri(), may_lag: true, ..PostgresOptions::default() };
         let reached = Postgres::connect(&client)?;

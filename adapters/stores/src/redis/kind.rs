@@ -17,6 +17,8 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "with a server or a cluster started on this machine",
     replicated: true,
     layers: &[Layer::Field, Layer::Wire],
+    rest_mode: None,
+    server_rest: &[],
     on_volume: cfg!(feature = "volume"),
     functions: &[],
     device: false,
@@ -24,6 +26,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     cache_bytes_min: 0,
     cache_decided_by: None,
     shared_by: Some("redis-url"),
+    shared_by_variant: false,
     suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = \
              50000\nthreads = 8\n\
              rounds = 6\npairs = 3\nslice-ms = 500\n",

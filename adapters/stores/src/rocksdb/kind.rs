@@ -13,6 +13,8 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "within this process",
     replicated: false,
     layers: &[Layer::Field, Layer::Rest],
+    rest_mode: None,
+    server_rest: &[],
     on_volume: cfg!(feature = "volume"),
     functions: &[],
     device: false,
@@ -20,6 +22,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     cache_bytes_min: 0,
     cache_decided_by: None,
     shared_by: None,
+    shared_by_variant: false,
     suited: "",
     settings: &[
         Setting::new(

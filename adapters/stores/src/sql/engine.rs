@@ -23,8 +23,19 @@ use crate::server_error::ServerError;
 /// A server that was started for a store, and what ends it.
 pub(crate) type Started<S> = Result<(S, Box<dyn Lent>), StoreError>;
 
-/// Starts a server in a directory, with TLS where there is another one with certificates.
-type Start<S> = Box<dyn Fn(&Path, &StoreOptions, Option<PathBuf>) -> Started<S> + Send + Sync>;
+/// Server that an engine asks for.
+pub(crate) struct Wanted<'a> {
+    /// Its directory.
+    pub(crate) dir: &'a Path,
+    /// The protection of its store.
+    pub(crate) variant: &'a Variant,
+    pub(crate) options: &'a StoreOptions,
+    /// Directory of its certificates, where it has TLS.
+    pub(crate) certificates: Option<PathBuf>,
+}
+
+/// Starts a server.
+type Start<S> = Box<dyn Fn(Wanted<'_>) -> Started<S> + Send + Sync>;
 
 /// Starts servers for every store that is opened, and ends them with the store.
 pub(crate) struct LabEngine<S: Server> {
@@ -48,11 +59,10 @@ fn function<S: Server>(variant: &Variant, keys: &Keys) -> Result<Option<Keyed>, 
 }
 
 impl<S: Server> LabEngine<S> {
-    /// An engine for stores called `name`, whose servers `start` starts in a directory, with TLS
-    /// where it gets the directory of certificates.
+    /// An engine for stores called `name`, whose servers `start` starts.
     pub(crate) fn new(
         name: &'static str,
-        start: impl Fn(&Path, &StoreOptions, Option<PathBuf>) -> Started<S> + Send + Sync + 'static,
+        start: impl Fn(Wanted<'_>) -> Started<S> + Send + Sync + 'static,
     ) -> Self {
         Self { start: Box::new(start), facts: Facts::new(name), keys: None }
     }
@@ -83,7 +93,7 @@ impl<S: Server> Engine for LabEngine<S> {
         let function = function::<S>(variant, &self.keys)?;
         let certificates = certificates(variant, dir)?;
         let has_tls = certificates.is_some();
-        let (server, lent) = (self.start)(dir, options, certificates)?;
+        let (server, lent) = (self.start)(Wanted { dir, variant, options, certificates })?;
         self.facts.learn(&server, variant);
         if has_tls {
             let mut link = server.link(options.sync_writes)?;

@@ -18,6 +18,8 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "a box with a lid",
     replicated: false,
     layers: &[Layer::Rest],
+    rest_mode: None,
+    server_rest: &[],
     on_volume: false,
     functions: &[],
     device: false,
@@ -25,6 +27,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     cache_bytes_min: 0,
     cache_decided_by: None,
     shared_by: None,
+    shared_by_variant: false,
     suited: "",
     settings: &[Setting {
         name: "lid",

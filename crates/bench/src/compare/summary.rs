@@ -139,7 +139,8 @@ pub(crate) fn results(run: Run) -> Results {
     let variants: Vec<Variant> = point
         .variants
         .iter()
-        .map(|variant| Variant::from(variant).with_field_modes(modes))
+        .map(Variant::from)
+        .map(|one| one.with_field_modes(modes).with_rest_mode(point.store.rest_mode))
         .collect();
     measured.retain(|cell| !cell.samples.is_empty() || !cell.searches.is_empty());
     measured.sort_by_key(|cell| (cell.workload, cell.variant));

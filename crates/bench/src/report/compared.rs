@@ -10,7 +10,7 @@ use super::conditions;
 use super::index::Run;
 use super::tables::{Datum, Table, columns, figure, head, missing, variant_head, words};
 use crate::advise::algorithm::{Algorithm, Part};
-use crate::results::{Cell, Conditions, Means, Variant};
+use crate::results::{Cell, Conditions, Means, SERVER_BACKEND, Variant};
 use crate::workload::Unit;
 
 /// Tabulates what the runs compared, and under which workloads: each table once for all runs that
@@ -68,6 +68,15 @@ fn variants(run: &Run) -> Table {
             Some(Means::Other(name)) if variant.layers.contains_key(&Layer::Server) => vec![
                 words(name.as_str()),
                 words("a function of the server"),
+                missing(),
+                missing(),
+                missing(),
+                missing(),
+                used,
+            ],
+            Some(Means::Other(name)) if used.text == SERVER_BACKEND => vec![
+                words(name.as_str()),
+                words("brought by the server"),
                 missing(),
                 missing(),
                 missing(),

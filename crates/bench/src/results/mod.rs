@@ -16,7 +16,7 @@ pub use crate::measure::buckets::Buckets;
 pub use crate::measure::cpu_time::CpuSecond;
 pub use crate::measure::latency_histogram::Latency;
 use crate::results::open_loop::OpenLoop;
-pub use crate::results::variant::{Choice, Means, Variant};
+pub use crate::results::variant::{Choice, Means, SERVER_BACKEND, Variant};
 use crate::study::coverage::Coverage;
 pub use crate::study::machine::Machine;
 use crate::words::axes::Point;

@@ -3,10 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use sealstone_cipher::Cipher;
 use sealstone_cipher::suites::{Suite, suite};
-use sealstone_store::{Layer, Seal, TLS};
+use sealstone_cipher::{Cipher, Mode, modes};
+use sealstone_store::{Layer, Seal, ServerEncryption, TLS};
 use serde::{Deserialize, Serialize};
+
+/// Name of the backend of what a server computes.
+pub const SERVER_BACKEND: &str = "server";
 
 /// One way of protecting a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,13 +28,13 @@ pub struct Choice {
     pub means: Means,
     /// The requested backend: `auto` or a name.
     pub accel: String,
-    /// Backend in use; `server` for a function of the server.
+    /// Backend in use; [`SERVER_BACKEND`] for what the server computes.
     pub backend: String,
     /// Names of the modes in which the cipher is used, in the layer `field` according to its
     /// policy, `aead` for its authenticated mode; none: `aead` alone.
     pub modes: Vec<String>,
-    /// In the layer `rest`, `volume` if the files are on a sealed volume; empty: the store's own
-    /// way of sealing them.
+    /// In the layer `rest`, `volume` if the files are on a sealed volume, `server` if the server
+    /// encrypts them with what it brings itself; empty: the store's own way of sealing them.
     pub seal: String,
 }
 
@@ -141,6 +144,18 @@ impl Variant {
         self
     }
 
+    /// Returns the same with the mode in which the store seals its files itself, where it does.
+    #[must_use]
+    pub fn with_rest_mode(mut self, mode: Option<Mode>) -> Self {
+        let row = mode.and_then(|mode| modes().iter().find(|row| row.mode == mode));
+        if let (Some(row), Some(choice)) = (row, self.layers.get_mut(&Layer::Rest))
+            && choice.seal.is_empty()
+        {
+            choice.modes = vec![row.name.to_owned()];
+        }
+        self
+    }
+
     /// Returns whether nothing is encrypted.
     #[must_use]
     pub fn is_baseline(&self) -> bool {
@@ -194,8 +209,13 @@ impl From<&sealstone_store::Variant> for Variant {
         };
         let seal = match variant.seal {
             Seal::Own => String::new(),
-            Seal::Volume => variant.seal.name().to_owned(),
+            Seal::Volume | Seal::Server => variant.seal.name().to_owned(),
         };
+        let by_server = |encryption: &ServerEncryption| {
+            let choice = other(Layer::Rest, encryption.name, SERVER_BACKEND);
+            Choice { seal: seal.clone(), ..choice }
+        };
+        let by_us = |one: &sealstone_store::Choice| Choice { seal: seal.clone(), ..choice(one) };
         let layers = [
             (Layer::Field, variant.field.as_ref().map(choice)),
             (
@@ -204,12 +224,9 @@ impl From<&sealstone_store::Variant> for Variant {
             ),
             (
                 Layer::Server,
-                variant.server.map(|function| other(Layer::Server, function.name, "server")),
+                variant.server.map(|function| other(Layer::Server, function.name, SERVER_BACKEND)),
             ),
-            (
-                Layer::Rest,
-                variant.rest.as_ref().map(choice).map(|choice| Choice { seal, ..choice }),
-            ),
+            (Layer::Rest, variant.rest.as_ref().map(by_us).or(variant.server_rest.map(by_server))),
         ];
         let chosen = layers.into_iter().filter_map(|(layer, choice)| Some((layer, choice?)));
         Self { label: variant.label.clone(), layers: chosen.collect() }

@@ -20,6 +20,7 @@ use sealstone_store::{Layer, Seal};
 use serde::{Deserialize, Serialize};
 
 pub use self::layers::ANY_SEAL;
+pub use self::variants::Others;
 use crate::study::machine;
 use crate::words::axes::varied;
 use crate::words::max_time::MaxTime;
@@ -576,7 +577,7 @@ impl Plan {
                  out",
             ));
         }
-        self.variants(&[], &[]).map(drop)
+        self.variants(&Others::default()).map(drop)
     }
 
     /// Returns the data that the workloads of the first point are made from.

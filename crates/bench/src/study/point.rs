@@ -6,7 +6,7 @@ use sealstone_store::kind::{Request, StoreKind, UserKey};
 use sealstone_store::{EngineError, Layer, Seal, TLS, Tunnel, Variant};
 
 use crate::study::coverage::{Question, Surroundings};
-use crate::study::plan::{CLIENTS_MOST, Plan, PlanError, check_memory};
+use crate::study::plan::{CLIENTS_MOST, Others, Plan, PlanError, check_memory};
 use crate::workload::{self, Spec};
 
 /// Reason why settings are no study.
@@ -61,7 +61,8 @@ impl StudyPoint {
         surroundings: Surroundings,
     ) -> Result<Self, StudyError> {
         let functions = if plan.has_layer(Layer::Server) { store.functions } else { &[] };
-        let (variants, notes) = plan.variants(functions, tunnels)?;
+        let others = Others { functions, server_rest: store.server_rest, tunnels };
+        let (variants, notes) = plan.variants(&others)?;
         let workloads =
             plan.workloads.iter().map(|name| plan.workload(name)).collect::<Result<_, _>>()?;
         Ok(Self { store, plan, variants, notes, workloads, surroundings })
@@ -89,7 +90,8 @@ impl StudyPoint {
         let is_tls =
             |variant: &Variant| variant.wire.as_ref().is_some_and(|tunnel| tunnel.suite == TLS);
         let has_seal = |seal: Seal| {
-            self.variants.iter().any(|variant| variant.rest.is_some() && variant.seal == seal)
+            let is_at_rest = |variant: &&Variant| variant.layers().any(|one| one == Layer::Rest);
+            self.variants.iter().filter(is_at_rest).any(|variant| variant.seal == seal)
         };
         Ok(Request {
             members: point.members,
@@ -99,6 +101,7 @@ impl StudyPoint {
             sealed: self.variants.iter().any(|variant| !variant.is_baseline()),
             own_seal: has_seal(Seal::Own),
             on_volume: has_seal(Seal::Volume),
+            server_rest: has_seal(Seal::Server),
             tls: self.variants.iter().any(is_tls),
             keep: plan.keep.clone(),
             key: key.cloned(),

@@ -2,7 +2,7 @@
 //! common to all stores (`plan`).
 
 use sealstone_store::kind::StoreKind;
-use sealstone_store::{Layer, Tables};
+use sealstone_store::{Layer, Seal, Tables};
 
 use crate::study::plan::Plan;
 use crate::study::point::{StudyError, StudyPoint};
@@ -161,7 +161,11 @@ pub(super) fn suited(kind: &StoreKind, plan: &Plan) -> Result<(Plan, Option<Stri
     if !plan.has_layer(Layer::Rest) {
         return Ok((plan, remark));
     }
-    let seals = plan.seals(kind.seals())?;
+    // what is there already can go onto a volume before it is measured, and that is refused with a
+    // reason of its own
+    let is_theirs = !kind.shared_by_variant && is_shared(kind, &plan);
+    let possible = kind.seals().filter(|seal| !is_theirs || *seal == Seal::Volume);
+    let seals = plan.seals(possible)?;
     if !seals.is_empty() {
         plan.seal = seals.into_iter().map(|seal| seal.name().to_owned()).collect();
         return Ok((plan, remark));
@@ -169,6 +173,7 @@ pub(super) fn suited(kind: &StoreKind, plan: &Plan) -> Result<(Plan, Option<Stri
     // the remark says what was measured, and this is what results record
     plan.seal = Plan::default().seal;
     let why = match kind.on_volume {
+        _ if is_theirs => "the servers are your own; encrypt their files where they run",
         true => "it seals no files itself; --seal volume puts them on a sealed volume",
         false => "nothing seals its files",
     };
@@ -188,6 +193,12 @@ pub(super) fn suited(kind: &StoreKind, plan: &Plan) -> Result<(Plan, Option<Stri
         remark = Some(format!("{} is measured with {places} only: {why}", kind.name));
     }
     Ok((plan, remark))
+}
+
+/// Returns whether `plan` names servers of the user's own for `kind`.
+fn is_shared(kind: &StoreKind, plan: &Plan) -> bool {
+    let settings = plan.stores.get(kind.name);
+    kind.shared_by.zip(settings).is_some_and(|(setting, all)| all.contains_key(setting))
 }
 
 /// Checks whether other machines can reach the store of `point`: servers that its user named.
@@ -212,7 +223,7 @@ pub fn check_shared(point: &StudyPoint, tables: &dyn Tables) -> Result<(), Study
                 .into(),
         ));
     }
-    if plan.stores.get(kind.name).is_some_and(|settings| settings.contains_key(setting)) {
+    if is_shared(kind, plan) {
         return Ok(());
     }
     Err(StudyError::Unsuited(format!(

@@ -125,6 +125,12 @@ impl Plan {
         }
         self.threats()?;
         let (places, layers) = (self.places()?, self.layers()?);
+        let joins_rest = |place: &&Vec<Layer>| place.len() > 1 && place.contains(&Layer::Rest);
+        if seals.contains(&Seal::Server) && places.iter().any(|place| joins_rest(&place)) {
+            let reason = "what the server brings is measured by itself; name rest alone in --layer, \
+                          or leave server out";
+            return Err(value("seal", self.seal.join(","), reason));
+        }
         let shown = || self.layer.join(",");
         if let Some((_, name)) = places
             .iter()
@@ -188,11 +194,16 @@ mod tests {
     use sealstone_store::{ServerFunction, Tunnel};
 
     use super::*;
+    use crate::study::plan::Others;
 
     static REVERSE: ServerFunction =
         ServerFunction { name: "reverse", about: "turns it round", is_one_way: false };
     static FORGET: ServerFunction =
         ServerFunction { name: "forget", about: "nothing comes back", is_one_way: true };
+
+    fn through(tunnel: &Tunnel) -> Others<'_> {
+        Others { tunnels: std::slice::from_ref(tunnel), ..Others::default() }
+    }
 
     fn with(layers: &[&str]) -> Plan {
         Plan { layer: layers.iter().map(|name| String::from(*name)).collect(), ..Plan::default() }
@@ -201,7 +212,7 @@ mod tests {
     #[test]
     fn the_layer_is_that_of_every_cipher() {
         for (name, layer) in [("rest", Layer::Rest), ("field", Layer::Field)] {
-            let variants = with(&[name]).variants(&[], &[]).unwrap().0;
+            let variants = with(&[name]).variants(&Others::default()).unwrap().0;
             assert!(variants[0].is_baseline() && variants.len() == 3);
             assert!(variants[1..].iter().all(|variant| variant.layers().eq([layer])));
         }
@@ -215,8 +226,13 @@ mod tests {
         };
         let plan = across(&["rest", "field", "rest+field"], &["dba", "disk-thief"]);
         plan.check().unwrap();
-        let labels: Vec<String> =
-            plan.variants(&[], &[]).unwrap().0.into_iter().map(|variant| variant.label).collect();
+        let labels: Vec<String> = plan
+            .variants(&Others::default())
+            .unwrap()
+            .0
+            .into_iter()
+            .map(|variant| variant.label)
+            .collect();
         let wanted = [
             "none",
             "aes-256 rest",
@@ -231,7 +247,7 @@ mod tests {
         // one place of two layers is one question, as one of one layer is
         let both = with(&["field+rest"]);
         both.check().unwrap();
-        assert_eq!(both.variants(&[], &[]).unwrap().0[1].layers().count(), 2);
+        assert_eq!(both.variants(&Others::default()).unwrap().0[1].layers().count(), 2);
         let refused = |plan: Plan| plan.check().unwrap_err().to_string();
         let found = refused(across(&["rest"], &["dbo"]));
         let names = "disk-thief, backup-reader, network, dba, server-admin";
@@ -263,7 +279,7 @@ mod tests {
         };
         let plan = with_tls(&["field", "wire", "field+wire"]);
         plan.check().unwrap();
-        let (variants, notes) = plan.variants(&[], std::slice::from_ref(&tls)).unwrap();
+        let (variants, notes) = plan.variants(&through(&tls)).unwrap();
         let labels: Vec<&str> = variants.iter().map(|variant| variant.label.as_str()).collect();
         let wanted = [
             "none",
@@ -283,7 +299,7 @@ mod tests {
         // one place of two layers needs no person to protect from, as any one place
         let both = Plan { protect_from: Vec::new(), ..with_tls(&["field+wire"]) };
         both.check().unwrap();
-        assert_eq!(both.variants(&[], &[]).unwrap().0[1].label, "aes-256");
+        assert_eq!(both.variants(&Others::default()).unwrap().0[1].label, "aes-256");
         let refused =
             Plan { protect_from: Vec::new(), ..with_tls(&["field", "wire"]) }.check().unwrap_err();
         assert!(
@@ -293,18 +309,22 @@ mod tests {
         );
         let alone = Plan { suites: vec!["none".into(), "tls".into()], ..with_tls(&["wire"]) };
         assert!(alone.is_wire_alone() && !plan.is_wire_alone());
-        assert_eq!(alone.variants(&[], std::slice::from_ref(&tls)).unwrap().0.len(), 2);
+        assert_eq!(alone.variants(&through(&tls)).unwrap().0.len(), 2);
     }
 
     #[test]
     fn what_the_server_has_comes_after_the_ciphers() {
-        let (variants, notes) =
-            with(&["field", "server"]).variants(&[&REVERSE, &FORGET], &[]).unwrap();
+        let (variants, notes) = with(&["field", "server"])
+            .variants(&Others { functions: &[&REVERSE, &FORGET], ..Others::default() })
+            .unwrap();
         let labels: Vec<&str> = variants.iter().map(|variant| variant.label.as_str()).collect();
         assert_eq!(labels, ["none", "aes-256", "aria-256", "reverse", "forget"]);
         assert_eq!(variants[4].server, Some(&FORGET));
         assert!(notes.iter().any(|note| note == "forget: nothing comes back"), "{notes:?}");
-        let alone = with(&["server"]).variants(&[&REVERSE], &[]).unwrap().0;
+        let alone = with(&["server"])
+            .variants(&Others { functions: &[&REVERSE], ..Others::default() })
+            .unwrap()
+            .0;
         assert_eq!(alone.len(), 2, "no cipher of ours: {alone:?}");
     }
 

@@ -9,7 +9,7 @@ use crate::workload::SizedBy;
 fn labels(ciphers: &[&str], accel: &[&str]) -> (Vec<String>, Vec<String>) {
     let list = |names: &[&str]| names.iter().map(|name| String::from(*name)).collect();
     let plan = Plan { ciphers: list(ciphers), accel: list(accel), ..Plan::default() };
-    let (variants, notes) = plan.variants(&[], &[]).unwrap();
+    let (variants, notes) = plan.variants(&Others::default()).unwrap();
     (variants.into_iter().map(|variant| variant.label).collect(), notes)
 }
 

@@ -3,26 +3,31 @@
 use std::collections::HashMap;
 
 use sealstone_cipher::{Backend, cipher};
-use sealstone_store::{Choice, Layer, Seal, ServerFunction, Tunnel, Variant};
+use sealstone_store::{Choice, Layer, Seal, ServerEncryption, ServerFunction, Tunnel, Variant};
 
 use super::{Plan, PlanError};
 use crate::words::places::place_name;
 
+/// Means of encrypting that are no ciphers of ours: those of a store, and tunnels.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Others<'a> {
+    /// Functions of the server, for the layer `server`.
+    pub functions: &'a [&'static ServerFunction],
+    /// Encryption of files that the server brings itself, for the layer `rest`.
+    pub server_rest: &'a [&'static ServerEncryption],
+    /// Tunnels of the plan's suites, for the layer `wire`.
+    pub tunnels: &'a [Tunnel],
+}
+
 impl Plan {
     /// Lists the variants to compare: every cipher with every backend in every place, the baseline
-    /// first, labels unique. Also returns notes for the reader: a baseline that was added, two
-    /// backends that are the same.
-    ///
-    /// - `functions`: functions of the server, for the layer `server`
-    /// - `tunnels`: the tunnels of its suites, for the layer `wire`
+    /// first, labels unique; then what `others` has. Also returns notes for the reader: a baseline
+    /// that was added, two backends that are the same.
     ///
     /// # Errors
     /// `PlanError::Cipher`, `PlanError::Backend`.
-    pub fn variants(
-        &self,
-        functions: &[&'static ServerFunction],
-        tunnels: &[Tunnel],
-    ) -> Result<(Vec<Variant>, Vec<String>), PlanError> {
+    pub fn variants(&self, others: &Others<'_>) -> Result<(Vec<Variant>, Vec<String>), PlanError> {
+        let Others { functions, server_rest, tunnels } = *others;
         let mut notes = Vec::new();
         let mut backends = Vec::new();
         for accel in &self.accel {
@@ -75,6 +80,10 @@ impl Plan {
             let ways = if is_rest { &seals[..] } else { &[Seal::Own] };
             ways.iter().map(move |seal| (place, *seal))
         }) {
+            // no cipher of ours is in it
+            if seal == Seal::Server {
+                continue;
+            }
             let is_one_of = place.contains(&Layer::Rest) && seals.len() > 1;
             for name in self.ciphers.iter().filter(|name| !is_none(name)) {
                 let cipher = cipher(name)?;
@@ -100,6 +109,17 @@ impl Plan {
             .iter()
             .filter(|name| !is_none(name))
             .try_for_each(|name| cipher(name).map(drop))?;
+        if places.concat().contains(&Layer::Rest) && seals.contains(&Seal::Server) {
+            variants.extend(server_rest.iter().map(|encryption| Variant {
+                server_rest: Some(encryption),
+                seal: Seal::Server,
+                ..Variant::plain(match seals.len() {
+                    1 => encryption.name.to_owned(),
+                    _ => format!("{} {}", encryption.name, Seal::Server.name()),
+                })
+            }));
+            notes.extend(server_rest.iter().map(|one| format!("{}: {}", one.name, one.about)));
+        }
         if places.concat().contains(&Layer::Server) {
             let of_server = |function: &&'static _| Variant {
                 server: Some(function),
