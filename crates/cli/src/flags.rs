@@ -52,7 +52,7 @@ pub(crate) use keys::{HolderCommand, KeysCommand, SealedWith};
 pub(crate) use migrate::FieldMigrateFlags;
 use names::{
     Suggest, accel_names, cipher_names, cipher_names_only, layer_names, link_names, seal_names,
-    store_names, suite_names, threat_names, workload_names,
+    store_names, study_names, suite_names, threat_names, workload_names,
 };
 pub(crate) use passphrase::HolderFlags;
 use properties::parse_property;
@@ -115,6 +115,8 @@ Examples:
       3 if that is neither shown nor ruled out
   sealstone compare --until 2% --max-time 20m
       as many rounds as it takes to know every cost to ± 2 %, 20 minutes at most
+  sealstone compare --study tablespace
+      a study of tablespace encryption, on a MariaDB that is started here
   sealstone compare --print-config > compare.toml
       every setting as a file, for: sealstone compare --config compare.toml
 
@@ -239,6 +241,11 @@ pub(crate) struct CompareFlags {
     /// TOML file with any of these settings; flags override it
     #[arg(long, help_heading = OPTIONS, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
+    /// Repeat a published study with its settings; flags override them. tablespace: tablespace
+    /// encryption of a SQL server with and without AES instructions, OLTP and batch
+    #[arg(long, help_heading = OPTIONS, value_name = "NAME", value_parser = Suggest(study_names),
+        conflicts_with_all = ["config", "preset"])]
+    pub(crate) study: Option<String>,
     /// Also compare with the results.json of an earlier run: has the cost grown?
     #[arg(long, help_heading = OPTIONS, value_name = "RESULTS", value_hint = ValueHint::FilePath)]
     pub(crate) baseline: Option<PathBuf>,

@@ -1,5 +1,9 @@
-//! From flags to a plan: the defaults of the store, then the TOML file, then the flags.
+//! From flags to a plan: the defaults of the store, then the TOML file or the named study, then the
+//! flags.
 
+use std::path::Path;
+
+use sealstone_bench::study::named::NamedStudy;
 use sealstone_bench::study::plan::{ANY_SEAL, Plan, PlanError};
 use sealstone_bench::study::preset::{self, Preset};
 use sealstone_bench::study::resolution::usual;
@@ -15,24 +19,14 @@ use crate::own_workloads::{self, Said};
 /// # Errors
 /// A TOML file that cannot be read or is not a plan; a file of a workload that is none.
 pub(crate) fn plan(flags: &CompareFlags) -> anyhow::Result<Plan> {
-    let named = match &flags.config {
-        Some(path) => Plan::read(path)?.store,
-        None => Plan::default().store,
-    };
+    let below = Below::of(flags)?;
+    let named = below.over(&Plan::default())?.store;
     let named = flags.plan.store.as_ref().unwrap_or(&named);
-    let usual = usual(named, &Built);
-    let mut plan = match &flags.config {
-        Some(path) => Plan::read_over(path, &usual)?,
-        None => usual,
-    };
+    let mut plan = below.over(&usual(named, &Built))?;
     apply(flags, &mut plan)?;
-    let is_named = match &flags.config {
-        Some(path) => flags.plan.workloads.is_some() || Plan::names(path, "workloads")?,
-        None => flags.plan.workloads.is_some(),
-    };
-    let said = |flag: bool, setting: &str| -> anyhow::Result<bool> {
-        Ok(flag || flags.config.as_ref().map_or(Ok(false), |path| Plan::names(path, setting))?)
-    };
+    let said =
+        |flag: bool, setting: &str| -> anyhow::Result<bool> { Ok(flag || below.names(setting)?) };
+    let is_named = said(flags.plan.workloads.is_some(), "workloads")?;
     let said = Said {
         records: said(flags.plan.records.is_some(), "records")?,
         operations: said(flags.plan.operations.is_some(), "operations")?,
@@ -51,6 +45,42 @@ pub(crate) fn plan(flags: &CompareFlags) -> anyhow::Result<Plan> {
             .retain(|name| workload(name).is_ok_and(|spec| spec.unit == Unit::Operations));
     }
     Ok(plan)
+}
+
+/// Settings below the flags.
+enum Below<'a> {
+    /// Those of the store alone.
+    Usual,
+    File(&'a Path),
+    Study(&'static NamedStudy),
+}
+
+impl<'a> Below<'a> {
+    fn of(flags: &'a CompareFlags) -> Result<Self, PlanError> {
+        Ok(match (&flags.config, &flags.study) {
+            (Some(path), _) => Self::File(path),
+            (None, Some(name)) => Self::Study(NamedStudy::by_name(name)?),
+            (None, None) => Self::Usual,
+        })
+    }
+
+    /// Returns `usual` with these settings in their place.
+    fn over(&self, usual: &Plan) -> Result<Plan, PlanError> {
+        match self {
+            Self::Usual => Ok(usual.clone()),
+            Self::File(path) => Plan::read_over(path, usual),
+            Self::Study(study) => Ok(study.over(usual)),
+        }
+    }
+
+    /// Returns whether they have `setting`.
+    fn names(&self, setting: &str) -> Result<bool, PlanError> {
+        match self {
+            Self::Usual => Ok(false),
+            Self::File(path) => Plan::names(path, setting),
+            Self::Study(study) => Ok(study.names(setting)),
+        }
+    }
 }
 
 /// Returns the plan `earlier` with the flags that are given again; flags with the same value change
@@ -148,6 +178,16 @@ mod tests {
         assert_eq!(plan(&compare(&[])).unwrap(), Plan::default());
     }
 
+    #[test]
+    fn flags_win_over_a_named_study_and_that_over_the_store() {
+        let named = plan(&compare(&["--study", "tablespace", "--bytes", "2GB"])).unwrap();
+        assert_eq!((named.store, named.bytes), (vec!["mysql".to_owned()], 2_000_000_000));
+        assert_eq!(named.workloads, ["oltp", "oltp-cold", "batch-load", "batch-scan"]);
+        assert_eq!((named.cold_share, named.pairs), (0.2, 5));
+        let usual = plan(&compare(&["--store", "mysql"])).unwrap();
+        assert_ne!(usual.pairs, named.pairs);
+    }
+
     /// A value unlike the default for each setting.
     const VALUES: &[(&str, &str)] = &[
         ("store", "mongodb"),
@@ -181,6 +221,7 @@ mod tests {
         ("pairs", "99"),
         ("slice-ms", "77"),
         ("cache", "64MiB"),
+        ("cold-share", "20%"),
         ("target", "5.5"),
         ("p99", "7ms"),
         ("max-errors", "9"),
@@ -205,9 +246,10 @@ mod tests {
 
     /// Flags that change the output, but not the measurement; and the name of the machine, since
     /// other machines run the same plan.
-    const NOT_SETTINGS: [&str; 10] = [
+    const NOT_SETTINGS: [&str; 11] = [
         "set",
         "config",
+        "study",
         "print-config",
         "json",
         "quiet",

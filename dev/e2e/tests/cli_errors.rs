@@ -246,7 +246,7 @@ fn absurd_settings_say_why() {
     for (given, want) in [
         (
             "records=5",
-            "expected one of pairs, slice-ms, depth, threads-of, delimiter, seed, path; the others \
+            "expected one of pairs, slice-ms, depth, threads-of, delimiter, seed, path, cold-share; the others \
              have flags of their own",
         ),
         ("pairs", "expected a setting and its value, such as pairs=8"),
@@ -318,9 +318,9 @@ fn a_settings_file_is_wrong_with_its_line() {
         (
             "recods = 5\n",
             "plan.toml:1: unknown setting \"recods\"; did you mean records?\n  known settings: \
-             accel, against, baseline, block-bytes, bytes, cache, ciphers, delimiter, depth, \
-             fail-if, fields, keep, key, layer, links, load-every, margin, max-errors, max-time, \
-             nodes, operations, out, own-workloads, p99, pairs, passphrase-file, path, policy, \
+             accel, against, baseline, block-bytes, bytes, cache, ciphers, cold-share, delimiter, \
+             depth, fail-if, fields, keep, key, layer, links, load-every, margin, max-errors, \
+             max-time, nodes, operations, out, own-workloads, p99, pairs, passphrase-file, path, policy, \
              protect-from, records, records-from, rounds, seal, seed, slice-ms, store, stores, \
              suites, target, threads, threads-of, until, verify, workloads\n",
         ),
@@ -337,6 +337,12 @@ fn a_settings_file_is_wrong_with_its_line() {
         dir.path(),
         &["compare", "--config", "nowhere.toml"],
         "sealstone: cannot read the plan nowhere.toml: No such file or directory (os error 2)\n",
+    );
+    fails(
+        dir.path(),
+        &["compare", "--study", "tablespaces"],
+        "sealstone: unknown study name \"tablespaces\"; did you mean tablespace?\n  known study names: \
+         tablespace\n",
     );
 }
 

@@ -60,7 +60,7 @@ use crate::study::point::StudyPoint;
 use crate::words::share::{Client, ClientFacts, Share};
 use crate::words::size::human_bytes;
 use crate::words::target::Target;
-use crate::workload::{self, COLD_SHARE, Data, Setting, SizedBy, Workload};
+use crate::workload::{self, Data, Setting, SizedBy, Workload, cold_cache_bytes};
 use group::Group;
 use sealstone_store::{Engine, OpenStore, StoreError, StoreOptions, Variant};
 
@@ -681,7 +681,8 @@ impl<'a> Comparison<'a> {
         let stored_bytes = data_bytes.saturating_add(group.name_bytes());
         let wanted = stored_bytes.saturating_mul(2).saturating_add(LEAST);
         let is_cold = group.setting() == Setting::Cold;
-        let cold_bytes = is_cold.then(|| (data_bytes / COLD_SHARE).max(COLD_LEAST));
+        let share = self.plan.cold_share;
+        let cold_bytes = is_cold.then(|| cold_cache_bytes(data_bytes, share).max(COLD_LEAST));
         let cache_bytes = self.plan.cache.or(cold_bytes).unwrap_or_else(|| {
             // half of the memory: the other half is for the page cache and other programs
             let share = machine::memory_available_bytes().map_or(u64::MAX, |free| {

@@ -14,7 +14,7 @@ use crate::conclude::saturation;
 use crate::conclude::sustained_rate;
 use crate::results::{Cell, Conditions, Results};
 use crate::words::target::Target;
-use crate::workload::{COLD_SHARE, Setting};
+use crate::workload::{Setting, cold_share_words};
 
 /// A name and what it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -224,7 +224,10 @@ pub(super) fn cache(run: &Run, cell: &Cell) -> Option<String> {
     }
     let (size, data_bytes) = (figures::memory(conditions.cache_bytes), conditions.data_bytes);
     Some(match conditions.setting {
-        Setting::Cold => format!("a cache of {size}, 1/{COLD_SHARE} of the records"),
+        Setting::Cold => {
+            let share = cold_share_words(run.results.plan.cold_share);
+            format!("a cache of {size}, {share} of the records")
+        }
         _ if holds(conditions, member_disk_bytes(run, cell)) => {
             "a cache that holds the records".into()
         }

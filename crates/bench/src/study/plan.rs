@@ -30,7 +30,7 @@ use crate::words::target::{Limit, Target};
 use crate::words::verdict;
 use crate::words::verdict::FEWEST_PAIRS;
 use crate::workload;
-use crate::workload::{BlockShape, Setting};
+use crate::workload::{BlockShape, COLD_SHARE, Setting};
 
 /// Set of ciphers that a recommendation may name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -166,6 +166,10 @@ pub struct Plan {
     /// such as `"2%"`.
     #[serde(with = "crate::words::percent::setting")]
     pub margin: f64,
+    /// Cache of workloads whose records do not fit in it, as a share of the records, such as 0.2.
+    /// In TOML text such as `"20%"`.
+    #[serde(with = "crate::words::percent::setting")]
+    pub cold_share: f64,
     /// Seed of every random draw.
     #[serde(with = "read::seed")]
     pub seed: u64,
@@ -234,6 +238,7 @@ impl Default for Plan {
             max_errors: 0,
             policy: Policy::Any,
             margin: verdict::MARGIN,
+            cold_share: COLD_SHARE,
             seed: 1,
             out: "sealstone-results".into(),
             keep: None,
@@ -495,6 +500,11 @@ impl Plan {
                 shown,
                 "what counts as no difference lies between 0.1% and 50%",
             ));
+        }
+        if !(0.001..=1.0).contains(&self.cold_share) {
+            let shown = format!("{}%", crate::words::percent::percent(self.cold_share));
+            let reason = "a cache of some of the records is 0.1% to 100% of them";
+            return Err(value("cold-share", shown, reason));
         }
         self.check_target()?;
         self.check_sources()

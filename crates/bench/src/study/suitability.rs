@@ -7,7 +7,7 @@ use sealstone_store::{Layer, Seal, Tables};
 use crate::study::plan::Plan;
 use crate::study::point::{StudyError, StudyPoint};
 use crate::words::size::human_bytes;
-use crate::workload::{COLD_SHARE, Setting, SizedBy, Spec, workloads};
+use crate::workload::{Setting, SizedBy, Spec, cold_cache_bytes, cold_share_words, workloads};
 
 /// Checks whether the store of `study_point` can be measured as its settings require.
 ///
@@ -129,17 +129,18 @@ fn check_cold(kind: &StoreKind, plan: &Plan, spec: &Spec) -> Result<(), StudyErr
     }
     let data_bytes = spec.sized_by.stored_bytes(&plan.data());
     let least = kind.cache_bytes_min;
-    if data_bytes / COLD_SHARE < least {
+    let cache_bytes = cold_cache_bytes(data_bytes, plan.cold_share);
+    if cache_bytes < least {
         let (sized_by, now) = match spec.sized_by {
             SizedBy::Records | SizedBy::RecordsOf { .. } => ("records", plan.point().records),
             SizedBy::Bytes | SizedBy::EighthOfBytes => ("bytes", plan.bytes),
         };
-        let needed = (now as f64 * (least * COLD_SHARE) as f64 / data_bytes.max(1) as f64).ceil();
+        let needed = (now as f64 * least as f64 / cache_bytes.max(1) as f64).ceil();
         return Err(StudyError::Unsuited(format!(
-            "workload {name} needs a cache of {}, a sixteenth of its records, and {} takes {} at \
-             least\n\
+            "workload {name} needs a cache of {}, {} of its records, and {} takes {} at least\n\
              set {sized_by} to {needed:.0} or more, or name {base}",
-            human_bytes(data_bytes / COLD_SHARE),
+            human_bytes(cache_bytes),
+            cold_share_words(plan.cold_share),
             kind.name,
             human_bytes(least)
         )));

@@ -50,7 +50,7 @@ pub use file_error::FileError;
 pub(crate) use interned::interned;
 use sealstone_message::Unknown;
 use sealstone_message::nearest;
-pub use setting::{COLD_SHARE, Setting};
+pub use setting::{COLD_SHARE, Setting, cold_cache_bytes, cold_share_words};
 use sources::Sources;
 pub use sources::Watch;
 pub use ycsb_properties::read_properties;

@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::words::percent::percent;
+
 /// Cache and durability under a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -12,16 +14,32 @@ pub enum Setting {
     /// engine's default.
     #[default]
     Warm,
-    /// The store's cache holds a sixteenth of the records, so most reads miss it and decrypt. The
-    /// operating system's page cache stays: a miss costs a system call, a check and a decryption,
-    /// and no disk.
+    /// The store's cache holds a sixteenth of the records, or another share that the plan sets, so
+    /// most reads miss it and decrypt. The operating system's page cache stays: where the engine
+    /// reads through it, a miss costs a system call, a check and a decryption, and no disk.
     Cold,
     /// As warm, and a write returns only when its log record is on the disk.
     Sync,
 }
 
-/// The cache of [`Setting::Cold`] is the bytes of records divided by this.
-pub const COLD_SHARE: u64 = 16;
+/// The cache of [`Setting::Cold`] as a share of the bytes of records, unless the plan sets another.
+pub const COLD_SHARE: f64 = 1.0 / 16.0;
+
+/// Returns the cache for `data_bytes` of records of which it is to hold the share `share`.
+#[must_use]
+pub fn cold_cache_bytes(data_bytes: u64, share: f64) -> u64 {
+    (data_bytes as f64 * share) as u64
+}
+
+/// Names a share of the records in words: `1/16`, `20 %`.
+#[must_use]
+pub fn cold_share_words(share: f64) -> String {
+    let part = 1.0 / share;
+    match part.fract() == 0.0 && part.log2().fract() == 0.0 && part > 1.0 {
+        true => format!("1/{part}"),
+        false => format!("{} %", percent(share)),
+    }
+}
 
 impl Setting {
     /// Every setting, the usual one first.

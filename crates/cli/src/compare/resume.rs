@@ -39,8 +39,9 @@ pub(crate) fn plan(flags: &CompareFlags, dir: &Path) -> anyhow::Result<(Plan, Co
         );
     }
     let earlier = merge::read(&[path])?.comparisons.remove(0);
-    // a preset or a file decides together with the flags beside it
-    let mut plan = match flags.config.is_some() || flags.plan.preset.is_some() {
+    // a preset, a study or a file decides together with the flags beside it
+    let decides = [flags.config.is_some(), flags.study.is_some(), flags.plan.preset.is_some()];
+    let mut plan = match decides.contains(&true) {
         true => settings::plan(flags)?,
         false => settings::over(flags, &earlier.plan)?,
     };

@@ -1,6 +1,7 @@
 //! Values that completions offer: the names in the tables.
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use sealstone_bench::study::named::NAMED;
 use sealstone_bench::study::plan::ANY_SEAL;
 use sealstone_bench::words::threat::Threat;
 use sealstone_bench::workload;
@@ -70,6 +71,10 @@ pub(super) fn layer_names() -> Vec<&'static str> {
 
 pub(super) fn seal_names() -> Vec<&'static str> {
     Seal::ALL.map(Seal::name).into_iter().chain([ANY_SEAL]).collect()
+}
+
+pub(super) fn study_names() -> Vec<&'static str> {
+    NAMED.iter().map(|study| study.name).collect()
 }
 
 pub(super) fn threat_names() -> Vec<&'static str> {

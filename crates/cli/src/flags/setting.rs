@@ -2,8 +2,8 @@
 //! NAME=VALUE`.
 
 /// Names of the settings without a flag.
-pub(crate) const PLAN_ONLY: [&str; 7] =
-    ["pairs", "slice-ms", "depth", "threads-of", "delimiter", "seed", "path"];
+pub(crate) const PLAN_ONLY: [&str; 8] =
+    ["pairs", "slice-ms", "depth", "threads-of", "delimiter", "seed", "path", "cold-share"];
 
 /// Reads `NAME=VALUE`.
 pub(super) fn parse_setting(text: &str) -> Result<(String, String), String> {

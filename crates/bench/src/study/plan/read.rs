@@ -16,20 +16,11 @@ fn text(path: &Path) -> Result<String, PlanError> {
 }
 
 impl Plan {
-    /// Reads a plan from the TOML file `path`; missing settings have their defaults. Relative paths
-    /// in it are relative to the current directory.
+    /// Reads a plan from the TOML file `path`; missing settings are as in `usual`. Relative paths in
+    /// it are relative to the current directory.
     ///
     /// # Errors
     /// `PlanError::Read`, `Syntax`, `UnknownKey`. Values are checked by [`Plan::check`].
-    pub fn read(path: &Path) -> Result<Self, PlanError> {
-        let text = text(path)?;
-        Self::from_toml(&text, path)
-    }
-
-    /// As [`Plan::read`]; missing settings are as in `usual`.
-    ///
-    /// # Errors
-    /// As [`Plan::read`].
     pub fn read_over(path: &Path, usual: &Self) -> Result<Self, PlanError> {
         let text = text(path)?;
         // reports errors in the file, by line
@@ -40,7 +31,7 @@ impl Plan {
     /// Returns whether the TOML file `path` sets `setting`.
     ///
     /// # Errors
-    /// As [`Plan::read`].
+    /// As [`Plan::read_over`].
     pub fn names(path: &Path, setting: &str) -> Result<bool, PlanError> {
         let text = text(path)?;
         Self::from_toml(&text, path)?;
