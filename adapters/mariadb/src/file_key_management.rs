@@ -45,7 +45,8 @@ pub enum KeysError {
     Random(#[from] KeyError),
     /// Error of the system.
     #[error(
-        "cannot write keys for the server: {0}\ncheck that the directory for temporary files is writable"
+        "cannot write keys for the server: {0}\ncheck that the directory for temporary files is \
+         writable"
     )]
     Io(#[from] io::Error),
 }

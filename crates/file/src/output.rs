@@ -221,9 +221,13 @@ impl Output {
             }
         }
         self.is_done = true;
-        // Anyone who may write to the directory could have exchanged it in between. Where that is
-        // this user alone, it is the next process that puts a file there, and this one was in place.
-        if self.access != Access::Private && !is_at(&self.file, &self.dir, &self.name)? {
+        // Anyone who may write to the directory could have exchanged it in between. Of a private
+        // file a next one of the same owner is no attack: another process was waiting to put it
+        // there, and this one was in place.
+        let is_followed = || -> io::Result<bool> {
+            Ok(self.access == Access::Private && is_of_owner(&self.file, &self.dir, &self.name)?)
+        };
+        if !is_at(&self.file, &self.dir, &self.name)? && !is_followed()? {
             return Err(exchanged().into());
         }
         self.dir.sync_all()?;
@@ -415,6 +419,17 @@ fn is_at(file: &File, dir: &File, name: &OsStr) -> io::Result<bool> {
         Err(Errno::ENOENT) => Ok(false),
         found => found
             .map(|found| (found.st_dev, found.st_ino) == (open.st_dev, open.st_ino))
+            .map_err(Into::into),
+    }
+}
+
+/// Returns whether `name` is a regular file of the user whose file is open as `file`.
+fn is_of_owner(file: &File, dir: &File, name: &OsStr) -> io::Result<bool> {
+    let open = nix::sys::stat::fstat(file)?;
+    match fstatat(dir, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
+        Err(Errno::ENOENT) => Ok(false),
+        found => found
+            .map(|found| Kind::of_mode(found.st_mode) == Kind::File && found.st_uid == open.st_uid)
             .map_err(Into::into),
     }
 }

@@ -45,8 +45,8 @@ pub struct StoreKind {
     /// The setting that names servers of the user's own, which clients on other machines reach,
     /// too; absent: none can.
     pub shared_by: Option<&'static str>,
-    /// True if the user names servers of their own for each variant, so that those can encrypt their
-    /// files; otherwise all variants share one server.
+    /// True if the user names servers of their own for each variant, so that those can encrypt
+    /// their files; otherwise all variants share one server.
     pub shared_by_variant: bool,
     /// Settings of a comparison that suit it better than the general defaults, as lines of TOML.
     pub suited: &'static str,

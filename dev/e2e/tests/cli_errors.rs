@@ -246,8 +246,8 @@ fn absurd_settings_say_why() {
     for (given, want) in [
         (
             "records=5",
-            "expected one of pairs, slice-ms, depth, threads-of, delimiter, seed, path, cold-share; the others \
-             have flags of their own",
+            "expected one of pairs, slice-ms, depth, threads-of, delimiter, seed, path, \
+             cold-share; the others have flags of their own",
         ),
         ("pairs", "expected a setting and its value, such as pairs=8"),
     ] {
@@ -320,9 +320,9 @@ fn a_settings_file_is_wrong_with_its_line() {
             "plan.toml:1: unknown setting \"recods\"; did you mean records?\n  known settings: \
              accel, against, baseline, block-bytes, bytes, cache, ciphers, cold-share, delimiter, \
              depth, fail-if, fields, keep, key, layer, links, load-every, margin, max-errors, \
-             max-time, nodes, operations, out, own-workloads, p99, pairs, passphrase-file, path, policy, \
-             protect-from, records, records-from, rounds, seal, seed, slice-ms, store, stores, \
-             suites, target, threads, threads-of, until, verify, workloads\n",
+             max-time, nodes, operations, out, own-workloads, p99, pairs, passphrase-file, \
+             path, policy, protect-from, records, records-from, rounds, seal, seed, slice-ms, \
+             store, stores, suites, target, threads, threads-of, until, verify, workloads\n",
         ),
         (
             "bytes = \"2 gigs\"\n",
@@ -341,8 +341,8 @@ fn a_settings_file_is_wrong_with_its_line() {
     fails(
         dir.path(),
         &["compare", "--study", "tablespaces"],
-        "sealstone: unknown study name \"tablespaces\"; did you mean tablespace?\n  known study names: \
-         tablespace\n",
+        "sealstone: unknown study name \"tablespaces\"; did you mean tablespace?\n  known \
+         study names: tablespace\n",
     );
 }
 

@@ -313,8 +313,9 @@ fn what_was_freed_before_it_was_encrypted_does_not_stay() {
     );
     let begin = Instant::now();
     let is_purged = |session: &mut SqlSession| {
-        let left = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME \
-                    IN ('Innodb_history_list_length', 'Innodb_buffer_pool_pages_dirty')";
+        let left = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE \
+                    VARIABLE_NAME IN ('Innodb_history_list_length', \
+                    'Innodb_buffer_pool_pages_dirty')";
         session.ask(left).iter().flatten().all(|value| value == "0")
     };
     while !is_purged(&mut session) {

@@ -10,8 +10,6 @@ use crate::study::plan::{Plan, PlanError};
 pub struct NamedStudy {
     /// Its name, as on the command line.
     pub name: &'static str,
-    /// Description in a few words for help.
-    pub about: &'static str,
     /// Lines of TOML: settings that take the place of the usual ones.
     settings: &'static str,
 }
@@ -19,7 +17,6 @@ pub struct NamedStudy {
 /// All of them.
 pub const NAMED: &[NamedStudy] = &[NamedStudy {
     name: "tablespace",
-    about: "tablespace encryption of a SQL server with and without AES instructions, OLTP and batch",
     // 80 clients have memory of their own, and a pool of 120 % of the records is what a warm cache
     // is at least
     settings: "store = [\"mysql\"]\nlayer = [\"rest\"]\nseal = [\"own\", \"server\"]\nciphers = \

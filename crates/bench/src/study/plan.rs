@@ -5,6 +5,7 @@ mod axes;
 mod layers;
 mod links;
 mod open_loop;
+mod others;
 mod read;
 mod room;
 mod variants;
@@ -20,7 +21,7 @@ use sealstone_store::{Layer, Seal};
 use serde::{Deserialize, Serialize};
 
 pub use self::layers::ANY_SEAL;
-pub use self::variants::Others;
+pub use self::others::Others;
 use crate::study::machine;
 use crate::words::axes::varied;
 use crate::words::max_time::MaxTime;

@@ -127,8 +127,8 @@ impl Plan {
         let (places, layers) = (self.places()?, self.layers()?);
         let joins_rest = |place: &&Vec<Layer>| place.len() > 1 && place.contains(&Layer::Rest);
         if seals.contains(&Seal::Server) && places.iter().any(|place| joins_rest(&place)) {
-            let reason = "what the server brings is measured by itself; name rest alone in --layer, \
-                          or leave server out";
+            let reason = "what the server brings is measured by itself; name rest alone in \
+                          --layer, or leave server out";
             return Err(value("seal", self.seal.join(","), reason));
         }
         let shown = || self.layer.join(",");

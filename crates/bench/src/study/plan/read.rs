@@ -16,8 +16,8 @@ fn text(path: &Path) -> Result<String, PlanError> {
 }
 
 impl Plan {
-    /// Reads a plan from the TOML file `path`; missing settings are as in `usual`. Relative paths in
-    /// it are relative to the current directory.
+    /// Reads a plan from the TOML file `path`; missing settings are as in `usual`. Relative paths
+    /// in it are relative to the current directory.
     ///
     /// # Errors
     /// `PlanError::Read`, `Syntax`, `UnknownKey`. Values are checked by [`Plan::check`].

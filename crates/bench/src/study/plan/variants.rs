@@ -3,21 +3,11 @@
 use std::collections::HashMap;
 
 use sealstone_cipher::{Backend, cipher};
-use sealstone_store::{Choice, Layer, Seal, ServerEncryption, ServerFunction, Tunnel, Variant};
+use sealstone_store::{Choice, Layer, Seal, ServerFunction, Variant};
 
+use super::others::Others;
 use super::{Plan, PlanError};
 use crate::words::places::place_name;
-
-/// Means of encrypting that are no ciphers of ours: those of a store, and tunnels.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Others<'a> {
-    /// Functions of the server, for the layer `server`.
-    pub functions: &'a [&'static ServerFunction],
-    /// Encryption of files that the server brings itself, for the layer `rest`.
-    pub server_rest: &'a [&'static ServerEncryption],
-    /// Tunnels of the plan's suites, for the layer `wire`.
-    pub tunnels: &'a [Tunnel],
-}
 
 impl Plan {
     /// Lists the variants to compare: every cipher with every backend in every place, the baseline
