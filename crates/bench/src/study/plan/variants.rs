@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use sealstone_cipher::{Backend, cipher};
-use sealstone_store::{Choice, Layer, Seal, ServerFunction, Variant};
+use sealstone_store::{Choice, Layer, Seal, Variant};
 
 use super::others::Others;
 use super::{Plan, PlanError};
