@@ -307,6 +307,7 @@ mariadb)
 	optional='the tests that need it will be skipped'
 	[ -n "${SEALSTONE_MARIADBD:-}" ] || command -v mariadbd >/dev/null 2>&1 || [ -x /usr/sbin/mariadbd ] ||
 		missing="$missing mariadb-server"
+	command -v mariabackup >/dev/null 2>&1 || missing="$missing mariadb-backup"
 	no_service=mariadb
 	;;
 volume-rivals)

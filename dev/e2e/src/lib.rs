@@ -12,6 +12,7 @@ pub mod kmip_anchor_cases;
 pub mod kmip_cases;
 pub mod kmip_server;
 pub mod ldb;
+pub mod mariadb_place;
 pub mod mongod;
 pub mod mysql_server;
 pub mod pages;

@@ -3,103 +3,26 @@
 //! not be readable; and what is wrong with keys, said in the server's log.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sealstone_e2e::binary::mariadb_plugin;
+use sealstone_e2e::mariadb_place::{MariaDbPlace, does};
 use sealstone_e2e::sql_server::{SqlKind, SqlServer, SqlSession};
 use sealstone_e2e::transcript::{run, sealstone};
 use sealstone_e2e::volume_place::{holds, tool};
 use sealstone_servers::testing::{is_installed, reachable};
-use sealstone_servers::{MariaDbOptions, PYKMIP_PROGRAM, start_mariadb};
+use sealstone_servers::{PYKMIP_PROGRAM, start_mariadb};
 
 const MARKER: &str = "a text that no thief of the disk may read";
 
 /// Time in which the server's threads have everything under a new version.
 const ROTATION_LIMIT: Duration = Duration::from_secs(120);
 
-/// Options beyond those of `mysql config`: little memory, so that pages are written early.
-const MORE: [&str; 2] = ["--log-bin=binlog", "--innodb-buffer-pool-size=16M"];
-
-struct Place {
-    home: tempfile::TempDir,
-}
-
-impl Place {
-    fn new() -> Self {
-        let place = Self { home: reachable() };
-        fs::create_dir(place.at("plugins")).unwrap();
-        // the server runs as a user of its own
-        let plugin = mariadb_plugin();
-        fs::copy(plugin, place.at("plugins").join(plugin.file_name().unwrap())).unwrap();
-        place.sealstone(&["keys", "new", "k.key"]);
-        place
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.home.path().join(name)
-    }
-
-    fn sealstone(&self, arguments: &[&str]) -> String {
-        run(&mut sealstone(self.home.path(), arguments)).done()
-    }
-
-    /// Returns the options that `mysql config` prints, with `settings`, which win.
-    fn options(&self, settings: &[String]) -> MariaDbOptions {
-        let plugin = self.at("plugins/libsealstone_mariadb.so");
-        let config =
-            ["mysql", "config", "--datadir", "/d", "--key", "k.key", "--cipher", "lea-256"];
-        let plugin = ["--extension", plugin.to_str().unwrap()];
-        let printed = self.sealstone(&[&config[..], &plugin].concat());
-        let lines =
-            printed.lines().filter(|line| line.contains('=') && !line.starts_with("datadir"));
-        let printed = lines.map(|line| format!("--{}", line.replace('"', "")));
-        MariaDbOptions {
-            password: Some("geheim".into()),
-            arguments: printed
-                .chain(MORE.map(str::to_owned))
-                .chain(settings.iter().cloned())
-                .collect(),
-            ..MariaDbOptions::default()
-        }
-    }
-
-    fn settings(&self, key: &str, cipher: &str) -> Vec<String> {
-        vec![
-            format!("--sealstone-key={}", self.at(key).display()),
-            format!("--sealstone-cipher={cipher}"),
-            "--sealstone-refresh-seconds=1".into(),
-        ]
-    }
-
-    fn log(&self) -> String {
-        fs::read_to_string(self.at("server/mariadb.log")).unwrap_or_default()
-    }
-
-    /// Returns the lines of ours in the server's log.
-    fn said(&self) -> Vec<String> {
-        let ours = |line: &str| Some(line.split_once("sealstone: ")?.1.to_owned());
-        self.log().lines().filter_map(ours).collect()
-    }
-}
-
-/// Returns what `mysql check` finds in `dir`.
-fn account(place: &Place, dir: &str) -> serde_json::Value {
-    let said = run(&mut sealstone(place.home.path(), &["mysql", "check", dir, "--json"])).stdout;
-    serde_json::from_str(&said).unwrap()
-}
-
 fn checksums(session: &mut SqlSession) -> Vec<Vec<String>> {
     session.ask("CHECKSUM TABLE rows_a, compressed, zipped, blobs, aria, points EXTENDED")
-}
-
-/// Runs statements, none of which may fail.
-fn does(session: &mut SqlSession, statements: &str) {
-    let answer = session.ask(statements);
-    let refused = answer.iter().flatten().find(|value| value.contains("ERROR"));
-    assert_eq!(refused, None, "{statements}");
 }
 
 fn load(session: &mut SqlSession) {
@@ -149,7 +72,7 @@ fn load(session: &mut SqlSession) {
 }
 
 /// Asserts that nothing of what was loaded can be read in any file.
-fn is_unreadable(place: &Place) {
+fn is_unreadable(place: &MariaDbPlace) {
     for dir in ["server/data", "server/tmp"] {
         let dir = place.at(dir);
         assert!(!dir.exists() || !holds(&dir, &MARKER.as_bytes()[..16]), "{}", dir.display());
@@ -162,7 +85,7 @@ fn a_server_keeps_everything_under_our_cipher() {
     if !SqlKind::MariaDb.is_available(test) {
         return;
     }
-    let place = Place::new();
+    let place = MariaDbPlace::new();
     let options = place.options(&place.settings("k.key", "aria-256"));
     let server = start_mariadb(&place.at("server"), options).unwrap();
     let mut server = SqlServer::MariaDb(server);
@@ -199,7 +122,7 @@ fn a_server_keeps_everything_under_our_cipher() {
 
     // an engine that the server does not encrypt is no sealed one
     does(&mut session, "CREATE TABLE plain (a INT) ENGINE=MyISAM; INSERT INTO plain VALUES (1)");
-    let with_plain = self::account(&place, "server/data");
+    let with_plain = place.account("server/data");
     assert_eq!(with_plain["clear_blocks"], 1, "{with_plain:#}");
     does(&mut session, "DROP TABLE plain");
 
@@ -213,7 +136,7 @@ fn a_server_keeps_everything_under_our_cipher() {
     assert_eq!(checksums(&mut session), loaded);
 
     // a newer version of the key, while there is work
-    place.sealstone(&["keys", "rotate", "k.key"]);
+    place.sealstone(&["keys", "rotate", "k.key"]).done();
     let begin = Instant::now();
     let second = (2 << 8 | 4).to_string();
     let mut written = 0;
@@ -247,7 +170,7 @@ fn a_server_keeps_everything_under_our_cipher() {
     assert_eq!(checksums(&mut session), loaded);
     // the first version is still that of binary logs
     let retire = ["keys", "retire", "k.key", "--version", "1", "--store", "server/data"];
-    let refused = run(&mut sealstone(place.home.path(), &retire));
+    let refused = place.sealstone(&retire);
     assert!(refused.stderr.contains("still under it in server/data"), "{}", refused.stderr);
     server.kill();
     server.start_again();
@@ -276,14 +199,14 @@ fn a_server_keeps_everything_under_our_cipher() {
     drop((session, other));
     server.kill();
     drop(server);
-    place.sealstone(&["keys", "rotate", "k.key"]);
+    place.sealstone(&["keys", "rotate", "k.key"]).done();
     let options = place.options(&place.settings("k.key", "lea-256"));
     let server = SqlServer::MariaDb(start_mariadb(&place.at("server"), options).unwrap());
     let mut session = server.session();
     does(&mut session, "INSERT INTO blobs SELECT 100, 'more'; DELETE FROM blobs WHERE id = 100");
     let again = session.ask("CHECKSUM TABLE rows_a, blobs, aria, points, again EXTENDED");
     assert_eq!(again, now);
-    let account = self::account(&place, "server/data");
+    let account = place.account("server/data");
     let shares = account["sealed"].as_array().unwrap().iter();
     let ciphers: Vec<_> = shares.map(|share| share["cipher"].as_str().unwrap()).collect();
     assert!(ciphers.contains(&"aria-256") && ciphers.contains(&"lea-256"), "{ciphers:?}");
@@ -296,7 +219,7 @@ fn what_was_freed_before_it_was_encrypted_does_not_stay() {
     if !SqlKind::MariaDb.is_available(test) {
         return;
     }
-    let place = Place::new();
+    let place = MariaDbPlace::new();
     let mut settings = place.settings("k.key", "seed-128");
     settings.push("--innodb-encryption-threads=0".into());
     let server = start_mariadb(&place.at("server"), place.options(&settings)).unwrap();
@@ -329,10 +252,10 @@ fn what_was_freed_before_it_was_encrypted_does_not_stay() {
 
 /// Waits until the server's threads have written what was made before they began, and returns what
 /// is found.
-fn wait_until_encrypted(place: &Place) -> serde_json::Value {
+fn wait_until_encrypted(place: &MariaDbPlace) -> serde_json::Value {
     let begin = Instant::now();
     loop {
-        let account = account(place, "server/data");
+        let account = place.account("server/data");
         if account["clear_blocks"] == 0 {
             return account;
         }
@@ -355,7 +278,7 @@ fn what_is_wrong_with_keys_is_one_line_in_the_log_and_loses_nothing() {
     if !SqlKind::MariaDb.is_available(test) {
         return;
     }
-    let place = Place::new();
+    let place = MariaDbPlace::new();
     let right = place.settings("k.key", "lea-256");
     let server = start_mariadb(&place.at("server"), place.options(&right)).unwrap();
     let mut server = SqlServer::MariaDb(server);
@@ -371,7 +294,7 @@ fn what_is_wrong_with_keys_is_one_line_in_the_log_and_loses_nothing() {
     server.kill();
     drop(server);
 
-    place.sealstone(&["keys", "new", "other.key"]);
+    place.sealstone(&["keys", "new", "other.key"]).done();
     let key = |path: &str| vec![format!("--sealstone-key={path}")];
     let with = |more: &str| [place.settings("k.key", "lea-256"), vec![more.to_owned()]].concat();
     let wrong = [

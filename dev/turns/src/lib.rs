@@ -1,7 +1,10 @@
 #![forbid(unsafe_code)]
 //! The figures that other programs measured by turns, round after round, as a table: ratios with
-//! their intervals, by the statistics of `sealstone compare`. Not here: their sources
-//! (`dev/db-bench`, `dev/volume-bench`).
+//! their intervals, by the statistics of `sealstone compare`; and what several of their sources
+//! run. Not here: those sources (`dev/db-bench`, `dev/mariadb-bench`, `dev/volume-bench`).
+
+pub mod program;
+pub mod sysbench;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

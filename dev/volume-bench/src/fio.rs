@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use crate::benchmark::Benchmark;
-use crate::program;
+use sealstone_turns::program;
 
 /// One job of fio.
 pub(crate) struct Fio {

@@ -18,9 +18,9 @@ use clap::Args;
 
 use crate::place::{Kind, Place};
 use crate::place_flags::PlaceFlags;
-use crate::program::{self, run};
 use findings::Findings;
 use fsx::Fsx;
+use sealstone_turns::program::{self, run};
 
 /// Bytes that are written and removed again before each trim.
 const TRIMMED_BYTES: usize = 32 << 20;

@@ -13,7 +13,6 @@ mod mariadb;
 mod place;
 mod place_flags;
 mod postgres;
-mod program;
 mod programs;
 mod redis;
 

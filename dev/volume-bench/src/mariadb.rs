@@ -9,10 +9,11 @@ use sealstone_servers::{
 };
 
 use crate::benchmark::Benchmark;
-use crate::program::{number_after, output};
+use sealstone_turns::{program::output, sysbench};
 
 /// Less than a third of the tables, so that reads come from the device's side.
 const CACHE_BYTES: u64 = 32 << 20;
+const PASSWORD: &str = "measured";
 const TABLES: u32 = 4;
 const ROWS: u32 = 100_000;
 
@@ -25,36 +26,27 @@ impl Benchmark for Sysbench {
     fn run(&self, dir: &Path) -> Result<Vec<(String, f64)>> {
         let options = MariaDbOptions {
             cache_bytes: Some(CACHE_BYTES),
-            password: Some("measured".into()),
+            password: Some(PASSWORD.into()),
             ..MariaDbOptions::default()
         };
         let mut server = start_mariadb(&dir.join("mariadb"), options)?;
-        let sysbench = |test: &str, deed: &str| {
-            let mut command = Command::new("sysbench");
-            command.arg(test).arg("--mysql-host=127.0.0.1").arg("--mysql-password=measured");
-            command.arg(format!("--mysql-port={}", server.port()));
-            command.arg(format!("--mysql-user={MARIADB_USER}"));
-            command.arg(format!("--mysql-db={MARIADB_DATABASE}"));
-            command.arg(format!("--tables={TABLES}")).arg(format!("--table-size={ROWS}"));
-            command.arg(format!("--time={}", self.seconds)).arg("--threads=8");
-            output(command.arg(deed))
+        let sysbench = sysbench::Sysbench {
+            port: server.port(),
+            user: MARIADB_USER,
+            password: PASSWORD,
+            database: MARIADB_DATABASE,
+            tables: TABLES,
+            rows: ROWS,
+            threads: 8,
+            seconds: self.seconds,
         };
-        sysbench("oltp_read_write", "cleanup")?;
-        sysbench("oltp_read_write", "prepare")?;
-        let read = sysbench("oltp_read_only", "run")?;
-        let both = sysbench("oltp_read_write", "run")?;
+        sysbench.prepare()?;
+        let tests = ["oltp_read_only", "oltp_read_write"];
+        let measured = tests.map(|test| Ok((format!("sysbench, {test}"), sysbench.per_s(test)?)));
+        let measured = measured.into_iter().collect::<Result<Vec<_>>>()?;
         server.stop().context("stop MariaDB")?;
-        Ok(vec![
-            ("sysbench, oltp_read_only".into(), transactions(&read)?),
-            ("sysbench, oltp_read_write".into(), transactions(&both)?),
-        ])
+        Ok(measured)
     }
-}
-
-/// Returns the transactions a second from `transactions:  12345  (1234.56 per sec.)`.
-fn transactions(said: &str) -> Result<f64> {
-    let line = said.lines().find(|line| line.trim().starts_with("transactions:"));
-    number_after(line.context("no transactions")?, "(")
 }
 
 /// Returns a line on it.

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::program::{output, run};
+use sealstone_turns::program::{output, run};
 
 /// Size of every device, in bytes.
 const DEVICE_BYTES: u64 = 4 << 30;

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use sealstone_servers::{POSTGRES_PROGRAM, POSTGRES_USER, PostgresOptions, start_postgres};
 
 use crate::benchmark::Benchmark;
-use crate::program::{number_after, output};
+use sealstone_turns::program::{number_after, output};
 
 const SCALE: u32 = 15;
 const CACHE_BYTES: u64 = 64 << 20;

@@ -7,7 +7,8 @@ use crate::fio::Fio;
 use crate::mariadb::Sysbench;
 use crate::postgres::Pgbench;
 use crate::redis::RedisBenchmark;
-use crate::{mariadb, postgres, program, redis};
+use crate::{mariadb, postgres, redis};
+use sealstone_turns::program;
 
 /// Names of the programs that measure.
 pub(crate) const PROGRAMS: [&str; 4] = ["postgres", "fio", "redis", "mariadb"];

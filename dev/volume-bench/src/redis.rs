@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use sealstone_servers::{Persistence, RedisOptions, start_redis};
 
 use crate::benchmark::Benchmark;
-use crate::program::{number_after, run};
+use sealstone_turns::program::{number_after, run};
 
 /// SET by redis-benchmark.
 pub(crate) struct RedisBenchmark {

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use super::findings::Findings;
-use crate::program::{output, run};
+use sealstone_turns::program::{output, run};
 
 /// Its configuration: the weights of its operations. Only some are synced, and no write through
 /// memory, or the disk below would decide how long 10^7 operations take. With lengths of 0 it calls

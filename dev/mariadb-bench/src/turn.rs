@@ -1,0 +1,87 @@
+//! One turn on one server: sysbench's transactions and a scan of all of its tables, by the clock
+//! and by the server's CPU time. Not here: the servers (`variant`).
+
+use std::fs;
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use sealstone_servers::{MARIADB_DATABASE, MARIADB_USER, MariaDb};
+use sealstone_turns::program::output;
+use sealstone_turns::sysbench::Sysbench;
+
+/// Tests of sysbench that are run.
+const TESTS: [&str; 3] = ["oltp_read_only", "oltp_read_write", "oltp_write_only"];
+
+/// Ticks of the clock in which Linux counts CPU time, a second.
+const TICKS: f64 = 100.0;
+
+/// Password of the account on every server.
+pub(crate) const PASSWORD: &str = "measured";
+
+/// Sizes of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    pub(crate) tables: u32,
+    pub(crate) rows: u32,
+    pub(crate) threads: u32,
+    pub(crate) seconds: u32,
+}
+
+/// Returns sysbench's tables on `server`.
+pub(crate) fn tables(server: &MariaDb, sizes: Sizes) -> Sysbench<'static> {
+    Sysbench {
+        port: server.port(),
+        user: MARIADB_USER,
+        password: PASSWORD,
+        database: MARIADB_DATABASE,
+        tables: sizes.tables,
+        rows: sizes.rows,
+        threads: sizes.threads,
+        seconds: sizes.seconds,
+    }
+}
+
+/// Returns what `server` does a second, and a second of its CPU time, by name.
+pub(crate) fn measure(server: &mut MariaDb, sizes: Sizes) -> Result<Vec<(String, f64)>> {
+    let pid = server.pid().context("the server has ended")?;
+    let mut found = Vec::new();
+    for test in TESTS {
+        let before = cpu_seconds(pid)?;
+        let per_s = tables(server, sizes).per_s(test)?;
+        let used = cpu_seconds(pid)? - before;
+        found.push((format!("{test}, transactions"), per_s));
+        let done = per_s * f64::from(sizes.seconds);
+        found.push((format!("{test}, transactions of a CPU second"), done / used));
+    }
+    let rows = f64::from(sizes.tables) * f64::from(sizes.rows);
+    let (begin, before) = (Instant::now(), cpu_seconds(pid)?);
+    scan(server, sizes.tables)?;
+    let (elapsed, used) = (begin.elapsed().as_secs_f64(), cpu_seconds(pid)? - before);
+    found.push(("full scan, rows".into(), rows / elapsed));
+    found.push(("full scan, rows of a CPU second".into(), rows / used.max(1.0 / TICKS)));
+    Ok(found)
+}
+
+/// Reads every row of all tables.
+fn scan(server: &MariaDb, tables: u32) -> Result<()> {
+    let statements: String = (1..=tables)
+        .map(|table| format!("SELECT SUM(LENGTH(pad) + LENGTH(c)) FROM sbtest{table};"))
+        .collect();
+    let mut command = Command::new("mariadb");
+    command.arg(format!("--defaults-file={}", server.secrets_path().display()));
+    command.arg("--host=127.0.0.1").arg(format!("--port={}", server.port()));
+    output(command.arg(MARIADB_DATABASE).arg("--execute").arg(statements)).map(drop)
+}
+
+/// Returns the CPU time that the process `pid` has taken, in seconds.
+fn cpu_seconds(pid: i32) -> Result<f64> {
+    let path = format!("/proc/{pid}/stat");
+    let text = fs::read_to_string(&path).with_context(|| path.clone())?;
+    // the name before it may have anything in it
+    let (_, rest) = text.rsplit_once(')').context(path.clone())?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let ticks =
+        |at: usize| -> Result<f64> { Ok(fields.get(at).context(path.clone())?.parse::<f64>()?) };
+    Ok((ticks(11)? + ticks(12)?) / TICKS)
+}
