@@ -88,7 +88,8 @@ fn the_study_of_tablespaces_is_one_command() {
     let home = reachable();
     let dir = home.path();
     let study = |more: &[&str]| {
-        let small = ["--bytes=2MB", "--rounds=1", "--set=pairs=6", "--set=slice-ms=1"];
+        let sizes = ["--bytes=2MB", "--operations=200", "--rounds=1"];
+        let small = [&sizes[..], &["--set=pairs=6", "--set=slice-ms=1"]].concat();
         let arguments = [&["compare", "--study=tablespace", "--out=out"], &small[..], more];
         let mut command = sealstone(dir, &arguments.concat());
         run(command.env("SEALSTONE_MARIADB_PLUGIN", mariadb_plugin()))
