@@ -100,15 +100,7 @@ fn main() -> Result<()> {
     let others: Vec<usize> = (1..variants.len()).collect();
     let table = sealstone_turns::markdown(&samples, 0, &others);
     let text = format!("# db_bench with and without the seal\n\n{facts}\n{table}");
-    match &flags.out {
-        Some(path) => {
-            let written = sealstone_turns::write(path, &text, &samples);
-            let csv = written.with_context(|| format!("write {} and its CSV", path.display()))?;
-            println!("{}\n{}", path.display(), csv.display());
-        }
-        None => print!("{text}"),
-    }
-    Ok(())
+    sealstone_turns::publish(flags.out.as_deref(), &text, &samples)
 }
 
 /// Returns what is measured, by the name it has in the table: the plain store first.

@@ -98,15 +98,7 @@ fn main() -> Result<()> {
         }
     }
     let text = report(&flags, &variants, &samples, scratch.path())?;
-    match &flags.out {
-        Some(path) => {
-            let written = sealstone_turns::write(path, &text, &samples);
-            let csv = written.with_context(|| format!("write {} and its CSV", path.display()))?;
-            println!("{}\n{}", path.display(), csv.display());
-        }
-        None => print!("{text}"),
-    }
-    Ok(())
+    sealstone_turns::publish(flags.out.as_deref(), &text, &samples)
 }
 
 /// Starts the server of `variant` in `dir`, or starts it again; its keys are in `keys`.

@@ -1,11 +1,11 @@
 //! One turn on one server: sysbench's transactions and a scan of all of its tables, by the clock
 //! and by the server's CPU time. Not here: the servers (`variant`).
 
-use std::fs;
 use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use sealstone_bench::measure::cpu_time::CpuTime;
 use sealstone_servers::{MARIADB_DATABASE, MARIADB_USER, MariaDb};
 use sealstone_turns::program::output;
 use sealstone_turns::sysbench::Sysbench;
@@ -13,8 +13,8 @@ use sealstone_turns::sysbench::Sysbench;
 /// Tests of sysbench that are run.
 const TESTS: [&str; 3] = ["oltp_read_only", "oltp_read_write", "oltp_write_only"];
 
-/// Ticks of the clock in which Linux counts CPU time, a second.
-const TICKS: f64 = 100.0;
+/// The least CPU time that Linux counts, in seconds.
+const TICK: f64 = 0.01;
 
 /// Password of the account on every server.
 pub(crate) const PASSWORD: &str = "measured";
@@ -45,21 +45,23 @@ pub(crate) fn tables(server: &MariaDb, sizes: Sizes) -> Sysbench<'static> {
 /// Returns what `server` does a second, and a second of its CPU time, by name.
 pub(crate) fn measure(server: &mut MariaDb, sizes: Sizes) -> Result<Vec<(String, f64)>> {
     let pid = server.pid().context("the server has ended")?;
+    let pid = u32::try_from(pid).context("a number of a process")?;
+    let cpu_seconds = || CpuTime::of_all(&[pid]).total_s();
     let mut found = Vec::new();
     for test in TESTS {
-        let before = cpu_seconds(pid)?;
+        let before = cpu_seconds();
         let per_s = tables(server, sizes).per_s(test)?;
-        let used = cpu_seconds(pid)? - before;
+        let used = cpu_seconds() - before;
         found.push((format!("{test}, transactions"), per_s));
         let done = per_s * f64::from(sizes.seconds);
-        found.push((format!("{test}, transactions of a CPU second"), done / used));
+        found.push((format!("{test}, transactions of a CPU second"), done / used.max(TICK)));
     }
     let rows = f64::from(sizes.tables) * f64::from(sizes.rows);
-    let (begin, before) = (Instant::now(), cpu_seconds(pid)?);
+    let (begin, before) = (Instant::now(), cpu_seconds());
     scan(server, sizes.tables)?;
-    let (elapsed, used) = (begin.elapsed().as_secs_f64(), cpu_seconds(pid)? - before);
+    let (elapsed, used) = (begin.elapsed().as_secs_f64(), cpu_seconds() - before);
     found.push(("full scan, rows".into(), rows / elapsed));
-    found.push(("full scan, rows of a CPU second".into(), rows / used.max(1.0 / TICKS)));
+    found.push(("full scan, rows of a CPU second".into(), rows / used.max(TICK)));
     Ok(found)
 }
 
@@ -72,16 +74,4 @@ fn scan(server: &MariaDb, tables: u32) -> Result<()> {
     command.arg(format!("--defaults-file={}", server.secrets_path().display()));
     command.arg("--host=127.0.0.1").arg(format!("--port={}", server.port()));
     output(command.arg(MARIADB_DATABASE).arg("--execute").arg(statements)).map(drop)
-}
-
-/// Returns the CPU time that the process `pid` has taken, in seconds.
-fn cpu_seconds(pid: i32) -> Result<f64> {
-    let path = format!("/proc/{pid}/stat");
-    let text = fs::read_to_string(&path).with_context(|| path.clone())?;
-    // the name before it may have anything in it
-    let (_, rest) = text.rsplit_once(')').context(path.clone())?;
-    let fields: Vec<&str> = rest.split_whitespace().collect();
-    let ticks =
-        |at: usize| -> Result<f64> { Ok(fields.get(at).context(path.clone())?.parse::<f64>()?) };
-    Ok((ticks(11)? + ticks(12)?) / TICKS)
 }

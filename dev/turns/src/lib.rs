@@ -7,9 +7,10 @@ pub mod program;
 pub mod sysbench;
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::fs;
+use std::path::Path;
 
+use anyhow::{Context, Result};
 use sealstone_bench::conclude::judgement::judge;
 use sealstone_bench::conclude::statistics::{Estimate, median};
 use sealstone_bench::words::verdict::{CONFIDENCE, MARGIN};
@@ -97,15 +98,22 @@ pub fn csv(samples: &Samples) -> String {
     text
 }
 
-/// Writes `text` to `path`, and every figure to a CSV beside it, whose path it returns.
+/// Writes `text` to `out`, with every figure in a CSV beside it, and prints both paths; without
+/// `out` it prints the text.
 ///
 /// # Errors
 /// Of the file system.
-pub fn write(path: &Path, text: &str, samples: &Samples) -> io::Result<PathBuf> {
-    fs::write(path, text)?;
+pub fn publish(out: Option<&Path>, text: &str, samples: &Samples) -> Result<()> {
+    let Some(path) = out else {
+        print!("{text}");
+        return Ok(());
+    };
     let beside = path.with_extension("csv");
-    fs::write(&beside, csv(samples))?;
-    Ok(beside)
+    fs::write(path, text)
+        .and_then(|()| fs::write(&beside, csv(samples)))
+        .with_context(|| format!("write {} and its CSV", path.display()))?;
+    println!("{}\n{}", path.display(), beside.display());
+    Ok(())
 }
 
 /// Returns `name` as a field of CSV (RFC 4180).

@@ -90,15 +90,7 @@ fn main() -> Result<()> {
         eprintln!("round {} of {}", round + 1, flags.rounds);
     }
     let text = report(&flags, &names, &samples, &settled, &facts(&flags, scratch.path())?);
-    match &flags.out {
-        Some(path) => {
-            let written = sealstone_turns::write(path, &text, &samples);
-            let csv = written.with_context(|| format!("write {} and its CSV", path.display()))?;
-            println!("{}\n{}", path.display(), csv.display());
-        }
-        None => print!("{text}"),
-    }
-    Ok(())
+    sealstone_turns::publish(flags.out.as_deref(), &text, &samples)
 }
 
 /// Serves a plain file as a device until standard input ends.

@@ -207,6 +207,8 @@ mod tests {
         let (aria, ff1): (Named<'_>, Named<'_>) =
             (("aria-256", &[]), ("aria-256", &[OWN_MODE, "ff1", "cmac"]));
         assert_eq!(words(&[(Layer::Rest, aria)]), "KCMVP");
+        assert_eq!(words(&[(Layer::Rest, ("aria-256", &["hctr2"]))]), "–");
+        assert_eq!(words(&[(Layer::Rest, ("aes-256", &["hctr2"]))]), "–");
         assert_eq!(words(&[(Layer::Field, ("aria-256", &[OWN_MODE, "cmac"]))]), "KCMVP");
         assert_eq!(words(&[(Layer::Field, ("hight", &["cmac"]))]), "KCMVP");
         assert_eq!(words(&[(Layer::Field, ("hight", &[OWN_MODE, "cmac"]))]), "–");

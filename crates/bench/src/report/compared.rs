@@ -65,18 +65,12 @@ fn variants(run: &Run) -> Table {
                 missing(),
                 missing(),
             ],
-            Some(Means::Other(name)) if variant.layers.contains_key(&Layer::Server) => vec![
+            Some(Means::Other(name)) if variant.backend() == Some(SERVER_BACKEND) => vec![
                 words(name.as_str()),
-                words("a function of the server"),
-                missing(),
-                missing(),
-                missing(),
-                missing(),
-                used,
-            ],
-            Some(Means::Other(name)) if used.text == SERVER_BACKEND => vec![
-                words(name.as_str()),
-                words("brought by the server"),
+                words(match variant.layers.contains_key(&Layer::Server) {
+                    true => "a function of the server",
+                    false => "brought by the server",
+                }),
                 missing(),
                 missing(),
                 missing(),

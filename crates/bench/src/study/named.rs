@@ -17,12 +17,20 @@ pub struct NamedStudy {
 /// All of them.
 pub const NAMED: &[NamedStudy] = &[NamedStudy {
     name: "tablespace",
-    // 80 clients have memory of their own, and a pool of 120 % of the records is what a warm cache
-    // is at least
-    settings: "store = [\"mysql\"]\nlayer = [\"rest\"]\nseal = [\"own\", \"server\"]\nciphers = \
-               [\"none\", \"aes-256\", \"aria-256\"]\naccel = [\"auto\", \"portable\"]\nworkloads \
-               = [\"oltp\", \"oltp-cold\", \"batch-load\", \"batch-scan\"]\nbytes = \
-               \"1GB\"\ncold-share = \"20%\"\nrounds = 5\npairs = 5\nslice-ms = 1000\n",
+    // a warm cache holds all records, as a pool of 120 % of them does
+    settings: r#"
+store = ["mysql"]
+layer = ["rest"]
+seal = ["own", "server"]
+ciphers = ["none", "aes-256", "aria-256"]
+accel = ["auto", "portable"]
+workloads = ["oltp", "oltp-cold", "batch-load", "batch-scan"]
+bytes = "1GB"
+cold-share = "20%"
+rounds = 5
+pairs = 5
+slice-ms = 1000
+"#,
 }];
 
 impl NamedStudy {

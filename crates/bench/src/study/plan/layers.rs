@@ -125,8 +125,8 @@ impl Plan {
         }
         self.threats()?;
         let (places, layers) = (self.places()?, self.layers()?);
-        let joins_rest = |place: &&Vec<Layer>| place.len() > 1 && place.contains(&Layer::Rest);
-        if seals.contains(&Seal::Server) && places.iter().any(|place| joins_rest(&place)) {
+        let joins_rest = |place: &Vec<Layer>| place.len() > 1 && place.contains(&Layer::Rest);
+        if seals.contains(&Seal::Server) && places.iter().any(joins_rest) {
             let reason = "what the server brings is measured by itself; name rest alone in \
                           --layer, or leave server out";
             return Err(value("seal", self.seal.join(","), reason));
