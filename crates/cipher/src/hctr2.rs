@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::facts::Cipher;
 use crate::mode::SetKey;
 pub use crate::mode::hctr2::Hctr2;
+use crate::mode::hctr2::in_turn;
 
 /// Sets `key` (`cipher.key_bytes` long) for HCTR2 on `backend`. All choices are made here, once.
 ///
@@ -34,7 +35,10 @@ pub use crate::mode::hctr2::Hctr2;
 pub fn hctr2(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Hctr2, Error> {
     cipher.check_key(key)?;
     match cipher.set_key {
-        SetKey::Block128 { block, .. } => Ok(Hctr2::new(block(key, backend)?, backend)),
+        SetKey::Block128 { hctr2: Some(hctr2), .. } => Ok(Hctr2::new(hctr2(key, backend)?)),
+        SetKey::Block128 { block, hctr2: None, .. } => {
+            Ok(Hctr2::new(in_turn(block(key, backend)?, backend)))
+        }
         SetKey::Block64 { .. } => Err(Error::BlockLength { found: cipher.block_bytes, want: 16 }),
     }
 }

@@ -10,6 +10,7 @@
 mod bitsliced;
 mod bitsliced_gcm;
 mod gcm;
+mod hctr2;
 mod key_schedule;
 mod lanes;
 mod lanes_blocks;
@@ -28,6 +29,7 @@ use crate::limits::GCM_LIMITS;
 use crate::memory::Protected;
 use crate::mode::Counter128;
 use crate::mode::aead::Aead;
+use crate::mode::hctr2::{XctrAndPolyval, in_turn};
 use crate::mode::{BlockCipher, SetKey};
 use crate::modes::Mode;
 
@@ -50,6 +52,7 @@ const AES_256: Cipher = Cipher {
     set_key: SetKey::Block128 {
         counter: aes_counter,
         gcm: Some(aes_gcm),
+        hctr2: Some(aes_hctr2),
         block: aes_block,
         has_instructions,
     },
@@ -135,6 +138,24 @@ pub(crate) fn aes_gcm(key: &[u8], backend: Backend) -> Result<Protected<dyn Aead
             backend,
             GCM_LIMITS
         )
+    ))
+}
+
+/// Sets up AES and POLYVAL for HCTR2 under `key` of 16, 24 or 32 bytes. Everything derived from the
+/// key is zeroed on drop.
+///
+/// # Errors
+/// `Error::KeyLength`.
+fn aes_hctr2(key: &[u8], backend: Backend) -> Result<Protected<dyn XctrAndPolyval>, Error> {
+    check(key)?;
+    Ok(with_aes!(
+        backend,
+        |aes| match key.len() {
+            16 => hctr2::AesHctr2::<_, 10>::protected(aes, key),
+            24 => hctr2::AesHctr2::<_, 12>::protected(aes, key),
+            _ => hctr2::AesHctr2::<_, 14>::protected(aes, key),
+        },
+        |_plain| in_turn(aes_block(key, backend)?, backend)
     ))
 }
 

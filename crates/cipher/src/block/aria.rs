@@ -50,6 +50,7 @@ const ARIA_256: Cipher = Cipher {
     set_key: SetKey::Block128 {
         counter: aria_counter,
         gcm: Some(aria_gcm),
+        hctr2: None,
         block: aria_block,
         has_instructions: |_| false,
     },

@@ -38,7 +38,13 @@ const LEA_256: Cipher = Cipher {
     caveat: None,
     constant_time: true,
     kmip: None,
-    set_key: SetKey::Block128 { counter, gcm: None, block, has_instructions: |_| false },
+    set_key: SetKey::Block128 {
+        counter,
+        gcm: None,
+        hctr2: None,
+        block,
+        has_instructions: |_| false,
+    },
     #[cfg(any(test, feature = "testing"))]
     evidence: evidence!(reference::lea, "lea.txt", "lea-ctr.txt", "lea-gcm.txt", "lea-cbc.txt"),
 };

@@ -42,7 +42,13 @@ pub(crate) const CIPHERS: &[Cipher] = &[Cipher {
     caveat: None,
     constant_time: true,
     kmip: Some(Kmip { algorithm: 0x2a, bits_without_parity: None }),
-    set_key: SetKey::Block128 { counter, gcm: None, block, has_instructions: |_| false },
+    set_key: SetKey::Block128 {
+        counter,
+        gcm: None,
+        hctr2: None,
+        block,
+        has_instructions: |_| false,
+    },
     #[cfg(any(test, feature = "testing"))]
     evidence: evidence!(
         reference::seed,

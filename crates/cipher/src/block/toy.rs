@@ -33,7 +33,13 @@ pub const CIPHERS: &[Cipher] = &[Cipher {
     caveat: Some("a toy for tests: it protects nothing"),
     constant_time: true,
     kmip: None,
-    set_key: SetKey::Block128 { counter, gcm: None, block, has_instructions: |_| false },
+    set_key: SetKey::Block128 {
+        counter,
+        gcm: None,
+        hctr2: None,
+        block,
+        has_instructions: |_| false,
+    },
     evidence: Evidence { reference, vectors: &[("toy.rs", VECTORS)], repeats_keys: false },
 }];
 

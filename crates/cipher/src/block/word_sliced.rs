@@ -52,7 +52,8 @@ impl<L: Lanes, C: WordCipher<L>> Counter128 for WordSliced<L, C> {
     }
 
     fn xor_keystream32(&self, counter: &[u8; 16], data: &mut [u8]) {
-        self.lanes.enter(XorKeystream { cipher: &self.cipher, counter, data });
+        let cipher = &self.cipher;
+        self.lanes.enter(XorKeystream::<C, false> { cipher, first: counter, data });
     }
 }
 
@@ -70,15 +71,20 @@ impl<L: Lanes, C: WordCipher<L>> BlockCipher<16> for WordSliced<L, C> {
     fn decrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
         self.lanes.enter(CryptBlocks::<C, false> { cipher: &self.cipher, blocks });
     }
+
+    fn xor_xctr(&self, first: &[u8; 16], data: &mut [u8]) {
+        self.lanes.enter(XorKeystream::<C, true> { cipher: &self.cipher, first, data });
+    }
 }
 
-struct XorKeystream<'a, C> {
+/// XORs `data` with the key stream of the blocks from `first` on, by the numbers of [`Numbered`].
+struct XorKeystream<'a, C, const XCTR: bool> {
     cipher: &'a C,
-    counter: &'a [u8; 16],
+    first: &'a [u8; 16],
     data: &'a mut [u8],
 }
 
-impl<L: Lanes, C: WordCipher<L>> Kernel<L> for XorKeystream<'_, C> {
+impl<L: Lanes, C: WordCipher<L>, const XCTR: bool> Kernel<L> for XorKeystream<'_, C, XCTR> {
     type Output = ();
 
     #[inline(always)]
@@ -90,47 +96,64 @@ impl<L: Lanes, C: WordCipher<L>> Kernel<L> for XorKeystream<'_, C> {
     }
 }
 
-impl<C> XorKeystream<'_, C> {
+impl<C, const XCTR: bool> XorKeystream<'_, C, XCTR> {
     /// Runs with `M` sets of blocks in flight.
     #[inline(always)]
     fn run_sets<L: Lanes, const M: usize>(self, lanes: L)
     where
         C: WordCipher<L>,
     {
-        let Self { cipher, counter, data } = self;
-        let mut counter = Counter::<L>::new::<C>(lanes, counter);
+        let Self { cipher, first, data } = self;
+        let mut numbered = Numbered::<L, XCTR>::new::<C>(lanes, first);
         let mut batches = data.chunks_exact_mut(4 * L::BYTES * M);
         for batch in &mut batches {
-            xor(lanes, &counter.keystream::<C, M>(lanes, cipher), batch);
+            xor(lanes, &numbered.keystream::<C, M>(lanes, cipher), batch);
         }
         let rest = batches.into_remainder();
         match rest.len().div_ceil(4 * L::BYTES) {
             0 => (),
-            1 => xor_rest(lanes, &counter.keystream::<C, 1>(lanes, cipher), rest),
-            2 if M > 2 => xor_rest(lanes, &counter.keystream::<C, 2>(lanes, cipher), rest),
-            3 | 4 if M > 4 => xor_rest(lanes, &counter.keystream::<C, 4>(lanes, cipher), rest),
-            _ => xor_rest(lanes, &counter.keystream::<C, M>(lanes, cipher), rest),
+            1 => xor_rest(lanes, &numbered.keystream::<C, 1>(lanes, cipher), rest),
+            2 if M > 2 => xor_rest(lanes, &numbered.keystream::<C, 2>(lanes, cipher), rest),
+            3 | 4 if M > 4 => xor_rest(lanes, &numbered.keystream::<C, 4>(lanes, cipher), rest),
+            _ => xor_rest(lanes, &numbered.keystream::<C, M>(lanes, cipher), rest),
         }
     }
 }
 
-/// Counter blocks still to come.
-struct Counter<L: Lanes> {
-    /// The first three words of a block, in every word of a vector.
-    prefix: [L::Vector; 3],
-    /// The last word, which counts: that of the first block of the next set.
+/// Blocks still to come: the last word of the first one counts, big-endian; or (`XCTR`) a number
+/// from 1 on, little-endian, is XORed to its first word.
+struct Numbered<L: Lanes, const XCTR: bool> {
+    /// The words of the first block, in every word of a vector.
+    first: [L::Vector; 4],
+    /// The number of the first block of the next set.
     next: u32,
 }
 
-impl<L: Lanes> Counter<L> {
+impl<L: Lanes, const XCTR: bool> Numbered<L, XCTR> {
     #[inline(always)]
-    fn new<C: WordCipher<L>>(lanes: L, counter: &[u8; 16]) -> Self {
-        let (words, _) = counter.as_chunks::<4>();
+    fn new<C: WordCipher<L>>(lanes: L, first: &[u8; 16]) -> Self {
+        let (words, _) = first.as_chunks::<4>();
         let word = |i: usize| {
-            if C::BIG_ENDIAN { u32::from_be_bytes(words[i]) } else { u32::from_le_bytes(words[i]) }
+            lanes.splat32(if C::BIG_ENDIAN {
+                u32::from_be_bytes(words[i])
+            } else {
+                u32::from_le_bytes(words[i])
+            })
         };
-        let prefix = [lanes.splat32(word(0)), lanes.splat32(word(1)), lanes.splat32(word(2))];
-        Self { prefix, next: u32::from_be_bytes(words[3]) }
+        let next = if XCTR { 1 } else { u32::from_be_bytes(words[3]) };
+        Self { first: [word(0), word(1), word(2), word(3)], next }
+    }
+
+    /// Returns the next set of blocks.
+    #[inline(always)]
+    fn take<C: WordCipher<L>>(&mut self, lanes: L) -> [L::Vector; 4] {
+        let order = lanes.load(const { &block_numbers(L::GROUPS) });
+        let number = lanes.add32(order, lanes.splat32(self.next));
+        self.next = self.next.wrapping_add(L::BYTES as u32 / 4);
+        let [a, b, c, d] = self.first;
+        // the words of a set are as the cipher reads them
+        let word = if C::BIG_ENDIAN == XCTR { lanes.swap_bytes32(number) } else { number };
+        if XCTR { [lanes.xor(a, word), b, c, d] } else { [a, b, c, word] }
     }
 
     /// Returns the key stream of the next `M` sets, in the order of memory.
@@ -140,13 +163,9 @@ impl<L: Lanes> Counter<L> {
         lanes: L,
         cipher: &C,
     ) -> [[L::Vector; 4]; M] {
-        let numbers = lanes.load(const { &block_numbers(L::GROUPS) });
-        let [a, b, c] = self.prefix;
-        let mut blocks = [[a, b, c, numbers]; M];
+        let mut blocks = [self.first; M];
         for set in &mut blocks {
-            let count = lanes.add32(numbers, lanes.splat32(self.next));
-            set[3] = if C::BIG_ENDIAN { count } else { lanes.swap_bytes32(count) };
-            self.next = self.next.wrapping_add(L::BYTES as u32 / 4);
+            *set = self.take::<C>(lanes);
         }
         cipher.encrypt(lanes, &mut blocks);
         for set in &mut blocks {

@@ -8,6 +8,8 @@
 use super::aead::Aead;
 use super::ctr::{Counter64, Counter128};
 use super::ff1_value::one_value::OneValue;
+use super::hctr2::XctrAndPolyval;
+use super::xctr;
 use crate::backend::Backend;
 use crate::error::Error;
 use crate::memory::Protected;
@@ -25,6 +27,8 @@ pub(crate) enum SetKey {
         counter: SetOn<dyn Counter128>,
         /// GCM as a whole, where the cipher has one that is faster than its parts put together.
         gcm: Option<SetOn<dyn Aead>>,
+        /// The parts of HCTR2 side by side, where the cipher has them.
+        hctr2: Option<SetOn<dyn XctrAndPolyval>>,
         /// Whole blocks, both ways.
         block: SetOn<dyn BlockCipher<16>>,
         /// True if a backend has instructions for this very cipher, so that GCM hides its time
@@ -63,4 +67,10 @@ pub(crate) trait BlockCipher<const BLOCK_BYTES: usize>: Send + Sync {
 
     /// Decrypts each of `blocks` in place.
     fn decrypt_blocks(&self, blocks: &mut [[u8; BLOCK_BYTES]]);
+
+    /// XORs `data`, at most 2^32 - 1 blocks, with the encryptions of `first` whose first four bytes
+    /// have the number of the block added to them (XOR): 1, 2, 3 …, little-endian.
+    fn xor_xctr(&self, first: &[u8; BLOCK_BYTES], data: &mut [u8]) {
+        xctr::xor_by_blocks(self, first, data);
+    }
 }

@@ -496,7 +496,7 @@ impl<L: AesLanes> Hash for LanesKey<L> {
 
 /// Overwrites what a hash may have put on the stack: sixteen registers do not hold all that is
 /// needed at once, thirty-two do.
-fn wipe_spilled<L: AesLanes>() {
+pub(crate) fn wipe_spilled<L: AesLanes>() {
     match L::BLOCKS {
         1 => wipe_stack::<1024>(),
         2 => wipe_stack::<2048>(),

@@ -23,6 +23,7 @@ mod left_in_memory;
 mod left_on_stack;
 pub(crate) mod run;
 pub(crate) mod wipe_stack;
+pub(crate) mod xctr;
 
 pub(crate) use block_cipher::{BlockCipher, SetKey};
 pub(crate) use ctr::{Counter64, Counter128, counter_mode};

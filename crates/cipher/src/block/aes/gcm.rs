@@ -440,14 +440,16 @@ impl<L: AesLanes, S: Schedule<L>, const R: usize, const SEAL: bool, const SLOTS:
         let (whole, rest) = data.split_at_mut(batches * batch_bytes);
         if !SEAL {
             for batch in whole.chunks_exact_mut(batch_bytes) {
-                let stream;
-                (stream, hash) = encrypt_and_hash::<L, R, SLOTS>(
+                let mut stream = take_counters::<L, BATCH>(lanes, &mut counters);
+                let blocks = |bytes: &[u8]| lanes.reverse_bytes(lanes.load(bytes));
+                hash = encrypt_and_hash::<L, R, SLOTS>(
                     lanes,
                     keys,
                     powers,
-                    &mut counters,
+                    &mut stream,
                     hash,
                     batch,
+                    blocks,
                 );
                 xor_whole(lanes, &stream, batch);
             }
@@ -459,14 +461,16 @@ impl<L: AesLanes, S: Schedule<L>, const R: usize, const SEAL: bool, const SLOTS:
             while start < whole.len() {
                 let (before, batch) = whole.split_at_mut(start);
                 let hashed = &before[start - batch_bytes..];
-                let stream;
-                (stream, hash) = encrypt_and_hash::<L, R, SLOTS>(
+                let mut stream = take_counters::<L, BATCH>(lanes, &mut counters);
+                let blocks = |bytes: &[u8]| lanes.reverse_bytes(lanes.load(bytes));
+                hash = encrypt_and_hash::<L, R, SLOTS>(
                     lanes,
                     keys,
                     powers,
-                    &mut counters,
+                    &mut stream,
                     hash,
                     hashed,
+                    blocks,
                 );
                 xor_whole(lanes, &stream, &mut batch[..batch_bytes]);
                 start += batch_bytes;
@@ -494,38 +498,38 @@ impl<L: AesLanes, S: Schedule<L>, const R: usize, const SEAL: bool, const SLOTS:
     }
 }
 
-/// Returns the key stream of one batch, and the hash with the batch `hashed` taken in: a vector of
-/// it goes beside each round.
+/// Encrypts one batch of vectors, and returns the hash with the batch `hashed` taken in, as the
+/// blocks that `load` makes of it: a vector of it goes beside each round.
 #[inline(always)]
-fn encrypt_and_hash<L: AesLanes, const R: usize, const SLOTS: usize>(
+pub(super) fn encrypt_and_hash<L: AesLanes, const R: usize, const SLOTS: usize>(
     lanes: L,
     keys: &impl Schedule<L>,
     powers: &Powers<SLOTS>,
-    counters: &mut L::Vector,
+    stream: &mut [L::Vector; BATCH],
     hash: L::Vector,
     hashed: &[u8],
-) -> ([L::Vector; BATCH], L::Vector) {
+    load: impl Fn(&[u8]) -> L::Vector,
+) -> L::Vector {
     const { assert!(BATCH < R) };
-    let mut stream = take_counters::<L, BATCH>(lanes, counters);
-    whiten(lanes, keys, &mut stream);
+    whiten(lanes, keys, stream);
     let mut products = Products::zero(lanes);
     // Compilers would unroll this loop and put all products first; then nothing runs side by side.
     // They cannot if its length is hidden from them.
     for i in 1..black_box(BATCH) {
-        round(lanes, keys, i, &mut stream);
-        let blocks = lanes.reverse_bytes(lanes.load(&hashed[i * L::BYTES..]));
+        round(lanes, keys, i, stream);
+        let blocks = load(&hashed[i * L::BYTES..]);
         products.add(lanes, blocks, powers, (BATCH - i) * L::BLOCKS);
     }
     // The first vector takes in the hash so far, which may just be ready by now.
-    round(lanes, keys, BATCH, &mut stream);
-    let first = lanes.xor(lanes.reverse_bytes(lanes.load(hashed)), hash);
+    round(lanes, keys, BATCH, stream);
+    let first = lanes.xor(load(hashed), hash);
     products.add(lanes, first, powers, BATCH * L::BLOCKS);
     for r in BATCH + 1..R {
-        round(lanes, keys, r, &mut stream);
+        round(lanes, keys, r, stream);
     }
     let hash = products.hash(lanes);
-    last_round::<L, R, BATCH>(lanes, keys, &mut stream);
-    (stream, hash)
+    last_round::<L, R, BATCH>(lanes, keys, stream);
+    hash
 }
 
 /// Encrypts or decrypts `rest`, at most `N` vectors and less than a batch, and takes its ciphertext

@@ -22,11 +22,30 @@ pub(super) struct AesBlocks<L, const R: usize> {
 impl<L: AesLanes, const R: usize> AesBlocks<L, R> {
     /// Sets `key`, of (R - 6) words, in place, so that no copy stays behind.
     pub(super) fn protected(lanes: L, key: &[u8]) -> Protected<Self> {
-        let mut aes =
-            Protected::with(|| Self { lanes, forward: LaneKeys::zero(), back: LaneKeys::zero() });
-        let Self { forward, back, .. } = &mut *aes;
-        lanes.enter(Expand::<R> { key, forward, back });
+        let mut aes = Protected::with(|| Self::zero(lanes));
+        aes.expand(key);
         aes
+    }
+
+    /// Returns AES without a key, to be set by `expand`.
+    pub(super) fn zero(lanes: L) -> Self {
+        Self { lanes, forward: LaneKeys::zero(), back: LaneKeys::zero() }
+    }
+
+    /// Sets `key`, of (R - 6) words.
+    pub(super) fn expand(&mut self, key: &[u8]) {
+        let Self { lanes, forward, back } = self;
+        lanes.enter(Expand::<R> { key, forward, back });
+    }
+
+    /// Returns the instructions that it runs on.
+    pub(super) fn lanes(&self) -> L {
+        self.lanes
+    }
+
+    /// Returns the round keys for encryption.
+    pub(super) fn forward(&self) -> &LaneKeys {
+        &self.forward
     }
 }
 

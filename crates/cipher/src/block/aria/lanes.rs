@@ -44,6 +44,9 @@ const REVERSE_COUNT: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 15, 14, 1
 /// Vectors in rows that go together at most.
 pub(super) const ROWS_MAX: usize = 4;
 
+/// The last four bytes of a block before the others.
+const TO_FRONT: [u8; 16] = [12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
+
 /// Number i in the last four bytes of block i, little-endian.
 const NUMBERS: [[u8; 16]; 4 * ROWS_MAX] = {
     let mut numbers = [[0; 16]; 4 * ROWS_MAX];
@@ -286,26 +289,50 @@ pub(super) fn keystream_beside<L: ByteLanes, const R: usize>(
 /// Counter blocks from `counter` on, sliced, in the order that [`transpose`] requires.
 #[inline(always)]
 fn sliced_counters<L: ByteLanes>(lanes: L, counter: &[u8; 16]) -> [L::Vector; 16] {
-    let order = lanes.load(const { &block_order(L::GROUPS) });
     let mut x = sixteen!(I, lanes.splat(counter[I]));
-    let low = counter[15];
-    x[15] = lanes.add8(x[15], order);
-    // The last byte wraps once at most. From there on the bytes above it belong to the next number.
+    let low = counter.last_chunk().expect("four of sixteen bytes");
+    [x[15], x[14], x[13], x[12]] = sliced_numbers(lanes, u32::from_be_bytes(*low));
+    x
+}
+
+/// The blocks of XCTR from `number` on, sliced as [`sliced_counters`].
+#[inline(always)]
+pub(super) fn sliced_xctr<L: ByteLanes>(
+    lanes: L,
+    first: &[u8; 16],
+    number: u32,
+) -> [L::Vector; 16] {
+    let mut x = sixteen!(I, lanes.splat(first[I]));
+    let numbers = sliced_numbers(lanes, number);
+    for (x, number) in x.iter_mut().zip(numbers) {
+        *x = lanes.xor(*x, number);
+    }
+    x
+}
+
+/// The numbers of blocks from `number` on, sliced, the lowest byte first.
+#[inline(always)]
+fn sliced_numbers<L: ByteLanes>(lanes: L, number: u32) -> [L::Vector; 4] {
+    let order = lanes.load(const { &block_order(L::GROUPS) });
+    let bytes @ [low, ..] = number.to_le_bytes();
+    let mut x = bytes.map(|byte| lanes.splat(byte));
+    x[0] = lanes.add8(x[0], order);
+    // The lowest byte wraps once at most. From there on the bytes above it belong to the next
+    // number.
     if usize::from(low) + L::BYTES > 256 {
-        let upper = u32::from_be_bytes([0, counter[12], counter[13], counter[14]]);
-        let [_, a, b, c] = upper.to_be_bytes();
-        let [_, next_a, next_b, next_c] = upper.wrapping_add(1).to_be_bytes();
+        let [_, a, b, c] = bytes;
+        let [_, next_a, next_b, next_c] = number.wrapping_add(1 << 8).to_le_bytes();
         let wraps_at = 0_u8.wrapping_sub(low);
-        x[12] = lanes.choose_below(order, wraps_at, a, next_a);
-        x[13] = lanes.choose_below(order, wraps_at, b, next_b);
-        x[14] = lanes.choose_below(order, wraps_at, c, next_c);
+        x[1] = lanes.choose_below(order, wraps_at, a, next_a);
+        x[2] = lanes.choose_below(order, wraps_at, b, next_b);
+        x[3] = lanes.choose_below(order, wraps_at, c, next_c);
     }
     x
 }
 
 /// Encrypts sliced blocks.
 #[inline(always)]
-fn encrypt_sliced<L: ByteLanes, const R: usize>(
+pub(super) fn encrypt_sliced<L: ByteLanes, const R: usize>(
     lanes: L,
     keys: &LaneKeys,
     x: [L::Vector; 16],
@@ -446,6 +473,18 @@ fn set_counters<L: ByteLanes>(lanes: L, counter: &[u8; 16], v: &mut [L::Vector])
     for (i, v) in v.iter_mut().enumerate() {
         *v =
             lanes.shuffle(lanes.add32(first, lanes.load(&numbers[i * L::BYTES..])), &REVERSE_COUNT);
+    }
+}
+
+/// Fills `v`, at most [`ROWS_MAX`] vectors, with the blocks of XCTR from `number` on.
+#[inline(always)]
+pub(super) fn set_xctr<L: ByteLanes>(lanes: L, first: &[u8; 16], number: u32, v: &mut [L::Vector]) {
+    let first = lanes.splat_block(first);
+    let mut low = [0; 16];
+    low[12..].copy_from_slice(&number.to_le_bytes());
+    for (v, numbers) in v.iter_mut().zip(NUMBERS.as_flattened().chunks_exact(L::BYTES)) {
+        let number = lanes.add32(lanes.splat_block(&low), lanes.load(numbers));
+        *v = lanes.xor(first, lanes.shuffle(number, &TO_FRONT));
     }
 }
 

@@ -1,10 +1,14 @@
 //! ARIA over vectors of bytes for whole blocks, both ways: the rounds of `lanes` under the key
 //! schedule of each direction.
 //!
-//! Not here: counter mode (`lanes`).
+//! Not here: counter mode of GCM (`lanes`).
 
 use super::key_schedule::{reverse, schedule};
-use super::lanes::{Encrypt, LaneKeys, LanesRounds};
+use super::lanes::{
+    Encrypt, LaneKeys, LanesRounds, ROWS_MAX, encrypt_rows, encrypt_sliced, set_xctr, sliced_xctr,
+    xor_rest,
+};
+use crate::arch::byte_lanes::transpose;
 use crate::arch::{ByteLanes, Kernel};
 use crate::memory::Protected;
 use crate::mode::BlockCipher;
@@ -39,6 +43,54 @@ impl<L: ByteLanes, const R: usize> BlockCipher<16> for AriaBlocks<L, R> {
     fn decrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
         self.lanes.enter(Encrypt::<R> { keys: &self.back, blocks });
     }
+
+    fn xor_xctr(&self, first: &[u8; 16], data: &mut [u8]) {
+        self.lanes.enter(XorXctr::<R> { keys: &self.forward, first, data });
+    }
+}
+
+/// XORs `data` as [`BlockCipher::xor_xctr`].
+struct XorXctr<'a, const R: usize> {
+    keys: &'a LaneKeys,
+    first: &'a [u8; 16],
+    data: &'a mut [u8],
+}
+
+impl<L: ByteLanes, const R: usize> Kernel<L> for XorXctr<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let Self { keys, first, data } = self;
+        let mut number = 1;
+        for batch in data.chunks_mut(16 * L::BYTES) {
+            match batch.len().div_ceil(L::BYTES) {
+                1 => xor_rows::<L, R, 1>(lanes, keys, first, number, batch),
+                2 => xor_rows::<L, R, 2>(lanes, keys, first, number, batch),
+                3 | ROWS_MAX => xor_rows::<L, R, ROWS_MAX>(lanes, keys, first, number, batch),
+                _ => {
+                    let x = encrypt_sliced::<L, R>(lanes, keys, sliced_xctr(lanes, first, number));
+                    xor_rest(lanes, &transpose(lanes, x), batch);
+                }
+            }
+            number = number.wrapping_add(L::BYTES as u32);
+        }
+    }
+}
+
+/// XORs `data`, at most `N` vectors, with the key stream from `number` on.
+#[inline(always)]
+fn xor_rows<L: ByteLanes, const R: usize, const N: usize>(
+    lanes: L,
+    keys: &LaneKeys,
+    first: &[u8; 16],
+    number: u32,
+    data: &mut [u8],
+) {
+    let mut v = [lanes.splat(0); N];
+    set_xctr(lanes, first, number, &mut v);
+    encrypt_rows::<L, R, N>(lanes, keys, &mut v);
+    xor_rest(lanes, &v, data);
 }
 
 struct Expand<'a, const R: usize> {

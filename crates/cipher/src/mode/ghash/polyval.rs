@@ -26,16 +26,15 @@ impl PolyvalKey {
         ))
     }
 
-    /// Returns the hash of `parts`, whole blocks each, one after the other.
-    pub(crate) fn hash(&self, parts: &[&[u8]]) -> [u8; 16] {
-        debug_assert!(parts.iter().all(|part| part.len().is_multiple_of(16)));
-        self.0.hash(parts)
+    /// Returns the hash whose state was `state`, zeros at first, after `parts`, whole blocks each.
+    pub(crate) fn absorb(&self, state: [u8; 16], parts: &[&[u8]]) -> [u8; 16] {
+        self.0.absorb(state, parts)
     }
 }
 
 /// POLYVAL under one key, by one instruction set.
 trait Hash: Send + Sync {
-    fn hash(&self, parts: &[&[u8]]) -> [u8; 16];
+    fn absorb(&self, state: [u8; 16], parts: &[&[u8]]) -> [u8; 16];
 }
 
 /// A hash key for vectors with carry-less multiplication.
@@ -44,9 +43,10 @@ struct LanesKey<L> {
     powers: LongPowers,
 }
 
-struct SetPowers<'a> {
-    key: &'a [u8; 16],
-    powers: &'a mut Powers<LONG>,
+/// Makes the powers of a hash key.
+pub(crate) struct SetPowers<'a> {
+    pub(crate) key: &'a [u8; 16],
+    pub(crate) powers: &'a mut Powers<LONG>,
 }
 
 impl<L: AesLanes> Kernel<L> for SetPowers<'_> {
@@ -58,18 +58,21 @@ impl<L: AesLanes> Kernel<L> for SetPowers<'_> {
     }
 }
 
-struct HashParts<'a> {
-    powers: &'a Powers<LONG>,
-    parts: &'a [&'a [u8]],
+/// Takes parts into a hash: [`PolyvalKey::absorb`] by powers at hand.
+pub(crate) struct AbsorbParts<'a> {
+    pub(crate) powers: &'a Powers<LONG>,
+    pub(crate) state: [u8; 16],
+    pub(crate) parts: &'a [&'a [u8]],
 }
 
-impl<L: AesLanes> Kernel<L> for HashParts<'_> {
+impl<L: AesLanes> Kernel<L> for AbsorbParts<'_> {
     type Output = [u8; 16];
 
     #[inline(always)]
     fn run(self, lanes: L) -> [u8; 16] {
-        let mut hash = lanes.zero();
+        let mut hash = lanes.first(&self.state);
         for part in self.parts {
+            debug_assert!(part.len().is_multiple_of(16));
             for group in part.chunks(16 * GROUP) {
                 hash = absorb(lanes, self.powers, hash, group);
             }
@@ -106,8 +109,8 @@ fn absorb<L: AesLanes>(
 }
 
 impl<L: AesLanes> Hash for LanesKey<L> {
-    fn hash(&self, parts: &[&[u8]]) -> [u8; 16] {
-        let hash = self.lanes.enter(HashParts { powers: &self.powers.0, parts });
+    fn absorb(&self, state: [u8; 16], parts: &[&[u8]]) -> [u8; 16] {
+        let hash = self.lanes.enter(AbsorbParts { powers: &self.powers.0, state, parts });
         wipe_spilled::<L>();
         hash
     }
@@ -117,10 +120,10 @@ impl<W: Words + Send + Sync> Hash for portable::Key<W>
 where
     W::Word: Send + Sync,
 {
-    fn hash(&self, parts: &[&[u8]]) -> [u8; 16] {
+    fn absorb(&self, state: [u8; 16], parts: &[&[u8]]) -> [u8; 16] {
         let blocks = parts.iter().flat_map(|part| part.as_chunks::<16>().0);
         let mut numbers = blocks.map(|block| u128::from_le_bytes(*block));
-        let mut hash = 0_u128;
+        let mut hash = u128::from_le_bytes(state);
         loop {
             let mut batch = [0; portable::BATCH];
             let mut count = 0;
@@ -131,7 +134,7 @@ where
             if count == 0 {
                 return hash.to_le_bytes();
             }
-            hash = self.absorb(hash, &batch[..count]);
+            hash = Self::absorb(self, hash, &batch[..count]);
         }
     }
 }
@@ -151,8 +154,10 @@ mod tests {
         let want = block(0xf7a3_b47b_8461_19fa_e5b7_866c_f5e5_b77e);
         for backend in Backend::available() {
             let key = PolyvalKey::new(&key, backend);
-            assert_eq!(key.hash(&[text.as_flattened()]), want, "{}", backend.name());
-            assert_eq!(key.hash(&[&text[0], &[], &text[1]]), want, "{}", backend.name());
+            let hash = |parts: &[&[u8]]| key.absorb([0; 16], parts);
+            assert_eq!(hash(&[text.as_flattened()]), want, "{}", backend.name());
+            assert_eq!(hash(&[&text[0], &[], &text[1]]), want, "{}", backend.name());
+            assert_eq!(key.absorb(hash(&[&text[0]]), &[&text[1]]), want, "{}", backend.name());
         }
     }
 }
