@@ -71,7 +71,7 @@ endif
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help compare say-install rivals fuzz soak test install sanitize setup \
-    setup-fuzz setup-lints clean installable deb test-deb db-bench mariadb-bench volume-bench volume-judges ycsb-rivals setup-tests check \
+    setup-fuzz setup-lints clean installable deb test-deb db-bench mariadb-bench mariadb-suite test-mariadb-11 volume-bench volume-judges ycsb-rivals setup-tests check \
     setup-strongswan wire-speed setup-spark wheel test-spark spark-speed constant-time test-report miri setup-miri
 
 help:
@@ -95,6 +95,8 @@ help:
 	@echo 'make soak               plain and sealed RocksDB on a disk that loses what was not synced; MINUTES=10, or SEED=17 to replay one'
 	@echo 'make db-bench           what RocksDB'"'"'s own db_bench measures plain, under its EncryptedFileSystem and sealed; ARGS="--rounds 12"'
 	@echo 'make mariadb-bench      what sysbench measures on MariaDB plain, under its own encryption and under our plug-in; ARGS="--rounds 12"'
+	@echo 'make mariadb-suite      the tests of encryption that MariaDB itself has, under our plug-in (300 MB)'
+	@echo 'make test-mariadb-11    our tests of the plug-in with MariaDB 11.4.5 (from Maven Central, 350 MB)'
 	@echo 'make volume-bench       what pgbench, fio, Redis and sysbench measure on sealed volumes, plain and on gocryptfs, as root; ARGS="--rounds 6"'
 	@echo 'make volume-judges      whether fio --verify and fsx find on sealed volumes what they find on a plain loop device, as root; ARGS="--operations 100000"'
 	@echo 'make clean              remove what was built'
@@ -197,6 +199,16 @@ mariadb-bench: setup setup-mariadb
 	@sh dev/setup.sh volume-rivals
 	cargo build --release --locked --package sealstone-mariadb --package sealstone-mariadb-bench
 	@"$$CARGO_TARGET_DIR/release/sealstone-mariadb-bench" --plugin "$$CARGO_TARGET_DIR/release/libsealstone_mariadb.so" $(ARGS)
+
+# SUITE_TESTS="tempfiles bulk_insert" runs these alone
+mariadb-suite: setup setup-mariadb
+	@sh dev/setup.sh mariadb-suite
+	cargo build --release --locked --package sealstone-cli --package sealstone-mariadb $(FEATURES)
+	@sh dev/mariadb-suite.sh "$$CARGO_TARGET_DIR/release/libsealstone_mariadb.so" "$$CARGO_TARGET_DIR/release/sealstone" $(SUITE_TESTS)
+
+test-mariadb-11: setup setup-mariadb
+	@sh dev/setup.sh mariadb-11
+	SEALSTONE_MARIADBD="$(CACHE)/mariadb-11/bin/mariadbd" cargo test --workspace --locked --test mariadb_plugin --test mariadb_pages
 
 # an hour on two cores beside other work, with 10 GiB free below the directory that --dir names, and root
 volume-judges: setup

