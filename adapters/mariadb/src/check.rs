@@ -81,7 +81,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
 ];
 
 /// Remedy for a tablespace in the clear.
-const ENCRYPT_IT: &str = "innodb_encrypt_tables=FORCE and innodb_encryption_threads=4: the server \
+const ENCRYPT_IT: &str = "innodb_encrypt_tables=FORCE and innodb_encryption_threads=1: the server \
                           encrypts it in the background, but for pages that were free before; \
                           OPTIMIZE TABLE writes a table anew (docs/guide/mariadb.md)";
 /// Remedy for an Aria table in the clear.

@@ -17,12 +17,14 @@ pub(crate) const TABLE_KEY_ID: u32 = 100;
 /// Options with which a server encrypts all that it can.
 ///
 /// A page that is freed before the server's threads come to it is passed over by them, with the
-/// records in it, unless freed pages are scrubbed.
+/// records in it, unless freed pages are scrubbed. There is one such thread: of several, older
+/// servers have each wake the others while there is nothing to do (MDEV-34358), and how fast they
+/// encrypt is limited by `innodb_encryption_rotation_iops` in any case.
 pub(crate) const ENCRYPTING: [(&str, &str); 9] = [
     ("innodb_encrypt_tables", "FORCE"),
     ("innodb_encrypt_log", "ON"),
     ("innodb_encrypt_temporary_tables", "ON"),
-    ("innodb_encryption_threads", "4"),
+    ("innodb_encryption_threads", "1"),
     ("innodb_immediate_scrub_data_uncompressed", "ON"),
     ("encrypt_binlog", "ON"),
     ("aria_encrypt_tables", "ON"),

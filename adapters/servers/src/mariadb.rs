@@ -35,11 +35,13 @@ const FIRST: &str = "first.sql";
 /// Program that makes a data directory, and the file for what it prints.
 const MAKER: &str = "mariadb-install-db";
 const MAKER_OUTPUT: &str = "install.out";
+/// The same program in a distribution that was unpacked.
+const UNPACKED_MAKER: &str = "scripts/mariadb-install-db";
 /// As whom it runs where root starts it.
 const SYSTEM_USER: &str = "mysql";
 
-/// Server program, and how it is found. The program that makes its data directory must be on the
-/// search path, or beside it.
+/// Server program, and how it is found. The program that makes its data directory is that of the
+/// distribution it was [unpacked] with, or on the search path.
 pub static PROGRAM: Program = Program {
     what: "mariadbd",
     flag: "mariadbd",
@@ -124,10 +126,11 @@ impl ServerKind for Kind {
         "give a mariadbd that this machine can run, in a directory that its user can reach";
 
     fn command(dir: &Path, port: u16, options: &MariaDbOptions) -> Result<Command, LabError> {
-        let mut command =
-            Identity::of(SYSTEM_USER).command(&PROGRAM.find(options.program.as_deref())?);
+        let program = PROGRAM.find(options.program.as_deref())?;
+        let mut command = Identity::of(SYSTEM_USER).command(&program);
         // the system's own settings are for its own server
         command.arg("--no-defaults").arg(mark(dir));
+        command.args(unpacked(&program).iter().flat_map(|base| of_unpacked(base)));
         let mut set = |name: &str, value: &str| {
             command.arg(format!("--{name}={value}"));
         };
@@ -196,14 +199,14 @@ pub const CACHE_BYTES_MIN: u64 = 8 << 20;
 /// # Errors
 /// As [`Instance::start`]; a data directory that cannot be made.
 pub fn start(dir: &Path, options: MariaDbOptions) -> Result<MariaDb, LabError> {
-    PROGRAM.find(options.program.as_deref())?;
+    let program = PROGRAM.find(options.program.as_deref())?;
     let made = DirBuilder::new().recursive(true).mode(0o711).create(dir);
     made.map_err(|error| io("create directory", dir, error))?;
     let dir = dir.canonicalize().map_err(|error| io("look at", dir, error))?;
     let identity = Identity::of(SYSTEM_USER);
     let is_new = !dir.join(FIRST).exists();
     if is_new {
-        make(&dir, &identity, &options.arguments)?;
+        make(&dir, &identity, unpacked(&program).as_deref(), &options.arguments)?;
     }
     if let Some(certificates) = &options.certificates {
         hand_over(certificates, &dir, &identity)?;
@@ -231,10 +234,31 @@ fn secrets(password: &str) -> String {
     format!("[client]\nuser={USER}\npassword=\"{quoted}\"\n")
 }
 
-/// Makes an empty data directory in `dir`. The server's own tables are made under `arguments`, too:
-/// a plug-in that seals files seals them.
-fn make(dir: &Path, identity: &Identity, arguments: &[String]) -> Result<(), LabError> {
-    let install = INSTALL.find(None)?;
+/// Returns the directory that a distribution of MariaDB was unpacked into, if the server `program`
+/// is of one, not installed by the system: then all that belongs to it is there.
+fn unpacked(program: &Path) -> Option<PathBuf> {
+    let base = program.parent().filter(|bin| bin.ends_with("bin"))?.parent()?;
+    base.join(UNPACKED_MAKER).is_file().then(|| base.to_owned())
+}
+
+/// Returns the arguments with which programs of the distribution unpacked into `base` find its
+/// files.
+fn of_unpacked(base: &Path) -> [String; 2] {
+    [
+        format!("--basedir={}", base.display()),
+        format!("--lc-messages-dir={}", base.join("share").display()),
+    ]
+}
+
+/// Makes an empty data directory in `dir`, by the programs that were unpacked into `base`, if any.
+/// The server's own tables are made under `arguments`, too: a plug-in that seals files seals them.
+fn make(
+    dir: &Path,
+    identity: &Identity,
+    base: Option<&Path>,
+    arguments: &[String],
+) -> Result<(), LabError> {
+    let install = base.map_or_else(|| INSTALL.find(None), |base| Ok(base.join(UNPACKED_MAKER)))?;
     let data = data_dir(dir);
     if fs::read_dir(&data).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(LabError::NotEmpty { dir: data });
@@ -242,6 +266,7 @@ fn make(dir: &Path, identity: &Identity, arguments: &[String]) -> Result<(), Lab
     identity.make_directory(&data)?;
     let mut command = identity.command(&install);
     command.arg("--no-defaults").arg(mark(dir));
+    command.args(base.iter().flat_map(|base| of_unpacked(base)));
     command.args(["--skip-test-db", "--skip-name-resolve", "--cross-bootstrap"]);
     let temporary = temporary_dir(dir);
     identity.make_directory(&temporary)?;

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use sealstone_seal::account::Share;
@@ -51,11 +52,27 @@ const PAGE_VERSION: usize = 0;
 const OLD_PAGE_VERSION: usize = 26;
 /// Types of pages that the server leaves in the clear: they hold no records.
 const STRUCTURE: [u16; 3] = [7, 8, 9];
+/// Type of a page that is allocated and not in use: what was freed and overwritten, or never used.
+const UNUSED: u16 = 0;
+/// Bytes before and behind the content of a page of InnoDB.
+const PAGE_HEAD_BYTES: usize = 38;
+const PAGE_TAIL_BYTES: usize = 8;
 /// Place of the flags of a tablespace in its first page.
 const FLAGS: u64 = 54;
 /// Flag of the newer form of pages.
 const NEWER: u32 = 0x10;
 const PAGE_BYTES_USUAL: u64 = 16 << 10;
+
+/// Number of the page of the system tablespace that says where the doublewrite buffer is, and its
+/// type.
+const SYSTEM_PAGE: u64 = 5;
+const SYSTEM_PAGE_TYPE: u16 = 7;
+/// Place of that in it, counted from its end: a mark, then the first pages of two extents.
+const DOUBLEWRITE_FROM_END: u64 = 200 - 10;
+const DOUBLEWRITE_MARK: u32 = 536_853_855;
+/// Pages of an extent, and its length in bytes: the longer of the two.
+const EXTENT_PAGES: u64 = 64;
+const EXTENT_BYTES: u64 = 1 << 20;
 
 /// Length of Aria's pages, in bytes, and places in them.
 const ARIA_PAGE_BYTES: u64 = 8192;
@@ -65,8 +82,8 @@ const ARIA_BLOB_VERSION: usize = 8;
 /// Of pages with keys: in a table without transactions, and in one with them.
 const ARIA_KEYS_VERSIONS: [usize; 2] = [7, 13];
 
-/// Latest version of a key that is looked for in a page of Aria, where a record may be instead.
-const ARIA_VERSION_MAX: u32 = u16::MAX as u32;
+/// Latest version of a key that is looked for where something else may be instead.
+const LIKELY_VERSION_MAX: u32 = u16::MAX as u32;
 
 /// Place of the description of a redo log's key: 1, and the number of the version.
 const REDO_KEY: u64 = 48;
@@ -158,17 +175,66 @@ fn form(flags: u32) -> (u64, usize) {
 fn scan_tablespace(file: &File, bytes: u64, found: &mut Found) -> io::Result<()> {
     let first = header(file, 0)?;
     let (page_bytes, place) = form(big_endian(&first, FLAGS as usize));
+    let copies = copies(file, page_bytes)?;
     // the first page is always in the clear
-    for at in (1..bytes.div_ceil(page_bytes)).map(|number| number * page_bytes) {
+    for index in 1..bytes.div_ceil(page_bytes) {
+        let at = index * page_bytes;
         let page = header(file, at)?;
-        let number = big_endian(&page, place);
+        let number = if copies.iter().any(|extent| extent.contains(&index)) {
+            version_of_copy(&page)
+        } else {
+            big_endian(&page, place)
+        };
         let kind = u16::from_be_bytes([page[PAGE_TYPE], page[PAGE_TYPE + 1]]);
         let is_structure = number == CLEAR && STRUCTURE.contains(&kind);
-        if !is_structure && page != [0; HEADER_BYTES] {
-            found.add(number, page_bytes);
+        if is_structure || page == [0; HEADER_BYTES] {
+            continue;
         }
+        // servers differ in whether they write one with a header
+        if number == CLEAR && kind == UNUSED && is_empty(file, at, page_bytes)? {
+            continue;
+        }
+        found.add(number, page_bytes);
     }
     Ok(())
+}
+
+/// Returns the pages of the doublewrite buffer, where `file` is the tablespace that has it: copies
+/// of pages of all tablespaces, in the form that each of them has there.
+fn copies(file: &File, page_bytes: u64) -> io::Result<Vec<Range<u64>>> {
+    let system = header(file, SYSTEM_PAGE * page_bytes)?;
+    let place = header(file, (SYSTEM_PAGE + 1) * page_bytes - DOUBLEWRITE_FROM_END)?;
+    let kind = u16::from_be_bytes([system[PAGE_TYPE], system[PAGE_TYPE + 1]]);
+    if kind != SYSTEM_PAGE_TYPE || big_endian(&place, 0) != DOUBLEWRITE_MARK {
+        return Ok(Vec::new());
+    }
+    let pages = EXTENT_PAGES.max(EXTENT_BYTES / page_bytes);
+    let extent = |at: usize| u64::from(big_endian(&place, at));
+    Ok([4, 8].map(|at| extent(at)..extent(at) + pages).to_vec())
+}
+
+/// Returns the number of the version of a page that may be of either form. In the older form there
+/// is a checksum in the place of the newer one, which hardly ever looks like a version of ours.
+fn version_of_copy(page: &[u8]) -> u32 {
+    let [newer, older] = [PAGE_VERSION, OLD_PAGE_VERSION].map(|place| big_endian(page, place));
+    let may_be = |number: u32| number == CLEAR || is_likely_ours(number);
+    if may_be(newer) || !may_be(older) { newer } else { older }
+}
+
+/// Returns whether `number`, where something else may be instead, is that of a version of ours.
+fn is_likely_ours(number: u32) -> bool {
+    let version = ServerVersion::from_number(number).map(ServerVersion::version);
+    version.is_some_and(|version| version <= LIKELY_VERSION_MAX)
+}
+
+/// Returns whether the page of `bytes` bytes at `at` has zeros for a content.
+fn is_empty(file: &File, at: u64, bytes: u64) -> io::Result<bool> {
+    let mut content = vec![0; bytes as usize - PAGE_HEAD_BYTES - PAGE_TAIL_BYTES];
+    match file.read_exact_at(&mut content, at + PAGE_HEAD_BYTES as u64) {
+        // a page that is not whole is looked at as any other
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        read => read.map(|()| content.iter().all(|byte| *byte == 0)),
+    }
 }
 
 fn scan_aria(kind: Kind, file: &File, bytes: u64, found: &mut Found) -> io::Result<()> {
@@ -184,11 +250,7 @@ fn scan_aria(kind: Kind, file: &File, bytes: u64, found: &mut Found) -> io::Resu
         };
         // a table that is not encrypted has a record or a key there
         let numbers = places.iter().map(|place| little_endian(&page, *place));
-        let is_ours = |number: &u32| {
-            let version = ServerVersion::from_number(*number).map(ServerVersion::version);
-            version.is_some_and(|version| version <= ARIA_VERSION_MAX)
-        };
-        let mut ours = numbers.filter(is_ours);
+        let mut ours = numbers.filter(|number| is_likely_ours(*number));
         found.add(ours.next().unwrap_or(CLEAR), ARIA_PAGE_BYTES);
     }
     Ok(())
@@ -260,6 +322,51 @@ mod tests {
             let want = (vec![(0x104, 2), (0x20a, 1)], 1, 1);
             assert_eq!(found(Kind::Tablespace, &content), want, "{flags:#x}");
         }
+    }
+
+    /// The doublewrite buffer has pages of every form: those of compressed tables begin with a
+    /// checksum.
+    #[test]
+    fn copies_of_pages_are_not_taken_for_the_tablespaces_own() {
+        let mut content = vec![0; 200 * 16384];
+        at(&mut content, 54, &0x15_u32.to_be_bytes());
+        at(&mut content, 5 * 16384 + 24, &7_u16.to_be_bytes());
+        let place = 6 * 16384 - 190;
+        for (i, number) in [536_853_855, 64, 128].into_iter().enumerate() {
+            at(&mut content, place + 4 * i, &u32::to_be_bytes(number));
+        }
+        for (page, newer, older) in [
+            (64, 0x5742_1468_u32, 0x104_u32),
+            (127, 0x104, 0x5742_1468),
+            (128, 0x5742_1468, 0),
+            (191, 0x104, 0x104),
+            // beyond it
+            (192, 0x5742_1468, 0x104),
+        ] {
+            at(&mut content, page * 16384, &newer.to_be_bytes());
+            at(&mut content, page * 16384 + 24, &2_u16.to_be_bytes());
+            at(&mut content, page * 16384 + 26, &older.to_be_bytes());
+        }
+        assert_eq!(found(Kind::Tablespace, &content), (vec![(0x104, 3)], 1, 1));
+        // no such place is known
+        at(&mut content, place, &[0; 4]);
+        assert_eq!(found(Kind::Tablespace, &content), (vec![(0x104, 2)], 0, 3));
+    }
+
+    /// What is allocated and not used has a header in MariaDB 11.4, and zeros behind it.
+    #[test]
+    fn an_unused_page_with_a_content_is_in_the_clear() {
+        let mut content = vec![0; 3 * 16384];
+        at(&mut content, 54, &0x15_u32.to_be_bytes());
+        at(&mut content, 16384 + 4, &[0, 0, 0, 1]);
+        at(&mut content, 2 * 16384 - 4, &[1, 2, 3, 4]);
+        assert_eq!(found(Kind::Tablespace, &content), (vec![], 0, 0));
+        at(&mut content, 16384 + 5000, b"text");
+        assert_eq!(found(Kind::Tablespace, &content), (vec![], 1, 0));
+        // the file ends within its last page
+        at(&mut content, 2 * 16384 + 4, &[0, 0, 0, 2]);
+        let torn = &content[..2 * 16384 + 100];
+        assert_eq!(found(Kind::Tablespace, torn), (vec![], 2, 0));
     }
 
     #[test]
