@@ -4,6 +4,7 @@
 //!
 //! Not here: the tests themselves (`tests/`).
 
+pub mod approved_lists;
 pub mod binary;
 pub mod crash_check;
 pub mod crash_load;

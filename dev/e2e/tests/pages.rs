@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use sealstone_e2e::approved_lists::is_misleading;
 use sealstone_e2e::binary;
 use sealstone_e2e::pages::{Block, Says, blocks, rooted, sets_variables};
 use sealstone_e2e::terminal::{maker, on_terminal};
@@ -261,6 +262,10 @@ fn attempt_block(
                 .failures
                 .push(format!("{place}: {command}\nends with {got} instead of {code}:\n{said}"));
             return false;
+        }
+        if is_misleading(&format!("{}{}", done.stdout, done.stderr)) {
+            let what = "names a list of approved algorithms, and not that this is no module";
+            outcome.failures.push(format!("{place}: {command}\n{what}:\n{}", done.stdout));
         }
         outcome.run += 1;
     }

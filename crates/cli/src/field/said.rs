@@ -70,6 +70,8 @@ pub(super) struct Column {
 struct Lists {
     fips: bool,
     kcmvp: bool,
+    /// See [`NOT_A_MODULE`].
+    validated_module: bool,
 }
 
 impl Column {
@@ -81,7 +83,7 @@ impl Column {
             leaks: column.leaks(),
             approved: {
                 let Approval { fips, kcmvp } = standing::approval(column, table.cipher);
-                Lists { fips, kcmvp }
+                Lists { fips, kcmvp, validated_module: false }
             },
             standing: standing::words(column, table.cipher),
         };

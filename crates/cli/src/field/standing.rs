@@ -2,7 +2,7 @@
 //! that are not on a list that was asked for. Not here: the lists (`sealstone_cipher::ciphers`).
 
 use anyhow::bail;
-use sealstone_cipher::{Approval, Cipher, Mode, ciphers};
+use sealstone_cipher::{Approval, Cipher, Mode, NOT_A_MODULE, ciphers};
 use sealstone_fields::policy::{Column, Table};
 
 use crate::flags::ApprovedName;
@@ -51,12 +51,12 @@ pub(super) fn check(table: &Table, list: ApprovedName) -> anyhow::Result<()> {
         if others.is_empty() {
             bail!(
                 "column {column}: {mode} is not {name}, whatever the cipher\nseal it as aead, or \
-                 leave --approved out"
+                 leave --approved out\n{NOT_A_MODULE}"
             );
         }
         bail!(
             "column {column}: {} in {mode} is not {name}\n\
-             these are: {}; name one with --cipher, or leave --approved out",
+             these are: {}; name one with --cipher, or leave --approved out\n{NOT_A_MODULE}",
             cipher.name,
             others.join(", ")
         );
