@@ -353,7 +353,7 @@ mod tests {
         assert_eq!(found(Kind::Tablespace, &content), (vec![(0x104, 2)], 0, 3));
     }
 
-    /// What is allocated and not used has a header in MariaDB 11.4, and zeros behind it.
+    /// MariaDB 11.4 writes a header for a page that is allocated and not used, and zeros behind it.
     #[test]
     fn an_unused_page_with_a_content_is_in_the_clear() {
         let mut content = vec![0; 3 * 16384];

@@ -29,7 +29,8 @@ use crate::limits::GCM_LIMITS;
 use crate::memory::Protected;
 use crate::mode::Counter128;
 use crate::mode::aead::Aead;
-use crate::mode::hctr2::{XctrAndPolyval, in_turn};
+use crate::mode::hctr2::in_turn;
+use crate::mode::wide_block::XctrAndPolyval;
 use crate::mode::{BlockCipher, SetKey};
 use crate::modes::Mode;
 

@@ -8,7 +8,7 @@
 use super::aead::Aead;
 use super::ctr::{Counter64, Counter128};
 use super::ff1_value::one_value::OneValue;
-use super::hctr2::XctrAndPolyval;
+use super::wide_block::XctrAndPolyval;
 use super::xctr;
 use crate::backend::Backend;
 use crate::error::Error;
@@ -71,6 +71,6 @@ pub(crate) trait BlockCipher<const BLOCK_BYTES: usize>: Send + Sync {
     /// XORs `data`, at most 2^32 - 1 blocks, with the encryptions of `first` whose first four bytes
     /// have the number of the block added to them (XOR): 1, 2, 3 …, little-endian.
     fn xor_xctr(&self, first: &[u8; BLOCK_BYTES], data: &mut [u8]) {
-        xctr::xor_by_blocks(self, first, data);
+        xctr::xor_by_blocks(first, data, |blocks| self.encrypt_blocks(blocks));
     }
 }

@@ -11,6 +11,7 @@ use zeroize::Zeroize;
 
 use super::BlockCipher;
 use super::ghash::polyval::PolyvalKey;
+use super::wide_block::{Block, XctrAndPolyval};
 use super::wipe_stack::wipe_stack;
 use super::xctr;
 use crate::backend::Backend;
@@ -19,28 +20,6 @@ use crate::memory::Protected;
 
 /// Bytes of a block: the shortest message.
 const BLOCK_BYTES: usize = 16;
-
-/// Bytes of a block, or the state of a hash.
-type Block = [u8; BLOCK_BYTES];
-
-/// The block cipher and the hash of HCTR2 under one key.
-pub(crate) trait XctrAndPolyval: Send + Sync {
-    /// Returns the name of the backend that the block cipher uses.
-    fn backend(&self) -> &'static str;
-
-    /// Encrypts one block.
-    fn encrypt_block(&self, block: Block) -> Block;
-
-    /// Decrypts one block.
-    fn decrypt_block(&self, block: Block) -> Block;
-
-    /// Returns the hash whose state was `state`, zeros at first, after `parts`, whole blocks each.
-    fn absorb(&self, state: Block, parts: &[&[u8]]) -> Block;
-
-    /// XORs `data` as [`BlockCipher::xor_xctr`] and returns the hash whose state was `state` after
-    /// what it is then; a last part of a block has a one behind it, then zeros (section 2.1).
-    fn xor_xctr_and_absorb(&self, first: &Block, data: &mut [u8], state: Block) -> Block;
-}
 
 /// Returns what `absorb` makes of the blocks of `message`: a last part of a block has a one behind
 /// it, then zeros (section 2.1).

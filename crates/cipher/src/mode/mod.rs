@@ -22,6 +22,7 @@ mod left_in_memory;
 #[cfg(all(test, target_arch = "x86_64", not(miri)))]
 mod left_on_stack;
 pub(crate) mod run;
+pub(crate) mod wide_block;
 pub(crate) mod wipe_stack;
 pub(crate) mod xctr;
 

@@ -12,7 +12,7 @@ use crate::memory::Protected;
 use crate::mode::BlockCipher;
 use crate::mode::ghash::polyval::{AbsorbParts, SetPowers};
 use crate::mode::ghash::{BATCH, LONG, LongPowers, Powers, Products, wipe_spilled};
-use crate::mode::hctr2::XctrAndPolyval;
+use crate::mode::wide_block::XctrAndPolyval;
 use crate::mode::wipe_stack::wipe_stack;
 
 /// AES of `R` rounds with the powers of the hash key that it makes.
