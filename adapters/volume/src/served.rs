@@ -4,6 +4,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +20,7 @@ pub struct Served {
     volume: Arc<Volume>,
     dir: String,
     report: Box<Report>,
-    last_failure: Mutex<Option<String>>,
+    last_failure: Mutex<Option<(String, Instant)>>,
 }
 
 /// State of a volume that is attached.
@@ -41,6 +42,8 @@ pub struct AttachedStatus {
     pub anchored_generation: Option<u64>,
     /// The last failure, if there was one.
     pub last_failure: Option<String>,
+    /// Whole seconds since then.
+    pub last_failure_s: Option<u64>,
 }
 
 /// A command to a volume that is attached.
@@ -92,7 +95,7 @@ impl Served {
     pub fn note(&self, failure: &Failure) {
         (self.report)(failure);
         let mut last = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
-        *last = Some(failure.to_string());
+        *last = Some((failure.to_string(), Instant::now()));
     }
 
     fn told(&self, result: Result<(), Failure>) -> io::Result<()> {
@@ -129,7 +132,8 @@ impl Device for Served {
     }
 
     fn status(&self) -> String {
-        let last_failure = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let last = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (last_failure, begin) = last.unzip();
         let status = AttachedStatus {
             process: std::process::id(),
             dir: self.dir.clone(),
@@ -139,6 +143,7 @@ impl Device for Served {
             frames: self.volume.frames(),
             anchored_generation: self.volume.anchored_generation(),
             last_failure,
+            last_failure_s: begin.map(|begin| begin.elapsed().as_secs()),
         };
         serde_json::to_string(&status).expect("numbers and text")
     }

@@ -4,6 +4,8 @@
 //! Not here: how anything is done. Ciphers, keys, seals, the engine, measurement and the report are
 //! libraries, and a user of those libraries can do all that this binary does.
 
+#[cfg(any(feature = "volume", feature = "wire"))]
+mod age;
 mod anchor;
 mod asked_to_end;
 #[cfg(any(feature = "volume", feature = "wire"))]

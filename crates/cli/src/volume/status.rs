@@ -10,6 +10,7 @@ use sealstone_volume::{AttachedStatus, header};
 use serde::Serialize;
 
 use super::place;
+use crate::age::human_age;
 use crate::flags::VolumePlace;
 use crate::message::{Answer, print, print_json};
 
@@ -88,7 +89,8 @@ fn text(status: &Status) -> String {
                 text.push_str(&format!("the anchor remembers generation {generation}\n"));
             }
             if let Some(failure) = &served.last_failure {
-                text.push_str(&format!("last failure: {failure}\n"));
+                let ago = human_age(served.last_failure_s.unwrap_or(0));
+                text.push_str(&format!("last failure, {ago} ago: {failure}\n"));
             }
         }
         (None, "dead") => text.push_str(

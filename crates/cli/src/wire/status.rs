@@ -11,6 +11,7 @@ use sealstone_wire::tunnel::{
 };
 use serde_json::json;
 
+use crate::age::human_age;
 use crate::message::{Answer, print, print_json};
 
 /// Events that are shown to a person; JSON lists all that are kept.
@@ -116,7 +117,7 @@ fn text(status: &Status) -> String {
         line("keys from", given.file.clone());
         let heard = given
             .silence_s
-            .map_or("nothing heard yet".into(), |s| format!("heard {} ago", human_seconds(s)));
+            .map_or("nothing heard yet".into(), |s| format!("heard {} ago", human_age(s)));
         line("indexes", format!("SPI {} out, {} in; {heard}", given.spi_out, given.spi_in));
         line(
             "numbers",
@@ -163,10 +164,10 @@ fn since(session: &SessionStatus) -> String {
         if session.series > 1 { format!(" of {} each", session.series) } else { String::new() };
     format!(
         "{} ago, SPI {} out, {} in{of}; heard {} ago",
-        human_seconds(session.age_s),
+        human_age(session.age_s),
         session.spi_out,
         session.spi_in,
-        human_seconds(session.silence_s)
+        human_age(session.silence_s)
     )
 }
 
@@ -175,7 +176,7 @@ fn event_text(event: &EventStatus) -> String {
     let mut lines = event.what.lines();
     let mut text = format!(
         "    {:>9} ago  {}{times}\n",
-        human_seconds(event.ago_s),
+        human_age(event.ago_s),
         lines.next().unwrap_or_default()
     );
     lines.for_each(|line| text.push_str(&format!("                   {line}\n")));
@@ -189,14 +190,4 @@ fn listed(values: &[String]) -> String {
 fn counted(counts: &BTreeMap<String, u64>) -> Option<String> {
     let counted: Vec<_> = counts.iter().map(|(what, times)| format!("{what} {times}")).collect();
     (!counted.is_empty()).then(|| counted.join("; "))
-}
-
-/// Formats seconds for people.
-fn human_seconds(seconds: u64) -> String {
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7200 => format!("{} min", seconds / 60),
-        7200..172_800 => format!("{} h", seconds / 3600),
-        _ => format!("{} days", seconds / 86_400),
-    }
 }
