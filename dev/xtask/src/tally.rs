@@ -191,7 +191,7 @@ impl Tally {
 /// Reads the list of expected skips: one test a line; `#` begins a remark. A line
 /// `NAME without FLAG` counts only if `cpuinfo` lists processors and none has this flag, so that a
 /// test of instructions cannot be skipped where the machine has them; likewise `NAME without /PATH`
-/// only if there is no such file.
+/// only if there is no such file. `NAME with FLAG` counts only if a processor has the flag.
 ///
 /// - `cpuinfo`: the text of `/proc/cpuinfo`
 pub(crate) fn expected(list: &str, cpuinfo: &str) -> BTreeSet<String> {
@@ -205,9 +205,14 @@ pub(crate) fn expected(list: &str, cpuinfo: &str) -> BTreeSet<String> {
         false => !flags.is_empty() && !flags.contains(what),
     };
     let lines = list.lines().map(|line| line.split('#').next().unwrap_or("").trim());
-    let names = lines.filter_map(|line| match line.split_once(" without ") {
-        Some((name, what)) => lacks(what.trim()).then_some(name.trim()),
-        None => (!line.is_empty()).then_some(line),
+    let names = lines.filter_map(|line| {
+        if let Some((name, what)) = line.split_once(" without ") {
+            return lacks(what.trim()).then_some(name.trim());
+        }
+        match line.split_once(" with ") {
+            Some((name, flag)) => flags.contains(flag.trim()).then_some(name.trim()),
+            None => (!line.is_empty()).then_some(line),
+        }
     });
     names.map(String::from).collect()
 }
@@ -355,6 +360,14 @@ test result: FAILED. 0 passed; 2 failed; 0 ignored
             |cpuinfo: &str| expected("wide::avx512 without avx512f # why\n", cpuinfo).len();
         assert_eq!(skipped("processor\t: 0\nflags\t\t: fpu avx2 vaes\n"), 1);
         assert_eq!(skipped("processor\t: 0\nflags\t\t: fpu avx2 avx512f\n"), 0);
+        assert_eq!(skipped(""), 0, "nothing is known of this machine");
+    }
+
+    #[test]
+    fn a_skip_for_an_instruction_is_expected_only_where_it_is() {
+        let skipped = |cpuinfo: &str| expected("kernel with amx_tile # why\n", cpuinfo).len();
+        assert_eq!(skipped("processor\t: 0\nflags\t\t: fpu amx_tile\n"), 1);
+        assert_eq!(skipped("processor\t: 0\nflags\t\t: fpu avx2\n"), 0);
         assert_eq!(skipped(""), 0, "nothing is known of this machine");
     }
 
