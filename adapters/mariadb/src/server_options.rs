@@ -17,9 +17,9 @@ pub(crate) const TABLE_KEY_ID: u32 = 100;
 /// Options with which a server encrypts all that it can.
 ///
 /// A page that is freed before the server's threads come to it is passed over by them, with the
-/// records in it, unless freed pages are scrubbed. There is one such thread: of several, older
-/// servers have each wake the others while there is nothing to do (MDEV-34358), and how fast they
-/// encrypt is limited by `innodb_encryption_rotation_iops` in any case.
+/// records in it, unless freed pages are scrubbed. One thread is enough: the pace is limited by
+/// `innodb_encryption_rotation_iops`, and on older servers several threads keep waking each other
+/// when there is nothing to encrypt (MDEV-34358).
 pub(crate) const ENCRYPTING: [(&str, &str); 9] = [
     ("innodb_encrypt_tables", "FORCE"),
     ("innodb_encrypt_log", "ON"),

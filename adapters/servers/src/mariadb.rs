@@ -343,6 +343,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_server_that_was_unpacked_has_its_own_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path();
+        let server = base.join("bin/mariadbd");
+        assert_eq!(unpacked(&server), None);
+        fs::create_dir(base.join("scripts")).unwrap();
+        fs::write(base.join(UNPACKED_MAKER), "").unwrap();
+        assert_eq!(unpacked(&server).as_deref(), Some(base));
+        assert_eq!(unpacked(&base.join("sbin/mariadbd")), None);
+        assert_eq!(unpacked(Path::new("/usr/sbin/mariadbd")), None);
+        assert!(of_unpacked(base)[0].ends_with(&base.display().to_string()));
+    }
+
+    #[test]
     fn a_password_is_quoted_in_a_file_of_settings() {
         assert_eq!(secrets("a\"b\\"), "[client]\nuser=sealstone\npassword=\"a\\\"b\\\\\"\n");
     }

@@ -194,6 +194,9 @@ fn an_anchor_out_of_reach_is_reported_stops_no_writer_and_is_tried_again() {
     while !served.status().contains("it is away") {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
+    let status = served.status();
+    let has_age = status.contains("\"last_failure_s\":") && !status.contains("_s\":null");
+    assert!(has_age, "{status}");
     remote.away.store(false, Ordering::Relaxed);
     while volume.is_anchor_behind() {
         std::thread::sleep(std::time::Duration::from_millis(10));

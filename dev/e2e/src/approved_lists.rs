@@ -40,9 +40,13 @@ mod tests {
 
     #[test]
     fn a_list_is_named_with_the_sentence() {
-        for text in
-            ["--policy kcmvp", "FIPS 140, KCMVP", "approved under FIPS-140", "\"fips\": true"]
-        {
+        for text in [
+            "--policy kcmvp",
+            "FIPS 140, KCMVP",
+            "approved under FIPS-140",
+            "FIPS PUB",
+            "\"fips\": true",
+        ] {
             assert!(is_misleading(text), "{text}");
             for said in
                 ["Sealstone is **not a\n> validated module**", "\"validated_module\": false"]
@@ -50,8 +54,8 @@ mod tests {
                 assert!(!is_misleading(&format!("{text} {said}")), "{text}");
             }
         }
-        for text in ["", "AES (FIPS 197)", "FIPS PUB", "validated"] {
-            assert_eq!(is_misleading(text), text == "FIPS PUB", "{text}");
+        for text in ["", "AES (FIPS 197)", "validated"] {
+            assert!(!is_misleading(text), "{text}");
         }
     }
 }

@@ -438,10 +438,10 @@ impl<L: AesLanes, S: Schedule<L>, const R: usize, const SEAL: bool, const SLOTS:
         let batch_bytes = BATCH * L::BYTES;
         let batches = if SLOTS == LONG { data.len() / batch_bytes } else { 0 };
         let (whole, rest) = data.split_at_mut(batches * batch_bytes);
+        let blocks = |bytes: &[u8]| lanes.reverse_bytes(lanes.load(bytes));
         if !SEAL {
             for batch in whole.chunks_exact_mut(batch_bytes) {
                 let mut stream = take_counters::<L, BATCH>(lanes, &mut counters);
-                let blocks = |bytes: &[u8]| lanes.reverse_bytes(lanes.load(bytes));
                 hash = encrypt_and_hash::<L, R, SLOTS>(
                     lanes,
                     keys,
@@ -462,7 +462,6 @@ impl<L: AesLanes, S: Schedule<L>, const R: usize, const SEAL: bool, const SLOTS:
                 let (before, batch) = whole.split_at_mut(start);
                 let hashed = &before[start - batch_bytes..];
                 let mut stream = take_counters::<L, BATCH>(lanes, &mut counters);
-                let blocks = |bytes: &[u8]| lanes.reverse_bytes(lanes.load(bytes));
                 hash = encrypt_and_hash::<L, R, SLOTS>(
                     lanes,
                     keys,
