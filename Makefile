@@ -71,7 +71,7 @@ endif
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help compare say-install rivals fuzz soak test install sanitize setup \
-    setup-fuzz setup-lints clean installable deb test-deb db-bench mariadb-bench mariadb-suite test-mariadb-11 volume-bench volume-judges ycsb-rivals setup-tests check \
+    setup-fuzz setup-lints clean installable deb test-deb db-bench mariadb-bench mariadb-suite test-mariadb-11 test-modules volume-bench volume-judges ycsb-rivals setup-tests check \
     setup-strongswan wire-speed setup-spark wheel test-spark spark-speed constant-time test-report miri setup-miri
 
 help:
@@ -97,6 +97,7 @@ help:
 	@echo 'make mariadb-bench      what sysbench measures on MariaDB plain, under its own encryption and under our plug-in; ARGS="--rounds 12"'
 	@echo 'make mariadb-suite      the tests of encryption that MariaDB itself has, under our plug-in (300 MB)'
 	@echo 'make test-mariadb-11    our tests of the plug-in with MariaDB 11.4.5 (from Maven Central, 350 MB)'
+	@echo 'make test-modules       whether a cryptographic module alone does everything, in a program whose own ciphers panic'
 	@echo 'make volume-bench       what pgbench, fio, Redis and sysbench measure on sealed volumes, plain and on gocryptfs, as root; ARGS="--rounds 6"'
 	@echo 'make volume-judges      whether fio --verify and fsx find on sealed volumes what they find on a plain loop device, as root; ARGS="--operations 100000"'
 	@echo 'make clean              remove what was built'
@@ -209,6 +210,12 @@ mariadb-suite: setup setup-mariadb
 test-mariadb-11: setup setup-mariadb
 	@sh dev/setup.sh mariadb-11
 	SEALSTONE_MARIADBD="$(CACHE)/mariadb-11/bin/mariadbd" cargo test --workspace --locked --test mariadb_plugin --test mariadb_pages
+
+# in builds in which every use of a cipher of our own panics, beside the other builds: a module alone does everything
+test-modules: setup setup-rivals
+	@CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/no-own" cargo test --locked --package sealstone-modules --features no-own --test alone
+	@CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/no-own" cargo build --locked --package sealstone-cli --features no-own
+	SEALSTONE_ALONE=1 SEALSTONE_BIN="$$CARGO_TARGET_DIR/no-own/debug/sealstone" cargo test --workspace --locked --test modules
 
 # an hour on two cores beside other work, with 10 GiB free below the directory that --dir names, and root
 volume-judges: setup

@@ -15,6 +15,7 @@ install -D -m 644 "$built/libsealstone_mariadb.so" "$root/lib/sealstone/libseals
 # for programs that have RocksDB
 install -D -m 644 "$built/libsealstone_rocksdb_plugin.so" "$root/lib/sealstone/libsealstone_rocksdb_plugin.so"
 install -D -m 644 "$source/adapters/rocksdb-plugin/include/sealstone_rocksdb.h" "$root/include/sealstone_rocksdb.h"
+install -D -m 644 "$source/adapters/modules/include/sealstone_module.h" "$root/include/sealstone_module.h"
 
 mkdir -p "$root/share/man/man1"
 "$root/bin/sealstone" man --out "$root/share/man/man1" 2>/dev/null

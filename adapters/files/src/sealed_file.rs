@@ -86,7 +86,7 @@ impl SealedFile {
     }
 
     fn check(&self, mac: FileMac, rows: u64) -> Result<(), FileError> {
-        if self.manifest.is_of(mac, rows) {
+        if self.manifest.is_of(mac, rows)? {
             return Ok(());
         }
         match &self.on_changed {

@@ -6,6 +6,7 @@ use std::io;
 use std::io::Write as _;
 use std::path::Path;
 
+use sealstone_cipher::Provider;
 use sealstone_file::output::{Access, Output};
 use sealstone_keys::{KeyError, Secret};
 use zeroize::Zeroizing;
@@ -23,7 +24,7 @@ const KEY_IDS: [u32; 3] = [1, 2, TABLE_KEY_ID];
 pub fn write_keys(path: &Path) -> Result<(), KeysError> {
     let mut text = Zeroizing::new(String::new());
     for id in KEY_IDS {
-        let secret = Secret::random()?;
+        let secret = Secret::random(Provider::own())?;
         let _ = write!(text, "{id};");
         for byte in secret.as_bytes() {
             let _ = write!(text, "{byte:02x}");

@@ -63,11 +63,12 @@ impl Plugin {
     pub fn start(settings: &Settings, log: Box<Log>) -> Result<Self, PluginError> {
         let backend = Backend::by_name(settings.accel.as_deref().unwrap_or("auto"))?;
         let named = settings.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
-        let source = source::open_unattended(&settings.key, settings.passphrase_file.as_deref())
-            .map_err(|error| match error {
-                KeyError::NoPassphrase { path } => PluginError::NoPassphrase { key_file: path },
-                other => other.into(),
-            })?;
+        let source =
+            source::open_unattended(&settings.key, settings.passphrase_file.as_deref(), None)
+                .map_err(|error| match error {
+                    KeyError::NoPassphrase { path } => PluginError::NoPassphrase { key_file: path },
+                    other => other.into(),
+                })?;
         let place = source.describe();
         let cipher = match named {
             // a cipher named explicitly takes precedence

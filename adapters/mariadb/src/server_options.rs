@@ -46,6 +46,16 @@ pub enum ServerOptionsError {
         /// The value.
         value: String,
     },
+    /// A cryptographic module was named.
+    #[error(
+        "module {module} cannot seal MariaDB's files: a page has no room for a tag, so it is \
+         enciphered with HCTR2, which no module has\n\
+         seal the server's files by a volume instead: sealstone volume create --module {module}"
+    )]
+    Module {
+        /// Name of the module.
+        module: String,
+    },
     /// No plug-in was found.
     #[error(
         "no {PLUGIN_FILE} found: looked in {looked}\nbuild it with: cargo build --release -p \

@@ -79,7 +79,7 @@ fn a_file_of_version_2_opens() {
     manifest.check(MANIFEST, &keyed).unwrap();
     let mut mac = manifest.file_mac(&keyed).unwrap();
     mac.update(&sealed);
-    assert!(manifest.is_of(mac, 3));
+    assert!(manifest.is_of(mac, 3).unwrap());
     let ciphers = || -> Vec<ColumnCipher> {
         let cipher =
             |column| ColumnCipher::new(&manifest.table, column, &keyed, Backend::auto()).unwrap();

@@ -322,5 +322,5 @@ pub(crate) fn keys(spec: &str, passphrase_file: Option<&Path>) -> PyResult<Arc<d
         Some(file) => Passphrase::from_file(file),
         None => Err(KeyError::NoPassphrase { path: key_file.to_owned() }),
     };
-    source::open(spec, &passphrase).map_err(exception)
+    source::open(spec, &passphrase, None).map_err(exception)
 }

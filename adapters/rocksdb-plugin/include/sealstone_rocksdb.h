@@ -27,6 +27,8 @@ typedef struct rocksdb_env_t rocksdb_env_t;
  *     passphrase_file  path of a file with the passphrase of the key file [SEALSTONE_PASSPHRASE_FILE]
  *     cipher           cipher of new files, such as aria-256; required unless the key server knows it
  *     accel            backend of the ciphers [auto]
+ *     module           cryptographic module that computes instead: openssl:PROVIDER, or the path of a library
+ *                      [none: this library's own code, which is no validated module]
  *     page_bytes       bytes of data in a page of a table or blob file: a power of two from 1024 to 65536
  *                      [1024 in tables, 4096 in blob files and under ciphers with blocks of 64 bits]
  *     anchor           path of a file on other storage, or an address of a key server, that remembers how new the

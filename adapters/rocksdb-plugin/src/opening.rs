@@ -47,6 +47,9 @@ pub(crate) enum OpeningError {
     /// The backend is not available.
     #[error(transparent)]
     Backend(#[from] BackendError),
+    /// The cryptographic module is not available.
+    #[error(transparent)]
+    Module(#[from] sealstone_modules::ModuleError),
     /// A path cannot be made absolute.
     #[error(transparent)]
     Path(#[from] AbsoluteError),
@@ -60,8 +63,8 @@ pub(crate) enum OpeningError {
 /// key before it looks at any file. A cipher that should no longer be used is reported on stderr.
 ///
 /// # Errors
-/// [`OpeningError`] for anything that can be wrong with settings, key, cipher and backend. There is
-/// no fallback.
+/// [`OpeningError`] for anything that can be wrong with settings, key, cipher, backend and module.
+/// There is no fallback.
 pub(crate) fn sealing(text: &str) -> Result<Sealing, OpeningError> {
     let settings = Settings::parse(text)?;
     let backend = Backend::by_name(settings.accel.as_deref().unwrap_or("auto"))?;
@@ -69,12 +72,15 @@ pub(crate) fn sealing(text: &str) -> Result<Sealing, OpeningError> {
     // the key file is read again later, when the program may be in another directory
     let passphrase_file = settings.passphrase_file.as_deref().map(absolute_path).transpose()?;
     source::check_path(&settings.key)?;
+    let module = settings.module.as_deref().map(sealstone_modules::load).transpose()?;
+    let key = absolute_source(&settings.key)?;
     let keys =
-        source::open_unattended(&absolute_source(&settings.key)?, passphrase_file.as_deref())
-            .map_err(|error| match error {
+        source::open_unattended(&key, passphrase_file.as_deref(), module).map_err(|error| {
+            match error {
                 KeyError::NoPassphrase { path } => OpeningError::NoPassphrase { key_file: path },
                 other => other.into(),
-            })?;
+            }
+        })?;
     let cipher = match named {
         Some(cipher) => cipher,
         None => source::cipher(None, &*keys)?

@@ -15,7 +15,8 @@ use sealstone_seal::paged::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
 pub(crate) const SCHEME: &str = "sealstone";
 
 /// Every setting, in the order in which messages list them.
-const NAMES: [&str; 6] = ["key", "passphrase_file", "cipher", "accel", "page_bytes", "anchor"];
+const NAMES: [&str; 7] =
+    ["key", "passphrase_file", "cipher", "accel", "module", "page_bytes", "anchor"];
 
 /// Settings for sealing a store, as a user writes them.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub(crate) struct Settings {
     pub(crate) cipher: Option<String>,
     /// Name of the backend, `auto` where absent.
     pub(crate) accel: Option<String>,
+    /// Cryptographic module that computes; absent for our own code.
+    pub(crate) module: Option<String>,
     /// Bytes of data in a page of a table file.
     pub(crate) page_bytes: Option<u32>,
     /// The anchor: path of a file on other storage, or an address of a key server.
@@ -119,7 +122,7 @@ impl Settings {
                 return Err(SettingsError::Twice { name });
             }
         }
-        let [key, passphrase_file, cipher, accel, page_bytes, anchor] = found;
+        let [key, passphrase_file, cipher, accel, module, page_bytes, anchor] = found;
         let key = key.ok_or(SettingsError::NoKey)?;
         if passphrase_file.is_some() && source::is_kmip(&key) {
             return Err(SettingsError::PassphraseFile { key });
@@ -127,7 +130,7 @@ impl Settings {
         let page_bytes = page_bytes.map(|text| page_bytes_of(&text)).transpose()?;
         let (passphrase_file, anchor) =
             (passphrase_file.map(PathBuf::from), anchor.map(PathBuf::from));
-        Ok(Self { key, passphrase_file, cipher, accel, page_bytes, anchor })
+        Ok(Self { key, passphrase_file, cipher, accel, module, page_bytes, anchor })
     }
 }
 
@@ -160,13 +163,14 @@ mod tests {
     #[test]
     fn a_uri_and_its_query_are_the_same_settings() {
         let all = "key=/k/a%20b%26c.key&passphrase_file=/p&cipher=aria-256&accel=portable&\
-                   page_bytes=16KiB&anchor=/a";
+                   module=openssl:fips&page_bytes=16KiB&anchor=/a";
         let settings = Settings::parse(all).unwrap();
         let want = Settings {
             key: "/k/a b&c.key".into(),
             passphrase_file: Some("/p".into()),
             cipher: Some("aria-256".into()),
             accel: Some("portable".into()),
+            module: Some("openssl:fips".into()),
             page_bytes: Some(16384),
             anchor: Some("/a".into()),
         };
@@ -189,7 +193,7 @@ mod tests {
         assert_eq!(
             wrong("sealstone://?key=/a&ciper=aria-256"),
             "unknown setting \"ciper\"; did you mean cipher?\n\
-             known settings: key, passphrase_file, cipher, accel, page_bytes, anchor"
+             known settings: key, passphrase_file, cipher, accel, module, page_bytes, anchor"
         );
         assert!(
             wrong("key=/a&passphrase=open sesame")

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sealstone_cipher::{Backend, Cipher};
+use sealstone_cipher::{Backend, Cipher, Provider};
 use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
 use sealstone_rocksdb::reseal::{self, Progress, Report, Reseal, ResealError, Why};
 use sealstone_rocksdb::{Db, DbOptions, Error, PlainEnv, Range, SealedEnv, Sealing, rest};
@@ -23,12 +23,12 @@ struct Versions(Mutex<Vec<[u8; 32]>>);
 
 impl Versions {
     fn new() -> Arc<Self> {
-        let first = Secret::random().unwrap();
+        let first = Secret::random(Provider::own()).unwrap();
         Arc::new(Self(Mutex::new(vec![*first.as_bytes()])))
     }
 
     fn rotate(&self) {
-        self.0.lock().unwrap().push(*Secret::random().unwrap().as_bytes());
+        self.0.lock().unwrap().push(*Secret::random(Provider::own()).unwrap().as_bytes());
     }
 
     fn newest(&self) -> KeyRef {
@@ -305,7 +305,10 @@ fn from_cipher_to_cipher_under_load() {
     db.verify_checksum().unwrap();
     db.close().unwrap();
     assert_eq!(site.under(), [("aria-256", 1)]);
-    assert_eq!(reseal::left(&site.path(), by_name("aria-256"), &site.keys.newest()).unwrap(), []);
+    assert_eq!(
+        reseal::left(&site.path(), by_name("aria-256"), &site.keys.newest(), None).unwrap(),
+        []
+    );
     assert!(site.verify().is_whole());
     assert_eq!(shows(&site.path(), MARKER), [""; 0]);
 }

@@ -38,7 +38,7 @@ static PROGRAM: Program = Program {
 /// The volume as a kind of server, which no command starts alone: it belongs to others.
 ///
 /// Its settings: `sealstone`, the program; `key`; `size`, in bytes; and where they are wanted
-/// `cipher`, `accel`, `passphrase-file`. Paths are absolute.
+/// `cipher`, `accel`, `module`, `passphrase-file`. Paths are absolute.
 pub static VOLUME: Server = Server {
     name: NAME,
     about: "a sealed volume, on which other servers keep their files",
@@ -56,6 +56,8 @@ struct Record {
     program: PathBuf,
     key: String,
     accel: Option<String>,
+    #[serde(default)]
+    module: Option<String>,
     passphrase_file: Option<String>,
     /// Kinds of servers on it.
     servers: Vec<String>,
@@ -78,6 +80,7 @@ impl LabVolume {
             program: PROGRAM.find(settings.path("sealstone"))?,
             key: text("key").unwrap_or_default(),
             accel: text("accel"),
+            module: text("module"),
             passphrase_file: text("passphrase-file"),
             servers: Vec::new(),
         };
@@ -123,6 +126,9 @@ impl LabVolume {
         let mut flags = vec!["--key".into(), self.record.key.clone().into()];
         if let Some(file) = &self.record.passphrase_file {
             flags.extend(["--passphrase-file".into(), file.into()]);
+        }
+        if let Some(module) = &self.record.module {
+            flags.extend(["--module".into(), module.into()]);
         }
         flags
     }

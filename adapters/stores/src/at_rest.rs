@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use sealstone_keys::{KeyError, KeyRef, Secret};
 use sealstone_seal::account::Account;
-use sealstone_store::EngineError;
 #[cfg(any(feature = "mongodb", feature = "mysql"))]
 use sealstone_store::kind::{Form, Setting};
+use sealstone_store::{Choice, EngineError};
 
 /// The setting of a comparison that names what its servers load; one flag for all of them.
 #[cfg(any(feature = "mongodb", feature = "mysql"))]
@@ -122,8 +122,23 @@ pub struct Sealing {
     pub cipher: Option<String>,
     /// Name of the backend; absent: the fastest.
     pub accel: Option<String>,
+    /// Cryptographic module that computes, such as `openssl:fips`; absent for our own code.
+    pub module: Option<String>,
     /// File with the passphrase of a key file that has one, an absolute path.
     pub passphrase_file: Option<PathBuf>,
+}
+
+impl Sealing {
+    /// Returns the same with the cipher of `choice`, and who computes it.
+    #[must_use]
+    pub fn with(&self, choice: &Choice) -> Self {
+        Self {
+            cipher: Some(choice.cipher.name.into()),
+            accel: choice.forced_backend().map(str::to_owned),
+            module: choice.module().map(str::to_owned),
+            ..self.clone()
+        }
+    }
 }
 
 /// Findings of a search for data under a key.

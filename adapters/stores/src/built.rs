@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use sealstone_cipher::module::Module;
 use sealstone_fields::policy::Policy;
 use sealstone_fields::{FieldLayer, Keyed, SealedEngine};
 use sealstone_store::kind::{Opened, Request, StoreKind};
@@ -57,6 +58,10 @@ impl Tables for Built {
         crate::block::link_called(name)?;
         let _ = name;
         Ok(())
+    }
+
+    fn module(&self, name: &str) -> Result<&'static dyn Module, EngineError> {
+        Ok(sealstone_modules::load(name)?)
     }
 
     fn field_policy(&self, file: &Path) -> Result<FieldPolicy, EngineError> {

@@ -85,7 +85,8 @@ pub(crate) fn for_server(
     let (key, note) = for_program(request)?;
     let key_id = key.source.current().map_err(StoreError::engine)?.0.id;
     let ProgramKey { named: key, passphrase_file, key_dir, .. } = key;
-    let sealing = Sealing { library, key, key_id, cipher: None, accel: None, passphrase_file };
+    let sealing =
+        Sealing { library, key, key_id, cipher: None, accel: None, module: None, passphrase_file };
     Ok(RunSealing { sealing, key_dir, note })
 }
 

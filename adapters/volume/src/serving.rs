@@ -32,6 +32,8 @@ pub struct Serving<'a> {
     pub key: &'a OsStr,
     /// File with the passphrase of the key.
     pub passphrase_file: Option<&'a Path>,
+    /// Name of the cryptographic module that computes.
+    pub module: Option<&'a str>,
     /// Name of the instruction set of the cipher.
     pub accel: &'a str,
     /// Directory in which the volume is shown, an absolute path.
@@ -63,6 +65,9 @@ impl Serving<'_> {
         command.args(["volume", "attach"]).arg(self.dir).arg("--key").arg(self.key);
         if let Some(file) = self.passphrase_file {
             command.arg("--passphrase-file").arg(file);
+        }
+        if let Some(module) = self.module {
+            command.args(["--module", module]);
         }
         command.args(["--accel", self.accel, "--foreground", "--until-input-ends"]);
         command.arg("--runtime-dir").arg(self.runtime_dir);

@@ -102,13 +102,34 @@ impl Volume {
         if let Some(name) = names.into_iter().find(|name| there.iter().any(|there| there == name)) {
             return Err(Failure::Exists { name: name.to_owned() });
         }
+        let mut made = Vec::new();
+        Self::make(disk, keys, cipher, (block_bytes, bytes), &mut made).inspect_err(|_| {
+            // without a header they are of no use, and in the way of the next attempt
+            for name in made {
+                let _ = disk.remove(name);
+            }
+        })
+    }
+
+    /// Makes the files, and adds to `made` the name of each.
+    fn make(
+        disk: &dyn Disk,
+        keys: &dyn KeySource,
+        cipher: &'static Cipher,
+        (block_bytes, bytes): (u32, u64),
+        made: &mut Vec<&'static str>,
+    ) -> Result<(), Failure> {
         let places = Places::of(block_bytes)?;
         let blocks = places.blocks(bytes)?;
         let identity = Identity { kind: FileKind::Volume, ..Identity::LOOSE };
         let layout = Layout::Volume { block_bytes };
         let (file, header) =
             SealedFile::create_as(&identity, keys, cipher, Backend::auto(), layout)?;
-        let make = |name: &str| disk.create(name, true).map_err(Failure::of("make", name));
+        let mut make = |name: &'static str| {
+            let file = disk.create(name, true).map_err(Failure::of("make", name))?;
+            made.push(name);
+            Ok::<_, Failure>(file)
+        };
         let data = make(names::DATA)?;
         data.set_bytes(places.file_bytes(blocks)).map_err(Failure::of("make", names::DATA))?;
         data.sync().map_err(Failure::of("sync", names::DATA))?;
@@ -119,14 +140,16 @@ impl Volume {
         let root = Root { salts, ..Root::new(places, blocks) };
         roots.write(epoch.keys().file(), &root)?;
         roots.write(epoch.keys().file(), &Root { generation: 1, ..root })?;
-        disk.make_directory(names::LOG).map_err(Failure::of("make", names::LOG))?;
         let stored = make(names::HEADER_NEW)?;
         let rest = [0; HEADER_FILE_BYTES as usize - HEADER_BYTES];
         stored.write(0, &[&header, &rest]).map_err(Failure::of("write", names::HEADER_NEW))?;
         Marks::new(stored, roots.files).begin(&epoch, 0)?;
+        disk.make_directory(names::LOG).map_err(Failure::of("make", names::LOG))?;
         // the header last: without it there is no volume
         disk.rename(names::HEADER_NEW, names::HEADER)
             .map_err(Failure::of("rename", names::HEADER_NEW))?;
+        // from here on it is one, and stays
+        made.clear();
         disk.sync_directory("").map_err(Failure::of("sync", "the directory"))
     }
 

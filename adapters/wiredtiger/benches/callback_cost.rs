@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for cipher in &ciphers {
         let settings = Settings::parse(&format!("key=\"{}\",cipher={cipher}", key.display()))?;
         let encryptor = Encryptor::open(&settings)?;
-        let backend = encryptor.pages().backend().name();
+        let backend = encryptor.pages().provider().name();
         let callbacks = Callbacks::new(encryptor);
         let expansion =
             callbacks.expansion_bytes().map_err(|code| format!("sizing returned {code}"))?;

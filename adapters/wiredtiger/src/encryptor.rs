@@ -27,10 +27,16 @@ impl Encryptor {
     pub fn open(settings: &Settings) -> Result<Self, ExtensionError> {
         let backend = Backend::by_name(settings.accel.as_deref().unwrap_or("auto"))?;
         let named = settings.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
-        let source = source::open_unattended(&settings.key, settings.passphrase_file.as_deref())
-            .map_err(|error| match error {
-                KeyError::NoPassphrase { path } => ExtensionError::NoPassphrase { key_file: path },
-                other => other.into(),
+        let module = settings.module.as_deref().map(sealstone_modules::load).transpose()?;
+        let passphrase_file = settings.passphrase_file.as_deref();
+        let source =
+            source::open_unattended(&settings.key, passphrase_file, module).map_err(|error| {
+                match error {
+                    KeyError::NoPassphrase { path } => {
+                        ExtensionError::NoPassphrase { key_file: path }
+                    }
+                    other => other.into(),
+                }
             })?;
         let place = source.describe();
         let cipher = match (named, source.cipher()) {
@@ -40,7 +46,8 @@ impl Encryptor {
             (None, Some(attribute)) => sealstone_cipher::cipher(&attribute)?,
         };
         let (current, _) = source.current()?;
-        let pages = EnginePages::new(source.all()?, &current, &place, cipher, backend)?;
+        let pages =
+            EnginePages::new(source.all()?, &current, &place, cipher, source.provider(backend))?;
         Ok(Self { pages, name: source.name()?, place })
     }
 
@@ -87,7 +94,7 @@ impl Encryptor {
             [one] => format!("; version {one} opens old data"),
             many => format!("; versions {} open old data", many.join(", ")),
         };
-        let (mode, backend) = (cipher.mode.word(), pages.backend().name());
+        let (mode, backend) = (cipher.mode.word(), pages.provider().name());
         format!(
             "sealing with {} in {mode} ({backend}) under key {} from {place}{also}",
             cipher.name,

@@ -65,6 +65,9 @@ pub enum ExtensionError {
     /// The backend is not available.
     #[error(transparent)]
     Backend(#[from] BackendError),
+    /// The cryptographic module is not available.
+    #[error(transparent)]
+    Module(#[from] sealstone_modules::ModuleError),
     /// The key in `encryption=(keyid=…)` is not the key of the source.
     #[error(
         "encryption=(keyid=\"{wanted}\") names another key than {place}, which has key {held}\n\

@@ -21,6 +21,8 @@ pub struct Settings {
     pub cipher: Option<String>,
     /// Name of the backend, `auto` where absent.
     pub accel: Option<String>,
+    /// Cryptographic module that computes, such as `openssl:fips`; absent for our own code.
+    pub module: Option<String>,
     /// File with the passphrase of a key file that has one.
     pub passphrase_file: Option<PathBuf>,
     /// MongoDB's release series, such as `6.0`, where it is not detected.
@@ -39,13 +41,17 @@ const MISSING_ACCOUNT: [&str; 2] = ["refuse", "accept"];
 const CLEAR_FILES: [&str; 2] = ["refuse", "accept"];
 
 /// Every name that the settings may contain, with what it means.
-pub(crate) const NAMES: [(&str, &str); 8] = [
+pub(crate) const NAMES: [(&str, &str); 9] = [
     (
         "key",
         "key source: absolute path of a key file, kmip://HOST/KEY, or kmip:/absolute/FILE.toml",
     ),
     ("cipher", "name of the cipher, such as aria-256"),
     ("accel", "backend of the cipher: auto (the default), portable and so on"),
+    (
+        "module",
+        "cryptographic module that computes: openssl:PROVIDER or the absolute path of a library",
+    ),
     ("passphrase_file", "absolute path of the file with the passphrase of the key file"),
     ("series", "release series of MongoDB: 6.0, 7.0 or 8.0"),
     (
@@ -130,6 +136,7 @@ impl Settings {
             key: key.into(),
             cipher: None,
             accel: None,
+            module: None,
             passphrase_file: None,
             series: None,
             synced_account: false,
@@ -157,6 +164,7 @@ impl Settings {
             Some(quoted("the key", &self.key)?),
             name("the cipher", &self.cipher)?,
             name("the backend", &self.accel)?,
+            self.module.as_deref().map(|module| quoted("the module", module)).transpose()?,
             passphrase_file.map(|file| quoted_path("the passphrase file", file)).transpose()?,
             name("the series", &self.series)?,
             self.synced_account.then(|| ACCOUNT[1].to_owned()),
@@ -186,12 +194,17 @@ impl Settings {
                 return Err(SettingsError::Twice { name });
             }
         }
-        let [key, cipher, accel, passphrase_file, series, account, missing, clear] =
+        let [key, cipher, accel, module, passphrase_file, series, account, missing, clear] =
             found.map(|value| value.filter(|text| !text.is_empty()));
         let key = key.ok_or(SettingsError::NoKey)?;
         let path = key.strip_prefix("kmip:").unwrap_or(&key);
         if !path.starts_with('/') {
             return Err(SettingsError::Relative { name: "key", found: key });
+        }
+        if let Some(file) =
+            module.as_ref().filter(|name| name.contains('/') && !name.starts_with('/'))
+        {
+            return Err(SettingsError::Relative { name: "module", found: file.clone() });
         }
         if let Some(file) = passphrase_file.as_ref().filter(|file| !Path::new(file).is_absolute()) {
             return Err(SettingsError::Relative { name: "passphrase_file", found: file.clone() });
@@ -205,6 +218,7 @@ impl Settings {
             key,
             cipher,
             accel,
+            module,
             passphrase_file: passphrase_file.map(PathBuf::from),
             series,
             synced_account,
@@ -280,6 +294,7 @@ mod tests {
                     key: (*key).to_owned(),
                     cipher: cipher.clone(),
                     accel: names[at % names.len()].clone(),
+                    module: (at % 2 == 1).then(|| "openssl:fips".to_owned()),
                     passphrase_file: passphrase_file.clone(),
                     series: names[(at + 2) % names.len()].clone(),
                     synced_account: at % 2 == 0,

@@ -4,7 +4,6 @@
 //! Not here: how a mode computes (`mode`), and messages whose key stream is made beforehand
 //! ([`crate::ahead`]).
 
-use crate::backend::Backend;
 use crate::error::Error;
 use crate::facts::Cipher;
 use crate::memory::Protected;
@@ -12,13 +11,15 @@ use crate::mode::SetKey;
 pub use crate::mode::aead::{Aead, Context, PARTS_MAX, Part, PartError, Unsealed};
 use crate::mode::ctr_mac::CtrMac;
 use crate::mode::gcm::Gcm;
+use crate::provider::Provider;
 
-/// Sets `key` (`cipher.key_bytes` long) for the cipher's authenticated mode on `backend`: GCM for
-/// 128-bit blocks, counter mode plus an independent MAC for 64-bit blocks. All choices are made
-/// here, once.
+/// Sets `key` (`cipher.key_bytes` long) for the cipher's authenticated mode: GCM for 128-bit
+/// blocks, counter mode plus an independent MAC for 64-bit blocks. All choices are made here, once.
+///
+/// - `provider`: a [`Backend`](crate::Backend), or the module that computes
 ///
 /// # Errors
-/// `Error::KeyLength`.
+/// `Error::KeyLength`; of a module `Error::Lacks` and `Error::Module`.
 ///
 /// Source: SP 800-38D for GCM; counter mode plus MAC is our design, see docs/formats.md.
 ///
@@ -35,9 +36,14 @@ use crate::mode::gcm::Gcm;
 pub fn aead(
     cipher: &'static Cipher,
     key: &[u8],
-    backend: Backend,
+    provider: impl Into<Provider>,
 ) -> Result<Protected<dyn Aead>, Error> {
     cipher.check_key(key)?;
+    let provider = provider.into();
+    if let Provider::Module(module) = provider {
+        return module.aead(cipher, key);
+    }
+    let backend = provider.own_only("an authenticated mode")?;
     match cipher.set_key {
         SetKey::Block128 { gcm: Some(gcm), .. } => gcm(key, backend),
         SetKey::Block128 { counter, gcm: None, .. } => {

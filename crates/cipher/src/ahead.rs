@@ -4,11 +4,11 @@
 
 use std::fmt;
 
-use crate::backend::Backend;
 use crate::error::Error;
 use crate::facts::Cipher;
 use crate::mode::SetKey;
 use crate::mode::gcm::Gcm;
+use crate::provider::Provider;
 
 /// A key in GCM (SP 800-38D) for messages whose nonce is known in advance. One object serves many
 /// threads at once; its key is zeroed on drop.
@@ -35,16 +35,20 @@ pub struct Ahead(Gcm);
 
 impl Ahead {
     /// Sets `key` (`cipher.key_bytes` long). None for ciphers of 64-bit blocks: their nonce is a
-    /// counter of blocks, so it is only known after the messages before it.
+    /// counter of blocks, so it is only known after the messages before it. None for modules, which
+    /// give out no key stream of GCM.
     ///
     /// # Errors
     /// `Error::KeyLength`.
     pub fn new(
         cipher: &'static Cipher,
         key: &[u8],
-        backend: Backend,
+        provider: impl Into<Provider>,
     ) -> Result<Option<Self>, Error> {
         cipher.check_key(key)?;
+        let Ok(backend) = provider.into().own_only("key stream made ahead") else {
+            return Ok(None);
+        };
         Ok(match cipher.set_key {
             SetKey::Block128 { counter, .. } => {
                 Some(Self(Gcm::new(cipher.limits, counter(key, backend)?, backend)))
@@ -57,10 +61,12 @@ impl Ahead {
     /// does not hold with the processor's instructions for AES: there encryption hides behind the
     /// hash, and a key stream only adds the work of storing and fetching it.
     #[must_use]
-    pub fn pays(cipher: &'static Cipher, backend: Backend) -> bool {
-        match cipher.set_key {
-            SetKey::Block128 { has_instructions, .. } => !has_instructions(backend),
-            SetKey::Block64 { .. } => false,
+    pub fn pays(cipher: &'static Cipher, provider: impl Into<Provider>) -> bool {
+        match (cipher.set_key, provider.into()) {
+            (SetKey::Block128 { has_instructions, .. }, Provider::Own(backend)) => {
+                !has_instructions(backend)
+            }
+            (SetKey::Block64 { .. }, _) | (_, Provider::Module(_)) => false,
         }
     }
 
@@ -114,6 +120,7 @@ impl fmt::Debug for Ahead {
 mod tests {
     use super::*;
     use crate::aead::aead;
+    use crate::backend::Backend;
     use crate::registry::ciphers;
     use crate::testing::bytes;
 

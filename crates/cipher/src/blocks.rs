@@ -6,19 +6,19 @@
 //!
 //! Not here: how a cipher computes (`block`).
 
-use crate::backend::Backend;
 use crate::error::Error;
 use crate::facts::Cipher;
 use crate::memory::Protected;
 use crate::mode::SetKey;
 pub use crate::mode::blocks::Blocks;
 use crate::mode::blocks::Whole;
+use crate::provider::Provider;
 
 /// Sets `key` (`cipher.key_bytes` long) for whole blocks on `backend`, both ways. All choices are
 /// made here, once.
 ///
 /// # Errors
-/// `Error::KeyLength`.
+/// `Error::KeyLength`; `Error::Lacks` for a module: no mode over it would be the module's.
 ///
 /// Source: the cipher's own, `cipher.source`.
 ///
@@ -38,9 +38,10 @@ use crate::mode::blocks::Whole;
 pub fn blocks(
     cipher: &'static Cipher,
     key: &[u8],
-    backend: Backend,
+    provider: impl Into<Provider>,
 ) -> Result<Protected<dyn Blocks>, Error> {
     cipher.check_key(key)?;
+    let backend = provider.into().own_only("block cipher by itself")?;
     Ok(match cipher.set_key {
         SetKey::Block128 { block, .. } => {
             Protected::new(Whole(block(key, backend)?)).unsize(|whole| whole)

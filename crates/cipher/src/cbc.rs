@@ -7,16 +7,16 @@
 //!
 //! Not here: the block cipher ([`crate::blocks`]), and MACs ([`crate::cmac`]).
 
-use crate::backend::Backend;
 use crate::blocks::blocks;
 use crate::error::Error;
 use crate::facts::Cipher;
 pub use crate::mode::cbc::{Cbc, Message, pad, unpad};
+use crate::provider::Provider;
 
 /// Sets `key` (`cipher.key_bytes` long) for CBC on `backend`. All choices are made here, once.
 ///
 /// # Errors
-/// `Error::KeyLength`.
+/// `Error::KeyLength`; `Error::Lacks` for a module.
 ///
 /// Source: SP 800-38A, 6.2.
 ///
@@ -34,6 +34,11 @@ pub use crate::mode::cbc::{Cbc, Message, pad, unpad};
 /// assert_eq!(data, b"any length");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn cbc(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Cbc, Error> {
+pub fn cbc(
+    cipher: &'static Cipher,
+    key: &[u8],
+    provider: impl Into<Provider>,
+) -> Result<Cbc, Error> {
+    let backend = provider.into().own_only("cbc")?;
     Ok(Cbc::new(blocks(cipher, key, backend)?))
 }

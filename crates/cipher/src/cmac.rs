@@ -4,16 +4,16 @@
 //!
 //! Not here: the block cipher ([`crate::blocks`]).
 
-use crate::backend::Backend;
 use crate::blocks::blocks;
 use crate::error::Error;
 use crate::facts::Cipher;
 pub use crate::mode::cmac::Cmac;
+use crate::provider::Provider;
 
 /// Sets `key` (`cipher.key_bytes` long) for CMAC on `backend`. All choices are made here, once.
 ///
 /// # Errors
-/// `Error::KeyLength`.
+/// `Error::KeyLength`; `Error::Lacks` for a module.
 ///
 /// Source: SP 800-38B, 6.1.
 ///
@@ -26,6 +26,11 @@ pub use crate::mode::cmac::Cmac;
 /// assert!(aria.verify(b"another", &tag).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn cmac(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Cmac, Error> {
+pub fn cmac(
+    cipher: &'static Cipher,
+    key: &[u8],
+    provider: impl Into<Provider>,
+) -> Result<Cmac, Error> {
+    let backend = provider.into().own_only("cmac")?;
     Cmac::new(blocks(cipher, key, backend)?)
 }

@@ -5,18 +5,19 @@
 //!
 //! Not here: how it computes (`mode`).
 
-use crate::backend::Backend;
 use crate::error::Error;
 use crate::facts::Cipher;
 use crate::memory::Protected;
 use crate::mode::SetKey;
 pub use crate::mode::ctr::Ctr;
+use crate::provider::Provider;
 
-/// Sets `key` (`cipher.key_bytes` long) for counter mode on `backend`. All choices are made here,
-/// once.
+/// Sets `key` (`cipher.key_bytes` long) for counter mode. All choices are made here, once.
+///
+/// - `provider`: a [`Backend`](crate::Backend), or the module that computes
 ///
 /// # Errors
-/// `Error::KeyLength`.
+/// `Error::KeyLength`; of a module `Error::Lacks` and `Error::Module`.
 ///
 /// Source: SP 800-38A, 6.5, with the whole block as counter (appendix B.1).
 ///
@@ -34,9 +35,14 @@ pub use crate::mode::ctr::Ctr;
 pub fn ctr(
     cipher: &'static Cipher,
     key: &[u8],
-    backend: Backend,
+    provider: impl Into<Provider>,
 ) -> Result<Protected<dyn Ctr>, Error> {
     cipher.check_key(key)?;
+    let provider = provider.into();
+    if let Provider::Module(module) = provider {
+        return module.ctr(cipher, key);
+    }
+    let backend = provider.own_only("ctr")?;
     match cipher.set_key {
         SetKey::Block128 { counter, .. } => Ok(counter(key, backend)?.unsize(|keyed| keyed)),
         SetKey::Block64 { counter, .. } => Ok(counter(key, backend)?.unsize(|keyed| keyed)),

@@ -50,6 +50,32 @@ pub enum Error {
         /// The required length, in bytes.
         want: usize,
     },
+    /// The module does not have the algorithm, and nothing takes its place.
+    #[error(
+        "module {module} has no {what}{}\n\
+         take a cipher and a kind of sealing that it has, or another module: docs/guide/modules.md \
+         lists them",
+        with(cipher)
+    )]
+    Lacks {
+        /// Name of the module.
+        module: &'static str,
+        /// The mode or algorithm, such as `gcm`.
+        what: &'static str,
+        /// Name of the cipher; empty for what needs none.
+        cipher: &'static str,
+    },
+    /// The module failed, or is in an error state.
+    #[error(
+        "module {module} failed: {doing}; nothing was written\n\
+         see what the module itself reports, and start again: it may refuse work until then"
+    )]
+    Module {
+        /// Name of the module.
+        module: &'static str,
+        /// Work that it failed at, such as `encrypting with aria-256-gcm`.
+        doing: &'static str,
+    },
     /// The message is longer than the mode allows.
     #[error("message of {found} bytes, at most {limit}")]
     MessageTooLong {
@@ -58,4 +84,8 @@ pub enum Error {
         /// Longest allowed, in bytes.
         limit: u64,
     },
+}
+
+fn with(cipher: &str) -> String {
+    if cipher.is_empty() { String::new() } else { format!(" with {cipher}") }
 }

@@ -127,7 +127,10 @@ impl Cipher {
     }
 
     /// Checks that `key` has the length of this cipher's keys.
-    pub(crate) fn check_key(&self, key: &[u8]) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// `Error::KeyLength`.
+    pub fn check_key(&self, key: &[u8]) -> Result<(), Error> {
         let (found, want) = (key.len(), self.key_bytes);
         if found == want { Ok(()) } else { Err(Error::KeyLength { found, want }) }
     }

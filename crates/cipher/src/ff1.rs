@@ -11,19 +11,19 @@
 //!
 //! Not here: how it computes (`mode`), and the meaning of numerals (digits, letters, syllables).
 
-use crate::backend::Backend;
 use crate::facts::{Cipher, Standing};
 use crate::mode::SetKey;
 pub use crate::mode::ff1::{
     Domain, Ff1, Ff1Error, LENGTH_MAX, Outline, RADIX_MAX, RADIX_MIN, TWEAK_BYTES_MAX, Tweaks,
 };
+use crate::provider::Provider;
 
 /// Sets `key` (`cipher.key_bytes` long) for FF1 on `backend`, over numerals 0 to `radix` - 1, with
 /// the smallest domain that `domain` allows. All choices are made here, once.
 ///
 /// # Errors
 /// `Ff1Error::Cipher` for a cipher with blocks of 64 bits that is not experimental,
-/// `Ff1Error::KeyLength`, `Ff1Error::Radix`.
+/// `Ff1Error::KeyLength`, `Ff1Error::Radix`, `Ff1Error::Module` for a module.
 ///
 /// Source: SP 800-38G, algorithms 7 and 8; the second draft of its revision 1 (2025) for the
 /// smallest domain. Over PIPO: `vectors/pipo-ff1.txt`.
@@ -45,7 +45,7 @@ pub use crate::mode::ff1::{
 pub fn ff1(
     cipher: &'static Cipher,
     key: &[u8],
-    backend: Backend,
+    provider: impl Into<Provider>,
     radix: u32,
     domain: Domain,
 ) -> Result<Ff1, Ff1Error> {
@@ -55,6 +55,7 @@ pub fn ff1(
     if !(RADIX_MIN..=RADIX_MAX).contains(&radix) {
         return Err(Ff1Error::Radix { found: radix });
     }
+    let backend = provider.into().own_only("ff1").map_err(Ff1Error::Module)?;
     let (found, want) = (key.len(), cipher.key_bytes);
     let length_error = |_| Ff1Error::KeyLength { found, want };
     cipher.check_key(key).map_err(length_error)?;

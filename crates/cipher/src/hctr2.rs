@@ -8,17 +8,18 @@
 //!
 //! Not here: how it computes (`mode/hctr2.rs`).
 
-use crate::backend::Backend;
 use crate::error::Error;
 use crate::facts::Cipher;
 use crate::mode::SetKey;
 pub use crate::mode::hctr2::Hctr2;
 use crate::mode::hctr2::in_turn;
+use crate::provider::Provider;
 
 /// Sets `key` (`cipher.key_bytes` long) for HCTR2 on `backend`. All choices are made here, once.
 ///
 /// # Errors
-/// `Error::KeyLength`; `Error::BlockLength` for a cipher with blocks of 8 bytes.
+/// `Error::KeyLength`; `Error::BlockLength` for a cipher with blocks of 8 bytes; `Error::Lacks` for
+/// a module.
 ///
 /// Source: Crowley, Huckleberry, Biggers: Length-preserving encryption with HCTR2 (2021).
 ///
@@ -32,8 +33,13 @@ use crate::mode::hctr2::in_turn;
 /// assert_eq!(page, [1; 16354]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn hctr2(cipher: &'static Cipher, key: &[u8], backend: Backend) -> Result<Hctr2, Error> {
+pub fn hctr2(
+    cipher: &'static Cipher,
+    key: &[u8],
+    provider: impl Into<Provider>,
+) -> Result<Hctr2, Error> {
     cipher.check_key(key)?;
+    let backend = provider.into().own_only("hctr2")?;
     match cipher.set_key {
         SetKey::Block128 { hctr2: Some(hctr2), .. } => Ok(Hctr2::new(hctr2(key, backend)?)),
         SetKey::Block128 { block, hctr2: None, .. } => {

@@ -32,6 +32,7 @@ use crate::declassify::is_tag;
 use crate::error::Error;
 pub use crate::macs::{Hash, Mac, macs};
 use crate::memory::Protected;
+use crate::provider::own_in_use;
 #[cfg(any(test, feature = "testing"))]
 use crate::reference;
 pub use message::Message;
@@ -101,6 +102,7 @@ pub fn hmac(mac: &'static Mac, key: &[u8], backend: Backend) -> Result<Hmac, Err
     if key.len() != mac.key_bytes {
         return Err(Error::KeyLength { found: key.len(), want: mac.key_bytes });
     }
+    own_in_use("HMAC");
     Ok(Hmac { mac, keyed: keyed(mac.hash, key, backend) })
 }
 

@@ -3,7 +3,8 @@
 //! at hand.
 //!
 //! [`cipher()`] and [`ciphers`] look into the table of ciphers, [`modes`] into that of modes with
-//! their limits, [`suites`] is that of what seals packets, [`Backend`] the instructions to use;
+//! their limits, [`suites`] is that of what seals packets, [`Backend`] the instructions to use, and
+//! [`Provider`] who computes: this crate, or a [`module`] of somebody else;
 //! [`aead()`] and [`ctr()`] set a key and encrypt, [`Ahead`] does so with key stream made
 //! beforehand; [`ff1`] keeps length and alphabet; [`hctr2()`] is for pages that have no room for a
 //! tag; [`cbc`] and [`cmac()`] are for old data, all over
@@ -56,6 +57,8 @@ mod macs;
 pub mod memory;
 mod mode;
 mod modes;
+pub mod module;
+mod provider;
 #[cfg(any(test, feature = "testing"))]
 mod reference;
 mod registry;
@@ -79,4 +82,5 @@ pub use facts::{Cipher, Kmip, Standing};
 pub use hctr2::{Hctr2, hctr2};
 pub use limits::Limits;
 pub use modes::{Mode, ModeFacts, Nonce, modes};
+pub use provider::{Provider, own_in_use};
 pub use registry::{DEFAULT_CIPHER, cipher, cipher_by_id, cipher_row, ciphers};

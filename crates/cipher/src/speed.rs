@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use crate::aead::{Aead, aead};
 use crate::arch::tsc;
-use crate::backend::Backend;
 use crate::ctr::{Ctr, ctr};
 use crate::error::Error;
 use crate::facts::Cipher;
 use crate::memory::Protected;
+use crate::provider::Provider;
 
 /// Buffer lengths in bytes worth a column: fields, log records, packets, and pages.
 pub const BUFFER_BYTES: [usize; 6] = [16, 64, 256, 1024, 4096, 16384];
@@ -77,7 +77,7 @@ pub struct Speed {
 /// Repetitions behind a median: odd, so that one of them is it.
 const REPETITIONS: usize = 9;
 
-/// Measures `work` of `cipher` on `backend`, calls of `buffer_bytes` each, for at least `min_time`
+/// Measures `work` of `cipher` by `provider`, calls of `buffer_bytes` each, for at least `min_time`
 /// in all (its repetitions together; setting keys takes a third more). Nothing is kept or printed.
 ///
 /// # Errors
@@ -88,17 +88,18 @@ const REPETITIONS: usize = 9;
 /// timed part.
 pub fn measure(
     cipher: &'static Cipher,
-    backend: Backend,
+    provider: impl Into<Provider>,
     work: Work,
     buffer_bytes: usize,
     min_time: Duration,
 ) -> Result<Speed, Error> {
+    let provider = provider.into();
     let (found, limit) = (buffer_bytes as u64, cipher.limits.message_bytes);
     if found > limit {
         return Err(Error::MessageTooLong { found, limit });
     }
     let key: Vec<u8> = (0..cipher.key_bytes).map(|i| i as u8).collect();
-    let mut bench = Bench::new(cipher, backend, work, buffer_bytes, &key)?;
+    let mut bench = Bench::new(cipher, provider, work, buffer_bytes, &key)?;
     let slice = min_time / REPETITIONS as u32;
     bench.repetition(slice / 2)?;
     let mut lots = Vec::with_capacity(REPETITIONS);
@@ -106,7 +107,7 @@ pub fn measure(
         lots.push(bench.repetition(slice)?);
     }
     let setups = (0..REPETITIONS)
-        .map(|_| key_setup(cipher, backend, work, &key, slice / 3))
+        .map(|_| key_setup(cipher, provider, work, &key, slice / 3))
         .collect::<Result<_, _>>()?;
 
     let per_call: Vec<f64> = lots.iter().map(|lot| lot.seconds / lot.calls as f64).collect();
@@ -141,7 +142,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 /// Nanoseconds to set a key and drop it, over as many as fit in `time`.
 fn key_setup(
     cipher: &'static Cipher,
-    backend: Backend,
+    provider: Provider,
     work: Work,
     key: &[u8],
     time: Duration,
@@ -151,8 +152,8 @@ fn key_setup(
     loop {
         for _ in 0..8 {
             match work {
-                Work::Ctr => drop(black_box(ctr(cipher, black_box(key), backend)?)),
-                Work::Seal | Work::Open => drop(black_box(aead(cipher, black_box(key), backend)?)),
+                Work::Ctr => drop(black_box(ctr(cipher, black_box(key), provider)?)),
+                Work::Seal | Work::Open => drop(black_box(aead(cipher, black_box(key), provider)?)),
             }
         }
         keys += 8;
@@ -203,15 +204,15 @@ const BATCH_BYTES: usize = 64 << 10;
 impl Bench {
     fn new(
         cipher: &'static Cipher,
-        backend: Backend,
+        provider: Provider,
         work: Work,
         buffer_bytes: usize,
         key: &[u8],
     ) -> Result<Self, Error> {
         let keyed = match work {
-            Work::Seal => Keyed::Seal(aead(cipher, key, backend)?),
-            Work::Open => Keyed::Open(aead(cipher, key, backend)?),
-            Work::Ctr => Keyed::Ctr(ctr(cipher, key, backend)?),
+            Work::Seal => Keyed::Seal(aead(cipher, key, provider)?),
+            Work::Open => Keyed::Open(aead(cipher, key, provider)?),
+            Work::Ctr => Keyed::Ctr(ctr(cipher, key, provider)?),
         };
         let buffers = (BATCH_BYTES / buffer_bytes.max(16)).max(1);
         Ok(Self {
@@ -307,6 +308,7 @@ impl Nonces {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::Backend;
     use crate::registry::{cipher, ciphers};
 
     #[test]

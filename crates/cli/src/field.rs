@@ -90,7 +90,7 @@ fn seal(flags: &FieldSealFlags) -> anyhow::Result<Answer> {
     let Some(command) = Command::begin(file, &flags.output, false)? else {
         return Ok(Answer::Negative);
     };
-    let keys = key_source::open_to_seal(spec, flags.passphrase.passphrase_file.as_deref())?;
+    let keys = key_source::open_to_seal(spec, &flags.opening)?;
     let table = chosen::of_file(&flags.columns, file, Some(&*keys))?;
     warn_of(&table);
     let keyed = Keyed::current(keys)?;
@@ -176,7 +176,7 @@ fn sealed(flags: &SealedFields) -> anyhow::Result<SealedFile> {
 
 /// Returns the key source that the flags name.
 fn keys(flags: &SealedFields) -> anyhow::Result<Arc<dyn KeySource>> {
-    key_source::open(&flags.key, flags.passphrase.passphrase_file.as_deref())
+    key_source::open(&flags.key, &flags.opening)
 }
 
 /// A command that writes a file.

@@ -11,7 +11,7 @@ mod lab;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod migrate;
 mod names;
-mod passphrase;
+mod opening;
 mod properties;
 mod rest;
 mod sealed_server;
@@ -54,7 +54,7 @@ use names::{
     Suggest, accel_names, cipher_names, cipher_names_only, layer_names, link_names, seal_names,
     store_names, study_names, suite_names, threat_names, workload_names,
 };
-pub(crate) use passphrase::HolderFlags;
+pub(crate) use opening::{HolderFlags, OpeningFlags};
 use properties::parse_property;
 pub(crate) use rest::{DumpFlags, GetFlags, ReadFlags, ScanFlags, SealedStore, UnsealFlags};
 use setting::parse_setting;
@@ -330,6 +330,10 @@ pub(crate) struct PlanFlags {
     /// CPU instructions to use: auto, or backends by name
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(accel_names))]
     pub(crate) accel: Option<Vec<String>>,
+    /// Cryptographic modules that compute the ciphers: none (Sealstone itself), openssl:PROVIDER,
+    /// or paths of libraries
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) module: Option<Vec<String>>,
     /// With --layer wire: suites that seal packets, or tls, and `none` for the baseline [default:
     /// none,tls where the store speaks TLS, or none,aes-256-gcm]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggest(suite_names))]
@@ -452,6 +456,10 @@ pub(crate) struct CiphersFlags {
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "speed",
         value_parser = Suggest(accel_names))]
     pub(crate) accel: Option<Vec<String>>,
+    /// With --speed: cryptographic modules that compute: none (Sealstone itself), openssl:PROVIDER,
+    /// or paths of libraries
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "speed")]
+    pub(crate) module: Option<Vec<String>>,
     /// List the devices (GPUs) that can run ciphers
     #[cfg(feature = "gpu")]
     #[arg(long, conflicts_with_all = ["speed", "ciphers"])]
@@ -459,7 +467,8 @@ pub(crate) struct CiphersFlags {
     /// With --speed: counter mode and FF1 on this device beside the CPU, with and without copying:
     /// cuda:0, opencl:0
     #[cfg(feature = "gpu")]
-    #[arg(long, value_name = "DEVICE", requires = "speed", conflicts_with_all = ["accel", "work"])]
+    #[arg(long, value_name = "DEVICE", requires = "speed",
+        conflicts_with_all = ["accel", "module", "work"])]
     pub(crate) device: Option<String>,
     /// With --speed --device: write a page with charts of the speeds by size
     #[cfg(feature = "gpu")]
@@ -588,6 +597,10 @@ pub(crate) enum PolicyName {
     Fips,
     /// Cipher and mode on the Korean validation list; no validated module
     Kcmvp,
+    /// As fips, and computed in a cryptographic module (--module)
+    FipsModule,
+    /// As kcmvp, and computed in a cryptographic module (--module)
+    KcmvpModule,
 }
 
 impl From<PolicyName> for Policy {
@@ -596,6 +609,8 @@ impl From<PolicyName> for Policy {
             PolicyName::Any => Self::Any,
             PolicyName::Fips => Self::Fips,
             PolicyName::Kcmvp => Self::Kcmvp,
+            PolicyName::FipsModule => Self::FipsModule,
+            PolicyName::KcmvpModule => Self::KcmvpModule,
         }
     }
 }

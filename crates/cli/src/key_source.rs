@@ -5,48 +5,70 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 
+use sealstone_cipher::Provider;
 use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
 use sealstone_keys::{KeyError, KeyFile, KeySource, Passphrase, did_you_mean};
 
-use crate::flags::{HolderFlags, SealedStore};
+use crate::flags::{HolderFlags, OpeningFlags, SealedStore};
 
-/// Opens the key source `spec`; the passphrase of a key file that has one comes from the file
-/// `passphrase_file`, from the file that the environment names, or from the terminal.
-pub(crate) fn open(
+/// The passphrase of a key source, and the module that uses its keys.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Opening<'a> {
+    /// File with the passphrase of a key file that has one.
+    pub(crate) passphrase_file: Option<&'a Path>,
+    /// Whose passphrase it is; each is tried if it is absent.
+    pub(crate) holder: Option<&'a str>,
+    /// Name of the cryptographic module that the key is used in.
+    pub(crate) module: Option<&'a str>,
+}
+
+impl<'a> From<&'a OpeningFlags> for Opening<'a> {
+    fn from(flags: &'a OpeningFlags) -> Self {
+        let OpeningFlags { passphrase_file, module } = flags;
+        let passphrase_file = passphrase_file.as_deref();
+        Self { passphrase_file, holder: None, module: module.module.as_deref() }
+    }
+}
+
+/// Opens the key source `spec`; the passphrase of a key file that has one comes from the file that
+/// is named, from the file that the environment names, or from the terminal.
+pub(crate) fn open<'a>(
     spec: &str,
-    passphrase_file: Option<&Path>,
+    opening: impl Into<Opening<'a>>,
 ) -> anyhow::Result<Arc<dyn KeySource>> {
-    open_for(spec, passphrase_file, None)
+    let Opening { passphrase_file, holder, module } = opening.into();
+    let module = module.map(sealstone_modules::load).transpose()?;
+    Ok(source::open(spec, &ask(passphrase_file, holder), module)?)
 }
 
 /// As [`open`], for new sealed data: a key that does not exist yet can be made.
-pub(crate) fn open_to_seal(
+pub(crate) fn open_to_seal<'a>(
     spec: &str,
-    passphrase_file: Option<&Path>,
+    opening: impl Into<Opening<'a>>,
 ) -> anyhow::Result<Arc<dyn KeySource>> {
-    source::open(spec, &ask(passphrase_file, None)).map_err(|error| match error {
-        KeyError::NoFile { path, nearest } => anyhow::anyhow!(
+    open(spec, opening).map_err(|error| match error.downcast() {
+        Ok(KeyError::NoFile { path, nearest }) => anyhow::anyhow!(
             "no key file at {}{}\nmake one with: sealstone keys new {}",
             path.display(),
             did_you_mean(nearest.as_deref()),
             path.display()
         ),
-        other => other.into(),
+        Ok(other) => other.into(),
+        Err(other) => other,
+    })
+}
+
+/// Returns who computes with a new key: the module of that name, or this program.
+pub(crate) fn provider(module: Option<&str>) -> anyhow::Result<Provider> {
+    Ok(match module {
+        Some(name) => Provider::Module(sealstone_modules::load(name)?),
+        None => Provider::own(),
     })
 }
 
 /// Opens what opens `store`.
 pub(crate) fn of_store(store: &SealedStore) -> anyhow::Result<Arc<dyn KeySource>> {
-    open(&store.key, store.passphrase.passphrase_file.as_deref())
-}
-
-/// As [`open`], with the passphrase of `holder`.
-pub(crate) fn open_for(
-    spec: &str,
-    passphrase_file: Option<&Path>,
-    holder: Option<&str>,
-) -> anyhow::Result<Arc<dyn KeySource>> {
-    Ok(source::open(spec, &ask(passphrase_file, holder))?)
+    open(&store.key, &store.opening)
 }
 
 /// As [`open`], for what only key files can do.

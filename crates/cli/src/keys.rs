@@ -11,6 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use sealstone_cipher::Provider;
 #[cfg(feature = "kmip")]
 use sealstone_keys::kmip::enumeration::State;
 #[cfg(feature = "kmip")]
@@ -24,9 +25,10 @@ use serde_json::{Value, json};
 use shown::{SCHEMA, facts, show};
 
 use crate::flags::{HolderFlags, KeysCommand, SealedWith};
+use crate::key_source::{self, Opening};
 use crate::message::{Answer, print, print_json, say};
 use crate::table::Table;
-use crate::{key_source, path, terminal};
+use crate::{path, terminal};
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
@@ -35,7 +37,7 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
         return Ok(answer);
     }
     match command {
-        New { key, id, cipher, protect, passphrase, json } => {
+        New { key, id, cipher, protect, opening, json } => {
             let path = key_file(key)?;
             if let Some(cipher) = cipher {
                 bail!(
@@ -45,13 +47,19 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
             }
             path::check_parent(path)?;
             let passphrase =
-                key_source::new_passphrase(*protect, passphrase.passphrase_file.as_deref(), path)?;
+                key_source::new_passphrase(*protect, opening.passphrase_file.as_deref(), path)?;
+            let module = opening.module.module.as_deref();
+            let provider = key_source::provider(module)?;
+            if let (Some(module), true) = (provider.module(), passphrase.is_some()) {
+                let (path, module) = (path.to_owned(), module.name());
+                return Err(KeyError::ProtectedInModule { path, module }.into());
+            }
             let id = id.clone().unwrap_or_else(|| new_key_id(path));
             let key = match &passphrase {
                 Some(passphrase) => {
                     KeyFile::create_protected(path, &id, passphrase, Cost::default())?
                 }
-                None => KeyFile::create(path, &id)?,
+                None => KeyFile::create_by(provider, path, &id)?,
             };
             let needed =
                 if passphrase.is_some() { "this file and its passphrase" } else { "this file" };
@@ -64,9 +72,16 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
         }
         List { keys, json } => list(keys, *json),
         Show { key, json } => show(&KeyFile::inspect(key_file(key)?)?, *json),
-        Rotate { key, passphrase, json } => {
-            let key = key_source::open_file(key_file(key)?, passphrase)?;
-            rotate(&key, *json)
+        Rotate { key, passphrase, module, json } => {
+            let provider = key_source::provider(module.module.as_deref())?;
+            let path = key_file(key)?;
+            if let Some(module) = provider.module()
+                && KeyFile::inspect(path)?.is_protected()
+            {
+                let (path, module) = (path.to_owned(), module.name());
+                return Err(KeyError::ProtectedInModule { path, module }.into());
+            }
+            rotate(&key_source::open_file(path, passphrase)?, provider, *json)
         }
         Retire { key, version, sealed, unchecked: _, passphrase, json } => {
             let key = key_source::open_file(key_file(key)?, passphrase)?;
@@ -118,7 +133,12 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
             }
             show(&key.summary(), *json)
         }
-        Check { key, passphrase, json } => check(key, passphrase, *json),
+        Check { key, passphrase, module, cipher, json } => {
+            let HolderFlags { passphrase_file, holder } = passphrase;
+            let (passphrase_file, holder) = (passphrase_file.as_deref(), holder.as_deref());
+            let module = module.module.as_deref();
+            check(key, Opening { passphrase_file, holder, module }, cipher, *json)
+        }
         Passwd { key, new_passphrase_file, no_passphrase, passphrase, json } => {
             holders::passwd(key, new_passphrase_file.as_deref(), *no_passphrase, passphrase, *json)
         }
@@ -131,11 +151,15 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
 fn on_server(command: &KeysCommand) -> anyhow::Result<Option<Answer>> {
     use KeysCommand::{Export, Import, New, Retire, Rotate, Show};
     let (family, json) = match command {
-        New { key, id, cipher, json, .. } if source::is_kmip(key) => {
+        New { key, id, cipher, opening, json, .. } if source::is_kmip(key) => {
+            refuse_module(opening.module.module.as_deref())?;
             (kmip::new(key, id.as_deref(), cipher.as_deref())?, json)
         }
         Show { key, json } if source::is_kmip(key) => (kmip::show(key)?, json),
-        Rotate { key, json, .. } if source::is_kmip(key) => (kmip::rotate(key)?, json),
+        Rotate { key, module, json, .. } if source::is_kmip(key) => {
+            refuse_module(module.module.as_deref())?;
+            (kmip::rotate(key)?, json)
+        }
         Retire { key, version, sealed, json, .. } if source::is_kmip(key) => {
             (kmip::retire(key, *version, sealed)?, json)
         }
@@ -149,6 +173,18 @@ fn on_server(command: &KeysCommand) -> anyhow::Result<Option<Answer>> {
         _ => return Ok(None),
     };
     show_family(&family, *json).map(Some)
+}
+
+/// Refuses the module that a key on a key server is to be made with: the server makes it.
+#[cfg(feature = "kmip")]
+fn refuse_module(module: Option<&str>) -> anyhow::Result<()> {
+    match module {
+        None => Ok(()),
+        Some(module) => bail!(
+            "a key server draws its keys itself, and module {module} has no part in it\n\
+             leave --module out here; name it where the key is used"
+        ),
+    }
 }
 
 #[cfg(not(feature = "kmip"))]
@@ -268,8 +304,8 @@ fn server_table(keys: &[Value]) -> String {
     table.render(terminal::stdout())
 }
 
-fn rotate(key: &KeyFile, json: bool) -> anyhow::Result<Answer> {
-    let new = key.rotate()?;
+fn rotate(key: &KeyFile, provider: Provider, json: bool) -> anyhow::Result<Answer> {
+    let new = key.rotate_by(provider)?;
     let file = key.path().display();
     say(&format!(
         "key {new} seals new files from now on; keep a new copy of {file}\n\
@@ -290,12 +326,12 @@ fn retire(key: &KeyFile, version: u32, sealed: &SealedWith, json: bool) -> anyho
     show(&key.summary(), json)
 }
 
-fn check(spec: &str, flags: &HolderFlags, json: bool) -> anyhow::Result<Answer> {
+fn check(spec: &str, opening: Opening<'_>, cipher: &str, json: bool) -> anyhow::Result<Answer> {
+    let cipher = sealstone_cipher::cipher(cipher)?;
     let begin = Instant::now();
-    let keys =
-        key_source::open_for(spec, flags.passphrase_file.as_deref(), flags.holder.as_deref())?;
+    let keys = key_source::open(spec, opening)?;
     let open = begin.elapsed();
-    let Probe { key, get, wrap, unwrap } = probe(&*keys)?;
+    let Probe { key, get, wrap, unwrap } = probe(&*keys, cipher)?;
     let [open_ms, get_ms, wrap_ms, unwrap_ms] = [open, get, wrap, unwrap].map(milliseconds);
     let place = keys.describe();
     if json {

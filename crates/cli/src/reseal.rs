@@ -38,6 +38,7 @@ pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
     if flags.from_plain && !agrees(flags, &*keys)? {
         return Ok(Answer::Negative);
     }
+    let module = keys.module().map(|module| module.name());
     let db = reseal::open(
         &flags.store.dir,
         Sealing::new(keys, cipher, Backend::auto()),
@@ -63,7 +64,7 @@ pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
     closed?;
     // closing the database removed files that were no longer needed
     let key = KeyRef { id: report.key_id.clone(), version: report.key_version };
-    report.left = reseal::left(&flags.store.dir, cipher, &key)?;
+    report.left = reseal::left(&flags.store.dir, cipher, &key, module)?;
     if flags.json {
         print_json(&report)?;
     } else {

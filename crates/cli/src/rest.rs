@@ -84,15 +84,21 @@ fn show_status(dir: &Path, json: bool) -> anyhow::Result<Answer> {
 }
 
 fn status_text(status: &Status) -> String {
-    let mut table = Table::new(["CIPHER", ">FILES", ">ON DISK", ">SHARE", ">VERSION", "KEY"]);
+    // most stores have none
+    let modules = status.totals.iter().any(|total| total.module.is_some());
+    let columns = ["CIPHER", ">FILES", ">ON DISK", ">SHARE", ">VERSION", "KEY", "MODULE"];
+    let columns = if modules { &columns[..] } else { &columns[..6] };
+    let mut table = Table::new(columns.iter().copied());
+    let mut row = |cells: [String; 7]| table.row(cells.into_iter().take(columns.len()));
     for total in &status.totals {
-        table.row([
+        row([
             total.cipher.to_string(),
             total.files.to_string(),
             human_bytes(total.stored_bytes),
             share(total.share_percent),
             total.key_version.to_string(),
             total.key_id.clone(),
+            total.module.clone().unwrap_or_else(|| "–".into()),
         ]);
     }
     for (what, names, bytes) in [
@@ -102,14 +108,9 @@ fn status_text(status: &Status) -> String {
         if !names.is_empty() {
             let percent = 100.0 * bytes as f64 / (status.stored_bytes as f64).max(1.0);
             let files = names.len().to_string();
-            table.row([
-                what.into(),
-                files,
-                human_bytes(bytes),
-                share(percent),
-                "–".into(),
-                "–".into(),
-            ]);
+            let bytes = human_bytes(bytes);
+            let none = || "–".to_owned();
+            row([what.into(), files, bytes, share(percent), none(), none(), none()]);
         }
     }
     let mut text = table.render(terminal::stdout());

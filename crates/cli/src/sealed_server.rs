@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use sealstone_cipher::{Backend, DEFAULT_CIPHER};
 use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
-use sealstone_keys::{KeyFile, absolute_path, absolute_source};
+use sealstone_keys::{KeyFile, absolute_path, absolute_source, absolute_text};
 use sealstone_stores::at_rest::{SealedServer, Sealing};
 
 use crate::flags::{SealedServerAction, SealedServerCommand, SealingFlags};
-use crate::key_source;
+use crate::key_source::{self, Opening};
 use crate::message::{Answer, print_exactly, say};
 
 /// Runs one of the commands.
@@ -63,8 +63,17 @@ pub(crate) fn sealing(
     let library =
         server.find_library(flags.extension.as_deref()).map_err(anyhow::Error::from_boxed)?;
     let passphrase_file = passphrase_file(flags)?;
-    let open = if sealed { key_source::open } else { key_source::open_to_seal };
-    let keys = open(key, passphrase_file.as_deref())?;
+    let module = flags.opening.module.module.as_deref().map(absolute_module).transpose()?;
+    let opening = Opening {
+        passphrase_file: passphrase_file.as_deref(),
+        holder: None,
+        module: module.as_deref(),
+    };
+    let keys = if sealed {
+        key_source::open(key, opening)?
+    } else {
+        key_source::open_to_seal(key, opening)?
+    };
     let cipher = source::cipher(flags.cipher.as_deref(), &*keys)?;
     let cipher = cipher.map_or_else(|| sealstone_cipher::cipher(DEFAULT_CIPHER), Ok)?;
     if let Some(caveat) = cipher.caveat {
@@ -83,11 +92,17 @@ pub(crate) fn sealing(
         key_id: keys.name()?,
         cipher: Some(cipher.name.into()),
         accel: flags.accel.clone(),
+        module,
         passphrase_file,
     })
 }
 
+/// Returns the name of a module as a server takes it, which is started anywhere.
+fn absolute_module(name: &str) -> anyhow::Result<String> {
+    Ok(if name.contains('/') { absolute_text(Path::new(name))? } else { name.to_owned() })
+}
+
 fn passphrase_file(flags: &SealingFlags) -> anyhow::Result<Option<PathBuf>> {
-    let named = source::passphrase_file(flags.passphrase.passphrase_file.as_deref());
+    let named = source::passphrase_file(flags.opening.passphrase_file.as_deref());
     Ok(named.map(|path| absolute_path(&path)).transpose()?)
 }

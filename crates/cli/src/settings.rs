@@ -130,6 +130,7 @@ fn apply(flags: &CompareFlags, plan: &mut Plan) -> Result<(), PlanError> {
     set_optional(&flags.fields, &mut plan.fields);
     set(&flags.ciphers, &mut plan.ciphers);
     set(&flags.accel, &mut plan.accel);
+    set(&flags.module, &mut plan.module);
     set(&flags.suites, &mut plan.suites);
     set(&flags.links, &mut plan.links);
     set(&flags.workloads, &mut plan.workloads);
@@ -199,6 +200,7 @@ mod tests {
         ("fields", "fields.toml"),
         ("ciphers", "none,3des"),
         ("accel", "portable"),
+        ("module", "none,openssl:default"),
         ("suites", "none,3des-md5"),
         ("path", "strongswan"),
         ("links", "1000,100"),

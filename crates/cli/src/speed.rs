@@ -6,8 +6,9 @@ use anyhow::bail;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_bench::results::Machine;
 use sealstone_bench::study::machine;
+use sealstone_bench::study::plan::NO_MODULE;
 use sealstone_cipher::speed::{BUFFER_BYTES, Speed, Work, measure};
-use sealstone_cipher::{Backend, Cipher};
+use sealstone_cipher::{Backend, Cipher, Provider};
 use serde_json::{Value, json};
 
 use crate::flags::CiphersFlags;
@@ -24,10 +25,11 @@ const SIZES_MAX: usize = 6;
 /// The longest buffer, in bytes: larger buffers measure memory, not ciphers.
 const BUFFER_BYTES_MAX: u64 = 1 << 30;
 
-/// One row: a cipher on a backend, and its speed for each size (none if the cipher accepts no
-/// message of that size).
+/// One row: a cipher on a backend or in a module, and its speed for each size (none if the cipher
+/// accepts no message of that size, or the module has no such cipher).
 struct Row {
     cipher: &'static Cipher,
+    provider: Provider,
     speeds: Vec<Option<Speed>>,
 }
 
@@ -42,23 +44,25 @@ pub(crate) fn run(flags: &CiphersFlags, ciphers: &[&'static Cipher]) -> anyhow::
     let names = flags.accel.clone().unwrap_or_else(|| vec!["auto".into()]);
     let backends: Vec<Backend> =
         names.iter().map(|name| Backend::by_name(name)).collect::<Result<_, _>>()?;
+    let providers = providers(&backends, flags.module.as_deref())?;
 
-    let bar = bar((ciphers.len() * backends.len() * sizes.len()) as u64);
+    let bar = bar((ciphers.len() * providers.len() * sizes.len()) as u64);
     let mut rows = Vec::new();
     for cipher in ciphers {
-        for backend in &backends {
+        for provider in &providers {
             let mut speeds = Vec::new();
             for size in &sizes {
                 bar.set_message(format!("{} {}", cipher.name, size_name(*size)));
                 let takes = *size as u64 <= cipher.limits.message_bytes;
-                speeds.push(if takes {
-                    Some(measure(cipher, *backend, work, *size, time)?)
-                } else {
-                    None
+                speeds.push(match measure(cipher, *provider, work, *size, time) {
+                    _ if !takes => None,
+                    // what a module lacks has no speed
+                    Err(sealstone_cipher::Error::Lacks { .. }) => None,
+                    measured => Some(measured?),
                 });
                 bar.inc(1);
             }
-            rows.push(Row { cipher, speeds });
+            rows.push(Row { cipher, provider: *provider, speeds });
         }
     }
     bar.finish_and_clear();
@@ -69,6 +73,22 @@ pub(crate) fn run(flags: &CiphersFlags, ciphers: &[&'static Cipher]) -> anyhow::
         print(&text(&rows, &sizes, work, &machine))?
     }
     Ok(Answer::Done)
+}
+
+/// Returns who computes: our own code on each of `backends`, unless `modules` are named without
+/// `none`, and those.
+fn providers(backends: &[Backend], modules: Option<&[String]>) -> anyhow::Result<Vec<Provider>> {
+    let own = backends.iter().copied().map(Provider::Own);
+    let Some(modules) = modules else { return Ok(own.collect()) };
+    let mut providers = Vec::new();
+    for name in modules {
+        if name.eq_ignore_ascii_case(NO_MODULE) {
+            providers.extend(own.clone());
+        } else {
+            providers.push(Provider::Module(sealstone_modules::load(name)?));
+        }
+    }
+    Ok(providers)
 }
 
 fn sizes(flags: &CiphersFlags) -> anyhow::Result<Vec<usize>> {
@@ -120,10 +140,7 @@ fn text(rows: &[Row], sizes: &[usize], work: Work, machine: &Machine) -> String 
             ));
         for row in rows {
             let first = row.speeds.iter().flatten().next();
-            let mut cells = vec![
-                row.cipher.name.to_string(),
-                first.map_or("", |speed| speed.backend).to_string(),
-            ];
+            let mut cells = vec![row.cipher.name.to_string(), row.provider.name().to_string()];
             cells.extend(row.speeds.iter().map(|speed| speed.as_ref().map_or("-".into(), show)));
             cells.push(first.map_or("-".into(), |speed| nanoseconds(speed.ns_key_setup)));
             table.row(cells);

@@ -8,7 +8,7 @@ use sealstone_store::kind::{Opened, UserKey};
 use sealstone_store::{Engine, Layer};
 use sealstone_stores::open_engine;
 
-use crate::key_source;
+use crate::key_source::{self, Opening};
 use crate::message::say;
 
 /// Returns the named key, if any; a passphrase is requested once for all groups.
@@ -20,7 +20,10 @@ pub(crate) fn user_key(plan: &Plan) -> anyhow::Result<Option<UserKey>> {
     Ok(Some(UserKey {
         named: named.clone(),
         passphrase_file: source::passphrase_file(plan.passphrase_file.as_deref()),
-        source: key_source::open(named, plan.passphrase_file.as_deref())?,
+        source: key_source::open(
+            named,
+            Opening { passphrase_file: plan.passphrase_file.as_deref(), ..Opening::default() },
+        )?,
     }))
 }
 

@@ -52,17 +52,24 @@ pub(crate) fn run(command: &VolumeCommand) -> anyhow::Result<Answer> {
 
 /// Makes a volume.
 fn create(flags: &VolumeCreateFlags) -> anyhow::Result<()> {
-    let SealedStore { dir, key, passphrase } = &flags.store;
-    let keys = key_source::open_to_seal(key, passphrase.passphrase_file.as_deref())?;
+    let SealedStore { dir, key, opening } = &flags.store;
+    let keys = key_source::open_to_seal(key, opening)?;
     let named = source::cipher(flags.cipher.as_deref(), &*keys)?;
     let cipher = match named {
         Some(cipher) => cipher,
         None => sealstone_cipher::cipher(DEFAULT_CIPHER)?,
     };
     let block_bytes = u32::try_from(flags.block).unwrap_or(u32::MAX);
+    let was_there = dir.exists();
     sealstone_file::own_directory(dir)
         .with_context(|| format!("cannot use the directory {}", dir.display()))?;
     Volume::create(&Directory::new(dir), &*keys, cipher, (block_bytes, flags.size))
+        .inspect_err(|_| {
+            if !was_there {
+                // if it is empty: nothing but a volume is made in it
+                let _ = std::fs::remove_dir(dir);
+            }
+        })
         .with_context(|| format!("cannot make a volume in {}", dir.display()))
 }
 

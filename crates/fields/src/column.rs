@@ -65,7 +65,7 @@ impl ColumnCipher {
         keyed: &Keyed,
         backend: Backend,
     ) -> Result<Self, FieldsError> {
-        Self::with(table, column, keyed, backend, &backend)
+        Self::with(table, column, keyed, backend, &keyed.provider(backend))
     }
 
     /// Returns the same, where `permuter` computes FF1 and `backend` all else. The sealed values
@@ -87,7 +87,13 @@ impl ColumnCipher {
             Method::Aead => {
                 let place = FieldPlace { table: table.name.clone(), column: column.name.clone() };
                 let (key, secret) = (keyed.key().clone(), keyed.secret()?);
-                let sealer = FieldSealer::new(place.clone(), table.cipher, key, secret, backend)?;
+                let sealer = FieldSealer::new(
+                    place.clone(),
+                    table.cipher,
+                    key,
+                    secret,
+                    keyed.provider(backend),
+                )?;
                 let opener = FieldOpener::new(place, keyed.source(), backend);
                 MethodCipher::Aead { sealer: Box::new(sealer), opener: Box::new(opener) }
             }

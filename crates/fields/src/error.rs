@@ -37,16 +37,33 @@ pub enum FieldsError {
     /// A record could not be sealed.
     #[error(transparent)]
     Field(#[from] FieldError),
-    /// The system has no randomness to give.
-    #[error("no randomness from the operating system: {0}")]
-    Random(String),
     /// FF1 refused what it was given: a bug of ours.
     #[error("FF1 call failed: {0}\nthis is a bug in sealstone; please report it")]
-    Ff1(#[from] Ff1Error),
+    Ff1(Ff1Error),
     /// Failure of the FF1 implementation that the caller provided.
     #[error(transparent)]
     Permuter(Box<dyn std::error::Error + Send + Sync>),
     /// The cipher refused its key: a bug of ours.
     #[error("cipher call failed: {0}\nthis is a bug in sealstone; please report it")]
-    Cipher(#[from] sealstone_cipher::Error),
+    Cipher(sealstone_cipher::Error),
+    /// The module that computes lacks what is needed, or failed.
+    #[error(transparent)]
+    Module(sealstone_cipher::Error),
+}
+
+impl From<sealstone_cipher::Error> for FieldsError {
+    fn from(error: sealstone_cipher::Error) -> Self {
+        use sealstone_cipher::Error::{Lacks, Module};
+        if matches!(error, Lacks { .. } | Module { .. }) {
+            Self::Module(error)
+        } else {
+            Self::Cipher(error)
+        }
+    }
+}
+
+impl From<Ff1Error> for FieldsError {
+    fn from(error: Ff1Error) -> Self {
+        if let Ff1Error::Module(error) = error { error.into() } else { Self::Ff1(error) }
+    }
 }

@@ -35,7 +35,7 @@ impl IndexCipher {
         let mut key = Zeroizing::new(vec![0; cipher.key_bytes]);
         let context = [table.as_bytes(), column.as_bytes(), &cipher.id.to_be_bytes()];
         keyed.subkey("field index", &context, &mut key)?;
-        Ok(Self { cmac: cmac(cipher, &key, backend)?, bits })
+        Ok(Self { cmac: cmac(cipher, &key, keyed.provider(backend))?, bits })
     }
 
     /// Appends the index value of `value`: the first bits of its CMAC, as hexadecimal digits.

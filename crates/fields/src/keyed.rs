@@ -4,7 +4,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use sealstone_keys::{KeyError, KeyRef, KeySource, Secret, subkey};
+use sealstone_cipher::{Backend, Provider};
+use sealstone_keys::{
+    HmacSha256, InModule, KeyError, KeyRef, KeySource, Secret, fill_random, subkey,
+};
+use zeroize::Zeroizing;
 
 /// One version of a key, and the source that has the others.
 pub struct Keyed {
@@ -30,6 +34,15 @@ impl Keyed {
     pub fn of(source: Arc<dyn KeySource>, key: KeyRef) -> Result<Self, KeyError> {
         let secret = source.get(&key)?;
         Ok(Self { source, key, secret })
+    }
+
+    /// Returns the same key, used by `provider`.
+    ///
+    /// # Errors
+    /// [`KeyError::Forked`] in a forked process.
+    pub fn used_by(&self, provider: Provider) -> Result<Self, KeyError> {
+        let source = InModule::used_by(self.source.clone(), provider);
+        Ok(Self { source, key: self.key.clone(), secret: self.secret.duplicate()? })
     }
 
     /// Returns the reference of the key.
@@ -63,8 +76,25 @@ impl Keyed {
         self.secret.check()?;
         let version = self.key.version.to_be_bytes();
         let context = [context, &[self.key.id.as_bytes(), &version]].concat();
-        subkey(self.secret.as_bytes(), purpose, &context, out);
-        Ok(())
+        let provider = self.provider(Backend::auto());
+        Ok(subkey(provider, self.secret.as_bytes(), purpose, &context, out)?)
+    }
+
+    /// Returns who computes with the key: its module, or else this project on `backend`.
+    pub(crate) fn provider(&self, backend: Backend) -> Provider {
+        self.source.provider(backend)
+    }
+
+    /// Begins an HMAC under the subkey for `purpose` and `context`.
+    pub(crate) fn hmac(&self, purpose: &str, context: &[&[u8]]) -> Result<HmacSha256, KeyError> {
+        let mut key = Zeroizing::new([0; 32]);
+        self.subkey(purpose, context, &mut *key)?;
+        Ok(HmacSha256::new(self.provider(Backend::auto()), &*key)?)
+    }
+
+    /// Fills `bytes` from the generator of who computes with the key.
+    pub(crate) fn fill_random(&self, bytes: &mut [u8]) -> Result<(), KeyError> {
+        fill_random(self.provider(Backend::auto()), bytes)
     }
 }
 

@@ -3,9 +3,8 @@
 
 use std::sync::Arc;
 
-use sealstone_cipher::{Backend, Cipher};
 use sealstone_message::{nearest, not_among_header_names};
-use sealstone_store::{StoreError, Table};
+use sealstone_store::{Choice, StoreError, Table};
 
 use crate::error::FieldsError;
 use crate::keyed::Keyed;
@@ -143,19 +142,20 @@ impl FieldLayer {
         }))
     }
 
-    /// Returns the tables among `tables` with sealed columns, under `cipher`.
+    /// Returns the tables among `tables` with sealed columns, as `choice` says.
     ///
     /// # Errors
     /// Each [`LayerError`].
     pub fn tables(
         &self,
         tables: &[Arc<Table>],
-        cipher: &'static Cipher,
-        backend: Backend,
+        choice: &Choice,
     ) -> Result<Vec<SealedTable>, LayerError> {
+        let (cipher, backend) = (choice.cipher, choice.backend());
+        let keyed = self.keyed.used_by(choice.provider).map_err(FieldsError::from)?;
         let sealed = |planned: Planned<'_>| -> Result<SealedTable, LayerError> {
             let policy = policy::Table::new(&planned.name, cipher, planned.columns)?;
-            Ok(SealedTable::new(planned.table, &policy, &self.keyed, backend)?)
+            Ok(SealedTable::new(planned.table, &policy, &keyed, backend)?)
         };
         self.planned(tables)?.into_iter().map(sealed).collect()
     }

@@ -7,12 +7,10 @@
 
 use std::path::Path;
 
-use hmac::{Hmac, KeyInit, Mac};
-use sealstone_cipher::cipher;
-use sealstone_keys::{KeyRef, check_key_id};
-use sha2::Sha256;
+use sealstone_cipher::module::title;
+use sealstone_cipher::{Backend, cipher};
+use sealstone_keys::{HmacSha256, KeyRef, check_key_id};
 use toml::{Table as Toml, Value};
-use zeroize::Zeroizing;
 
 use crate::error::FieldsError;
 use crate::keyed::Keyed;
@@ -27,6 +25,8 @@ const VERSION: i64 = 1;
 const VERSION_LAYOUT: i64 = 2;
 /// The `layout` of a Parquet file.
 const PARQUET: &str = "parquet";
+/// Key of the module that sealed the file.
+const MODULE: &str = "module";
 /// Length of a file's id, in bytes.
 const ID_BYTES: usize = 16;
 /// Length of a MAC, in bytes.
@@ -36,8 +36,6 @@ const HEAD: &str = "# Which key and policy the sealed file beside this one needs
                     that it is the same\n\
                     # file. It holds no secret and nothing of the file. Without it the file cannot \
                     be opened.\n";
-
-type HmacSha256 = Hmac<Sha256>;
 
 /// Reason why a manifest does not fit.
 #[derive(Debug, thiserror::Error)]
@@ -130,6 +128,8 @@ pub struct Manifest {
     pub layout: FileLayout,
     /// Number of rows it has.
     pub rows: u64,
+    /// Name and version of the cryptographic module that sealed the file, if one did.
+    pub module: Option<String>,
     file_mac: [u8; MAC_BYTES],
 }
 
@@ -148,12 +148,14 @@ impl Manifest {
     /// Returns a manifest for a file that is about to be sealed.
     ///
     /// # Errors
-    /// [`FieldsError::Random`].
+    /// [`FieldsError::Key`] where there is no randomness.
     pub fn new(table: &Table, keyed: &Keyed, layout: FileLayout) -> Result<Self, FieldsError> {
         let mut id = [0; ID_BYTES];
-        getrandom::fill(&mut id).map_err(|source| FieldsError::Random(source.to_string()))?;
+        keyed.fill_random(&mut id)?;
         let key = keyed.key().clone();
-        Ok(Self { id, table: table.clone(), key, layout, rows: 0, file_mac: [0; MAC_BYTES] })
+        let module = keyed.provider(Backend::auto()).module().map(title);
+        let table = table.clone();
+        Ok(Self { id, table, key, layout, rows: 0, module, file_mac: [0; MAC_BYTES] })
     }
 
     /// Returns the MAC that takes the bytes of the file.
@@ -161,7 +163,7 @@ impl Manifest {
     /// # Errors
     /// [`FieldsError::Key`] in a forked process.
     pub fn file_mac(&self, keyed: &Keyed) -> Result<FileMac, FieldsError> {
-        self.hmac("field file", keyed).map(FileMac)
+        Ok(FileMac(keyed.hmac("field file", &[&self.id])?))
     }
 
     /// Returns the text of the manifest of the file whose bytes `mac` took, with `rows` rows.
@@ -170,12 +172,8 @@ impl Manifest {
     /// As [`Manifest::file_mac`].
     pub fn finish(mut self, mac: FileMac, rows: u64, keyed: &Keyed) -> Result<String, FieldsError> {
         self.rows = rows;
-        self.file_mac.copy_from_slice(&mac.0.finalize().into_bytes());
-        let tag = self
-            .hmac("field manifest", keyed)?
-            .chain_update(self.covered())
-            .finalize()
-            .into_bytes();
+        self.file_mac = mac.0.finish()?;
+        let tag = self.mac(keyed)?.finish()?;
         let text = |text: &str| Value::String(text.to_owned());
         let layout =
             self.layout.texts().into_iter().map(|(key, value)| (key, Value::String(value)));
@@ -192,6 +190,7 @@ impl Manifest {
             ("columns", Value::Table(columns_text(&self.table.columns))),
         ]
         .into_iter()
+        .chain(self.module.as_deref().map(|module| (MODULE, text(module))))
         .chain(layout)
         .map(|(key, value)| (key.to_owned(), value))
         .collect();
@@ -232,7 +231,7 @@ impl Manifest {
             VERSION_LAYOUT => &["layout"],
             _ => return Err(ManifestError::Version(found)),
         };
-        reader.check_keys(&toml, place, &[&KEYS[..], of_version].concat())?;
+        reader.check_keys(&toml, place, &[&KEYS[..], &[MODULE], of_version].concat())?;
         let text = |key: &'static str| {
             Ok(reader.text(&toml, place, key)?.ok_or_else(|| reader.missing(place, key))?)
         };
@@ -260,7 +259,8 @@ impl Manifest {
         };
         let rows = u64::try_from(number("rows")?).map_err(|_| ManifestError::Damaged("rows"))?;
         let file_mac = bytes(&text("file-mac")?).ok_or(ManifestError::Damaged("file-mac"))?;
-        Ok(Self { id, table, key, layout, rows, file_mac })
+        let module = reader.text(&toml, place, MODULE)?;
+        Ok(Self { id, table, key, layout, rows, module, file_mac })
     }
 
     /// Checks that `text`, which [`Manifest::parse`] read, is genuine and `keyed` the key of its
@@ -272,22 +272,27 @@ impl Manifest {
         let toml: Toml = text.parse().map_err(|_| ManifestError::Damaged("mac"))?;
         let tag: Option<[u8; MAC_BYTES]> = toml.get("mac").and_then(Value::as_str).and_then(bytes);
         let tag = tag.ok_or(ManifestError::Damaged("mac"))?;
-        let mac = self.hmac("field manifest", keyed)?.chain_update(self.covered());
-        mac.verify_slice(&tag)
-            .map_err(|_| ManifestError::WrongKey { key: self.key.clone(), place: keyed.place() })
+        if self.mac(keyed)?.is(&tag).map_err(FieldsError::from)? {
+            Ok(())
+        } else {
+            Err(ManifestError::WrongKey { key: self.key.clone(), place: keyed.place() })
+        }
     }
 
     /// Returns whether the file whose bytes `mac` took, with `rows` rows, is the file that was
     /// sealed.
-    #[must_use]
-    pub fn is_of(&self, mac: FileMac, rows: u64) -> bool {
-        mac.0.verify_slice(&self.file_mac).is_ok() && rows == self.rows
+    ///
+    /// # Errors
+    /// That of a module that failed.
+    pub fn is_of(&self, mac: FileMac, rows: u64) -> Result<bool, FieldsError> {
+        Ok(mac.0.is(&self.file_mac)? && rows == self.rows)
     }
 
-    fn hmac(&self, purpose: &str, keyed: &Keyed) -> Result<HmacSha256, FieldsError> {
-        let mut key = Zeroizing::new([0; MAC_BYTES]);
-        keyed.subkey(purpose, &[&self.id], &mut *key)?;
-        Ok(HmacSha256::new_from_slice(&*key).expect("HMAC takes a key of any length"))
+    /// Returns the MAC of the manifest.
+    fn mac(&self, keyed: &Keyed) -> Result<HmacSha256, FieldsError> {
+        let mut mac = keyed.hmac("field manifest", &[&self.id])?;
+        mac.update(&self.covered());
+        Ok(mac)
     }
 
     /// Returns the data that the MAC of the manifest covers: the whole content, each part preceded
@@ -319,6 +324,9 @@ impl Manifest {
             let small = matches!(&column.method,
                 crate::policy::Method::Ff1(format) if format.allows_small());
             part(&[u8::from(column.keeps_empty), u8::from(small)]);
+        }
+        if let Some(module) = &self.module {
+            part(module.as_bytes());
         }
         covered
     }

@@ -8,7 +8,7 @@
 use std::fmt;
 
 use sealstone_cipher::ff1::{Domain, Ff1, Tweaks, ff1};
-use sealstone_cipher::{Backend, Cipher};
+use sealstone_cipher::{Cipher, Provider};
 
 use crate::error::FieldsError;
 
@@ -37,7 +37,7 @@ pub trait Permutation: fmt::Debug + Send + Sync {
     ) -> Result<(), FieldsError>;
 }
 
-/// Implementation that sets a column's key for FF1. A [`Backend`] is one.
+/// Implementation that sets a column's key for FF1. A [`Provider`] is one.
 pub trait Permuter {
     /// Sets `key` (`cipher.key_bytes` long) for the column called `column`, over numerals 0 to
     /// `radix` - 1, with the smallest domain that `domain` allows.
@@ -74,7 +74,7 @@ impl Permutation for Ff1 {
     }
 }
 
-impl Permuter for Backend {
+impl Permuter for Provider {
     fn permutation(
         &self,
         _column: &str,

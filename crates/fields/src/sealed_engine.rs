@@ -45,7 +45,7 @@ impl Engine for SealedEngine {
         // of the baseline, too: a policy that does not fit is reported before any store is filled
         let words = self.layer.check(&options.tables)?;
         let Some(choice) = variant.field else { return self.inner.open(variant, dir, options) };
-        let sealed = self.layer.tables(&options.tables, choice.cipher, choice.backend)?;
+        let sealed = self.layer.tables(&options.tables, &choice)?;
         let mut below = options.clone();
         for table in &mut below.tables {
             if let Some(sealed) = sealed.iter().find(|sealed| sealed.stored().id == table.id) {

@@ -3,12 +3,9 @@
 
 use std::path::Path;
 
-use hmac::{Hmac, KeyInit, Mac};
 use sealstone_cipher::cipher;
-use sealstone_keys::{KeyRef, check_key_id};
-use sha2::Sha256;
+use sealstone_keys::{HmacSha256, KeyRef, check_key_id};
 use toml::{Table as Toml, Value};
-use zeroize::Zeroizing;
 
 use crate::error::FieldsError;
 use crate::keyed::Keyed;
@@ -38,14 +35,14 @@ pub(crate) struct TableManifest {
 }
 
 impl TableManifest {
-    /// Returns a manifest for a table that is about to be sealed under `key`.
+    /// Returns a manifest for a table that is about to be sealed under `keyed`.
     ///
     /// # Errors
-    /// [`FieldsError::Random`].
-    pub(crate) fn new(table: &Table, key: &KeyRef) -> Result<Self, FieldsError> {
+    /// [`FieldsError::Key`] where there is no randomness.
+    pub(crate) fn new(table: &Table, keyed: &Keyed) -> Result<Self, FieldsError> {
         let mut id = [0; ID_BYTES];
-        getrandom::fill(&mut id).map_err(|source| FieldsError::Random(source.to_string()))?;
-        Ok(Self { id, table: table.clone(), key: key.clone() })
+        keyed.fill_random(&mut id)?;
+        Ok(Self { id, table: table.clone(), key: keyed.key().clone() })
     }
 
     /// Returns the same table, sealed under `key` from now on.
@@ -82,7 +79,7 @@ impl TableManifest {
         .into_iter()
         .collect();
         let body = body.to_string();
-        let tag = self.mac(&body, keyed)?.finalize().into_bytes();
+        let tag = self.mac(&body, keyed)?.finish()?;
         Ok(format!("mac = \"{}\"\n{body}", hex(&tag)))
     }
 
@@ -130,16 +127,17 @@ impl TableManifest {
     /// [`ManifestError::WrongKey`], [`ManifestError::Damaged`].
     pub(crate) fn check(&self, text: &str, keyed: &Keyed) -> Result<(), ManifestError> {
         let (tag, body) = split(text)?;
-        let mac = self.mac(body, keyed)?;
-        mac.verify_slice(&tag)
-            .map_err(|_| ManifestError::WrongKey { key: self.key.clone(), place: keyed.place() })
+        if self.mac(body, keyed)?.is(&tag).map_err(FieldsError::from)? {
+            Ok(())
+        } else {
+            Err(ManifestError::WrongKey { key: self.key.clone(), place: keyed.place() })
+        }
     }
 
-    fn mac(&self, body: &str, keyed: &Keyed) -> Result<Hmac<Sha256>, FieldsError> {
-        let mut key = Zeroizing::new([0; MAC_BYTES]);
-        keyed.subkey("field table", &[&self.id], &mut *key)?;
-        let mac = Hmac::<Sha256>::new_from_slice(&*key).expect("HMAC takes a key of any length");
-        Ok(mac.chain_update(body.as_bytes()))
+    fn mac(&self, body: &str, keyed: &Keyed) -> Result<HmacSha256, FieldsError> {
+        let mut mac = keyed.hmac("field table", &[&self.id])?;
+        mac.update(body.as_bytes());
+        Ok(mac)
     }
 }
 
@@ -170,7 +168,7 @@ mod tests {
     #[test]
     fn it_comes_back_and_is_bound_to_its_key() {
         let keyed = Keyed::current(Arc::new(EphemeralKey::new().unwrap())).unwrap();
-        let manifest = TableManifest::new(&table("ff1:phone"), keyed.key()).unwrap();
+        let manifest = TableManifest::new(&table("ff1:phone"), &keyed).unwrap();
         let text = manifest.text(&keyed).unwrap();
         let read = TableManifest::parse(&text, "here").unwrap();
         read.check(&text, &keyed).unwrap();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use sealstone_cipher::ff1::{Domain, Tweaks};
-use sealstone_cipher::{Backend, Cipher, cipher};
+use sealstone_cipher::{Backend, Cipher, Provider, cipher};
 use sealstone_fields::policy::{Column, ColumnOptions, Table, Tweak};
 use sealstone_fields::{ColumnCipher, FieldsError, Keyed, Misfit, Permutation, Permuter, Texts};
 use sealstone_keys::{EphemeralKey, KeySource};
@@ -417,7 +417,7 @@ impl Permuter for Elsewhere {
         radix: u32,
         domain: Domain,
     ) -> Result<Box<dyn Permutation>, FieldsError> {
-        let ff1 = Backend::auto().permutation(column, cipher, key, radix, domain)?;
+        let ff1 = Provider::own().permutation(column, cipher, key, radix, domain)?;
         let (column, batches, fails) = (column.to_owned(), self.batches.clone(), self.fails);
         Ok(Box::new(Counted { ff1, column, batches, fails }))
     }

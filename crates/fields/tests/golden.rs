@@ -57,7 +57,7 @@ fn pass(manifest: &Manifest, keyed: &Keyed, work: Work, input: &[u8]) -> (Vec<u8
     let (mut out, mut mac) = (Vec::new(), manifest.file_mac(keyed).unwrap());
     let counts = pass.run(input, &mut out, Some(&mut mac), None, &mut listener).unwrap();
     let is_of = manifest.is_of(mac, counts.rows);
-    (out, is_of)
+    (out, is_of.unwrap())
 }
 
 fn ciphers(manifest: &Manifest, keyed: &Keyed) -> Vec<ColumnCipher> {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use sealstone_cipher::{Backend, cipher, ciphers};
+use sealstone_cipher::{cipher, ciphers};
 use sealstone_fields::policy::Policy;
 use sealstone_fields::{FieldLayer, Keyed, LayerError, Sealed, SealedEngine};
 use sealstone_keys::EphemeralKey;
@@ -39,7 +39,7 @@ fn layer(policy: Option<&str>) -> FieldLayer {
 
 fn sealed(table: &Arc<Table>, policy: Option<&str>, name: &str) -> Sealed<MemoryStore> {
     let tables =
-        layer(policy).tables(std::slice::from_ref(table), cipher(name).unwrap(), Backend::auto());
+        layer(policy).tables(std::slice::from_ref(table), &Choice::auto(cipher(name).unwrap()));
     Sealed::new(MemoryStore::new(), tables.unwrap())
 }
 
@@ -276,15 +276,12 @@ fn a_policy_that_does_not_fit_is_refused_with_the_nearest_name() {
         ),
         "{error}"
     );
-    let none = layer(Some(&column("memo", ""))).tables(
-        &[people],
-        cipher("hight").unwrap(),
-        Backend::auto(),
-    );
+    let none =
+        layer(Some(&column("memo", ""))).tables(&[people], &Choice::auto(cipher("hight").unwrap()));
     assert!(none.is_ok(), "aead takes any cipher");
     let phones = "[tables.people.columns.phone]\nmethod = \"ff1\"\nformat = \"phone\"";
     let error = layer(Some(phones))
-        .tables(&[self::people()], cipher("hight").unwrap(), Backend::auto())
+        .tables(&[self::people()], &Choice::auto(cipher("hight").unwrap()))
         .unwrap_err();
     assert!(
         matches!(error, LayerError::Policy(_))

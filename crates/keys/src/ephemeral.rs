@@ -1,6 +1,8 @@
 //! A key that exists only in memory and disappears with the process: for measurements and tests,
 //! not for data to keep.
 
+use sealstone_cipher::Provider;
+
 use crate::{KeyError, KeyRef, KeySource, Secret};
 
 /// One fresh random key, version 1, never written anywhere.
@@ -11,12 +13,20 @@ pub struct EphemeralKey {
 }
 
 impl EphemeralKey {
-    /// Draws a fresh random key. Its id is `ephemeral`.
+    /// Draws a fresh random key from the operating system. Its id is `ephemeral`.
     ///
     /// # Errors
     /// [`KeyError::Random`] when the operating system has no randomness to give.
     pub fn new() -> Result<Self, KeyError> {
-        Ok(Self { id: "ephemeral".into(), secret: Secret::random()? })
+        Self::drawn_by(Provider::own())
+    }
+
+    /// As [`EphemeralKey::new`], drawn by `provider`.
+    ///
+    /// # Errors
+    /// [`KeyError::Random`].
+    pub fn drawn_by(provider: impl Into<Provider>) -> Result<Self, KeyError> {
+        Ok(Self { id: "ephemeral".into(), secret: Secret::random(provider)? })
     }
 }
 

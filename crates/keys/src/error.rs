@@ -43,6 +43,22 @@ pub enum KeyError {
         /// Scheme that was probably meant.
         nearest: &'static str,
     },
+    /// A key file with a passphrase, for a cryptographic module.
+    #[error(
+        "key file {} has a passphrase, and module {module} opens none: Argon2id and what it seals \
+         are not the module's\n\
+         take the passphrase off for this use (sealstone keys passwd --no-passphrase), or keep the \
+         key on a key server", path.display()
+    )]
+    ProtectedInModule {
+        /// The key file.
+        path: PathBuf,
+        /// Name of the module.
+        module: &'static str,
+    },
+    /// The module that is to use the key failed.
+    #[error(transparent)]
+    Cipher(#[from] sealstone_cipher::Error),
     /// A directory of key files cannot be read.
     #[error("cannot read directory {}: {source}", dir.display())]
     Directory {

@@ -33,6 +33,7 @@ use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use sealstone_cipher::Provider;
 use sealstone_file::input::{self, NotAFile};
 use sealstone_file::trust;
 use zeroize::Zeroizing;
@@ -109,7 +110,19 @@ impl KeyFile {
     /// [`KeyError::Exists`] if anything is at `path` (it stays as it is), [`KeyError::BadId`],
     /// [`KeyError::Random`], [`KeyError::Io`]; after an error no new key file is left behind.
     pub fn create(path: impl AsRef<Path>, id: &str) -> Result<Self, KeyError> {
-        Self::create_as(path.as_ref(), id, Guard::Mode)
+        Self::create_by(Provider::own(), path, id)
+    }
+
+    /// As [`KeyFile::create`], with a key that `provider` draws.
+    ///
+    /// # Errors
+    /// As [`KeyFile::create`].
+    pub fn create_by(
+        provider: impl Into<Provider>,
+        path: impl AsRef<Path>,
+        id: &str,
+    ) -> Result<Self, KeyError> {
+        Self::create_as(provider.into(), path.as_ref(), id, Guard::Mode)
     }
 
     /// As [`KeyFile::create`], protected by `passphrase` at `cost`.
@@ -123,12 +136,18 @@ impl KeyFile {
         cost: Cost,
     ) -> Result<Self, KeyError> {
         check_key_id(id)?;
-        Self::create_as(path.as_ref(), id, under(Some((passphrase, cost)))?)
+        Self::create_as(Provider::own(), path.as_ref(), id, under(Some((passphrase, cost)))?)
     }
 
-    fn create_as(path: &Path, id: &str, guard: Guard) -> Result<Self, KeyError> {
+    fn create_as(
+        provider: Provider,
+        path: &Path,
+        id: &str,
+        guard: Guard,
+    ) -> Result<Self, KeyError> {
         check_key_id(id)?;
-        let first = Version { version: 1, created: now(), secret: Secret::random()? };
+        let secret = Secret::random(provider)?;
+        let first = Version { version: 1, created: now(), secret };
         Self::write_new(path, Content { id: id.to_owned(), versions: vec![first], guard })
     }
 
@@ -261,12 +280,21 @@ impl KeyFile {
     /// Errors of reading the file; [`KeyError::Random`], [`KeyError::Full`], [`KeyError::Io`]. The
     /// file is then unchanged, unless only the sync of its directory failed.
     pub fn rotate(&self) -> Result<KeyRef, KeyError> {
+        self.rotate_by(Provider::own())
+    }
+
+    /// As [`KeyFile::rotate`], with a key that `provider` draws.
+    ///
+    /// # Errors
+    /// As [`KeyFile::rotate`].
+    pub fn rotate_by(&self, provider: impl Into<Provider>) -> Result<KeyRef, KeyError> {
+        let secret = Secret::random(provider)?;
         self.change(|content| {
             let Some(version) = content.newest().version.checked_add(1) else {
                 let found = "it has the highest version possible".into();
                 return Err(KeyError::Garbled { path: self.path.clone(), line: None, found });
             };
-            content.add(Version { version, created: now(), secret: Secret::random()? });
+            content.add(Version { version, created: now(), secret });
             Ok(KeyRef { id: content.id.clone(), version })
         })
     }

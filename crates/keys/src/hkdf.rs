@@ -1,6 +1,7 @@
 //! Subkeys: one secret, many purposes, no two of which share a key.
 
 use hkdf::Hkdf;
+use sealstone_cipher::{Error, Provider, own_in_use};
 use sha2::Sha256;
 
 /// Longest subkey: 255 SHA-256 outputs (RFC 5869, 2.3).
@@ -8,6 +9,7 @@ pub const SUBKEY_BYTES_MAX: usize = 255 * 32;
 
 /// Derives a subkey from `secret` into `out`, with HKDF-SHA256 (RFC 5869) without salt.
 ///
+/// - `provider`: who derives; a module does it itself
 /// - `secret`: uniformly random key, normally 32 bytes
 /// - `purpose`: use of the subkey, such as `pages`; two purposes never share a subkey
 /// - `context`: further values it is bound to, such as a file id; order and lengths count
@@ -21,9 +23,18 @@ pub const SUBKEY_BYTES_MAX: usize = 255 * 32;
 ///
 /// Source: RFC 5869; the `info` is our own, see `docs/formats.md`.
 ///
+/// # Errors
+/// Those of a module that lacks HKDF or fails; `out` is then of no use.
+///
 /// # Panics
 /// If `out` is longer than [`SUBKEY_BYTES_MAX`]: a bug of the caller, since lengths are constants.
-pub fn subkey(secret: &[u8], purpose: &str, context: &[&[u8]], out: &mut [u8]) {
+pub fn subkey(
+    provider: impl Into<Provider>,
+    secret: &[u8],
+    purpose: &str,
+    context: &[&[u8]],
+    out: &mut [u8],
+) -> Result<(), Error> {
     let out_bytes = (out.len() as u64).to_be_bytes();
     let lengths: Vec<[u8; 8]> =
         context.iter().map(|part| (part.len() as u64).to_be_bytes()).collect();
@@ -39,9 +50,16 @@ pub fn subkey(secret: &[u8], purpose: &str, context: &[&[u8]], out: &mut [u8]) {
         "subkey of {} bytes, at most {SUBKEY_BYTES_MAX}",
         out.len()
     );
-    Hkdf::<Sha256>::new(None, secret)
-        .expand_multi_info(&info, out)
-        .expect("the length was checked");
+    match provider.into() {
+        Provider::Own(_) => {
+            own_in_use("HKDF");
+            Hkdf::<Sha256>::new(None, secret)
+                .expand_multi_info(&info, out)
+                .expect("the length was checked");
+            Ok(())
+        }
+        Provider::Module(module) => module.hkdf_sha256(secret, &info, out),
+    }
 }
 
 #[cfg(test)]
@@ -57,7 +75,7 @@ mod tests {
 
     fn derive(purpose: &str, context: &[&[u8]], bytes: usize) -> Vec<u8> {
         let mut out = vec![0; bytes];
-        subkey(&[7; 32], purpose, context, &mut out);
+        subkey(Provider::own(), &[7; 32], purpose, context, &mut out).unwrap();
         out
     }
 

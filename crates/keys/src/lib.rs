@@ -8,6 +8,7 @@
 //! many of one.
 //!
 //! ```
+//! use sealstone_cipher::Backend;
 //! use sealstone_keys::{KeyFile, KeySource, source, subkey};
 //!
 //! # let home = tempfile::tempdir()?;
@@ -16,11 +17,12 @@
 //! let (key, secret) = file.current()?;
 //! assert_eq!(key.to_string(), "orders version 1");
 //!
-//! let opened = source::open(path.to_str().unwrap(), &|_| unreachable!("it has no passphrase"))?;
+//! let no_passphrase = |_: &std::path::Path| unreachable!("it has none");
+//! let opened = source::open(path.to_str().unwrap(), &no_passphrase, None)?;
 //! assert_eq!(opened.get(&key)?.as_bytes(), secret.as_bytes());
 //!
 //! let mut for_pages = [0; 32];
-//! subkey(secret.as_bytes(), "pages", &[b"orders"], &mut for_pages);
+//! subkey(Backend::auto(), secret.as_bytes(), "pages", &[b"orders"], &mut for_pages)?;
 //! assert_ne!(&for_pages, secret.as_bytes());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -32,11 +34,14 @@ mod ephemeral;
 mod error;
 mod file;
 mod hkdf;
+mod hmac;
+mod in_module;
 mod key_ref;
 #[cfg(feature = "kmip")]
 mod key_server;
 pub mod kmip;
 mod passphrase;
+mod random;
 mod secret;
 pub mod source;
 
@@ -50,13 +55,19 @@ pub use file::{
     new_id as new_key_id,
 };
 pub use hkdf::{SUBKEY_BYTES_MAX, subkey};
+pub use hmac::HmacSha256;
+pub use in_module::InModule;
 pub use key_ref::{KEY_ID_BYTES_MAX, KeyRef};
 #[cfg(feature = "kmip")]
 pub use key_server::{
     Keyring, KmipSource, NewKey, Note, Origin as KeyOrigin, quoted as quoted_note,
 };
 pub use passphrase::{Ask, Cost, PASSPHRASE_BYTES_MAX, Passphrase};
+pub use random::fill_random;
 pub use secret::Secret;
+
+use sealstone_cipher::module::Module;
+use sealstone_cipher::{Backend, Provider};
 
 /// A source of key-encryption keys: a key file, a key server.
 pub trait KeySource: Send + Sync {
@@ -100,6 +111,17 @@ pub trait KeySource: Send + Sync {
     /// cipher.
     fn cipher(&self) -> Option<String> {
         None
+    }
+
+    /// Returns the cryptographic module that these keys are used in, if they must be used in one
+    /// ([`InModule`]): it makes every subkey and random byte and seals everything under them.
+    fn module(&self) -> Option<&'static dyn Module> {
+        None
+    }
+
+    /// Returns who computes with these keys: their module, or else this project on `backend`.
+    fn provider(&self, backend: Backend) -> Provider {
+        self.module().map_or(Provider::Own(backend), Provider::Module)
     }
 }
 

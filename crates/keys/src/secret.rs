@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use sealstone_cipher::Provider;
 use sealstone_cipher::memory::Protected;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use crate::KeyError;
+use crate::{KeyError, fill_random};
 
 /// A key of 32 bytes. Zeroed on drop; `Debug` prints its length only; has no `Clone`, `Display` or
 /// comparison.
@@ -27,15 +28,13 @@ impl Secret {
         secret
     }
 
-    /// Draws a fresh secret from the operating system.
+    /// Draws a fresh secret: from the module if `provider` is one, else from the operating system.
     ///
     /// # Errors
-    /// [`KeyError::Random`] when the system has no randomness to give; nothing weaker is used
-    /// instead.
-    pub fn random() -> Result<Self, KeyError> {
+    /// [`KeyError::Random`] when there is no randomness to be had; nothing weaker is used instead.
+    pub fn random(provider: impl Into<Provider>) -> Result<Self, KeyError> {
         let mut secret = Self::zero();
-        getrandom::fill(secret.0.as_mut_slice())
-            .map_err(|source| KeyError::Random(source.to_string()))?;
+        fill_random(provider, secret.0.as_mut_slice())?;
         Ok(secret)
     }
 
@@ -129,7 +128,7 @@ mod tests {
                 forked(secret.check())
                     && forked(secret.duplicate().map(drop))
                     && std::panic::catch_unwind(|| secret.as_bytes()[0]).is_err()
-                    && Secret::random().is_ok_and(|own| own.check().is_ok())
+                    && Secret::random(Provider::own()).is_ok_and(|own| own.check().is_ok())
             });
             assert_eq!(secret.duplicate().unwrap().as_bytes(), &[0xAB; 32]);
         });
@@ -137,6 +136,7 @@ mod tests {
 
     #[test]
     fn two_random_secrets_differ() {
-        assert_ne!(Secret::random().unwrap().as_bytes(), Secret::random().unwrap().as_bytes());
+        let [one, other] = [(); 2].map(|()| Secret::random(Provider::own()).unwrap());
+        assert_ne!(one.as_bytes(), other.as_bytes());
     }
 }

@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sealstone_cipher::Cipher;
+use sealstone_cipher::module::Module;
+use sealstone_cipher::{Cipher, Provider};
 use sealstone_message::similar;
 
 use crate::file::KeyFile;
-use crate::{Ask, KeyError, KeySource, Passphrase};
+use crate::{Ask, InModule, KeyError, KeySource, Passphrase};
 
 /// Scheme that the address of a key server begins with, before a colon.
 const KMIP: &str = "kmip";
@@ -31,19 +32,33 @@ pub fn passphrase_file(named: Option<&Path>) -> Option<PathBuf> {
 /// - `spec`: the path of a key file; `kmip://HOST:PORT/KEY-ID…` or `kmip:FILE.toml` for a key
 ///   server
 /// - `passphrase`: called for the passphrase of a key file that has one
+/// - `module`: the cryptographic module to use the key in, if it must be used in one
 ///
 /// A key file whose name begins with `kmip:` is reached as `./kmip:…`.
 ///
 /// # Errors
 /// Whatever keeps the source from being opened; [`KeyError::NoKmip`] for a key server if this
 /// program was built without the feature `kmip`; [`KeyError::UnknownSource`] for what looks like a
-/// misspelt address of one.
-pub fn open(spec: &str, passphrase: Ask<'_>) -> Result<Arc<dyn KeySource>, KeyError> {
-    if is_kmip(spec) {
-        return kmip(spec);
-    }
-    check_path(spec)?;
-    Ok(Arc::new(KeyFile::open_with(spec, passphrase)?))
+/// misspelt address of one; [`KeyError::ProtectedInModule`] for a key file with a passphrase that
+/// is to be used in a module.
+pub fn open(
+    spec: &str,
+    passphrase: Ask<'_>,
+    module: Option<&'static dyn Module>,
+) -> Result<Arc<dyn KeySource>, KeyError> {
+    let provider = module.map_or_else(Provider::own, Provider::Module);
+    let keys: Arc<dyn KeySource> = if is_kmip(spec) {
+        kmip(spec, provider)?
+    } else {
+        check_path(spec)?;
+        if let Some(module) = module
+            && KeyFile::inspect(spec)?.is_protected()
+        {
+            return Err(KeyError::ProtectedInModule { path: spec.into(), module: module.name() });
+        }
+        Arc::new(KeyFile::open_with(spec, passphrase)?)
+    };
+    Ok(InModule::used_by(keys, provider))
 }
 
 /// Opens the source `spec` for a library in another program, which cannot ask for a passphrase: it
@@ -51,11 +66,16 @@ pub fn open(spec: &str, passphrase: Ask<'_>) -> Result<Arc<dyn KeySource>, KeyEr
 ///
 /// # Errors
 /// As [`open`]; [`KeyError::NoPassphrase`] where there is no such file and the key file needs one.
-pub fn open_unattended(spec: &str, named: Option<&Path>) -> Result<Arc<dyn KeySource>, KeyError> {
-    open(spec, &|path: &Path| match passphrase_file(named) {
+pub fn open_unattended(
+    spec: &str,
+    named: Option<&Path>,
+    module: Option<&'static dyn Module>,
+) -> Result<Arc<dyn KeySource>, KeyError> {
+    let passphrase = |path: &Path| match passphrase_file(named) {
         Some(file) => Passphrase::from_file(file),
         None => Err(KeyError::NoPassphrase { path: path.to_owned() }),
-    })
+    };
+    open(spec, &passphrase, module)
 }
 
 /// Returns whether `spec` names a key server.
@@ -98,12 +118,12 @@ pub fn cipher(
 }
 
 #[cfg(feature = "kmip")]
-fn kmip(spec: &str) -> Result<Arc<dyn KeySource>, KeyError> {
-    Ok(Arc::new(crate::key_server::KmipSource::open(spec)?))
+fn kmip(spec: &str, provider: Provider) -> Result<Arc<dyn KeySource>, KeyError> {
+    Ok(Arc::new(crate::key_server::KmipSource::open_by(provider, spec)?))
 }
 
 #[cfg(not(feature = "kmip"))]
-fn kmip(spec: &str) -> Result<Arc<dyn KeySource>, KeyError> {
+fn kmip(spec: &str, _: Provider) -> Result<Arc<dyn KeySource>, KeyError> {
     Err(KeyError::NoKmip { spec: spec.to_owned() })
 }
 
@@ -117,9 +137,9 @@ mod tests {
         let path = dir.path().join("kmip:odd name");
         let made = KeyFile::create(&path, "orders").unwrap();
         let never = |_: &std::path::Path| panic!("asked for a passphrase");
-        let opened = open(path.to_str().unwrap(), &never).unwrap();
+        let opened = open(path.to_str().unwrap(), &never, None).unwrap();
         assert_eq!(opened.current().unwrap().1.as_bytes(), made.current().unwrap().1.as_bytes());
-        assert!(matches!(open("/nonexistent/x.key", &never), Err(KeyError::NoFile { .. })));
+        assert!(matches!(open("/nonexistent/x.key", &never, None), Err(KeyError::NoFile { .. })));
     }
 
     #[test]
@@ -127,7 +147,7 @@ mod tests {
         let never = |_: &std::path::Path| panic!("asked for a passphrase");
         for spec in ["kmpi:kms.toml", "KMIP://kms.example/17", "kmips:kms.toml"] {
             let scheme = spec.split(':').next().unwrap();
-            let error = open(spec, &never).err().expect("no such source").to_string();
+            let error = open(spec, &never, None).err().expect("no such source").to_string();
             assert_eq!(
                 error,
                 format!(
@@ -139,19 +159,19 @@ mod tests {
                 )
             );
         }
-        assert!(matches!(open("a:b", &never), Err(KeyError::NoFile { .. })));
-        assert!(matches!(open("./kmpi:x", &never), Err(KeyError::NoFile { .. })));
+        assert!(matches!(open("a:b", &never, None), Err(KeyError::NoFile { .. })));
+        assert!(matches!(open("./kmpi:x", &never, None), Err(KeyError::NoFile { .. })));
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("kmpi:real");
         KeyFile::create(&path, "orders").unwrap();
-        open(path.to_str().unwrap(), &never).unwrap();
+        open(path.to_str().unwrap(), &never, None).unwrap();
     }
 
     #[cfg(not(feature = "kmip"))]
     #[test]
     fn a_key_server_needs_the_feature() {
         for spec in ["kmip://kms.example:5696/17", "kmip:kms.toml"] {
-            let error = open(spec, &|_| unreachable!("no passphrase"))
+            let error = open(spec, &|_| unreachable!("no passphrase"), None)
                 .err()
                 .expect("no such source")
                 .to_string();

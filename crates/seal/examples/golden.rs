@@ -10,7 +10,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use sealstone_cipher::{Backend, Cipher, ciphers};
+use sealstone_cipher::{Backend, Cipher, Provider, ciphers};
 use sealstone_keys::{KeyFile, KeySource};
 use sealstone_seal::catalogue::{Catalogue, CatalogueWriter, Change, Entry, State};
 use sealstone_seal::engine_page::{
@@ -104,7 +104,7 @@ fn frames(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn Er
 /// Makes a catalogue of four files, one of them a log of which 9,000 bytes were synced, and one
 /// that a change added.
 fn catalogue(keys: &KeyFile, cipher: &'static Cipher) -> Result<Vec<u8>, Box<dyn Error>> {
-    let mut catalogue = Catalogue::new()?;
+    let mut catalogue = Catalogue::new(Provider::own())?;
     let entry = |id: u8, slot| Entry {
         file_id: [id; 16],
         adopted: false,

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use sealstone_cipher::memory::Protected;
-use sealstone_cipher::{Aead, Backend, Cipher};
+use sealstone_cipher::{Aead, Backend, Cipher, Provider};
 use sealstone_keys::KeySource;
 use subtle::ConstantTimeEq;
 
@@ -116,13 +116,13 @@ const FORGET: u8 = 3;
 const LOGS: u8 = 4;
 
 impl Catalogue {
-    /// Returns the catalogue of a new store.
+    /// Returns the catalogue of a new store, whose id `provider` draws.
     ///
     /// # Errors
     /// [`SealError::Random`].
-    pub fn new() -> Result<Self, SealError> {
+    pub fn new(provider: impl Into<Provider>) -> Result<Self, SealError> {
         let mut store = [0; STORE_ID_BYTES];
-        fill_random(&mut store)?;
+        fill_random(provider.into(), &mut store)?;
         Ok(Self { store, generation: 0, highest: 0, entries: BTreeMap::new(), logs: None })
     }
 
@@ -457,7 +457,7 @@ impl Slot {
     fn tag(&self, synced_bytes: u64) -> Result<[u8; TAG_BYTES], SealError> {
         self.keyed.check()?;
         let nonce = &nonce(synced_bytes)[12 - self.keyed.nonce_bytes()..];
-        self.keyed.seal(nonce, &self.file_id, &mut []).map_err(SealError::Cipher)
+        self.keyed.seal(nonce, &self.file_id, &mut []).map_err(SealError::from)
     }
 
     /// Returns the larger length that either record has for this file; a torn or older record does
@@ -580,7 +580,7 @@ mod tests {
     }
 
     fn filled() -> Catalogue {
-        let mut catalogue = Catalogue::new().unwrap();
+        let mut catalogue = Catalogue::new(Provider::own()).unwrap();
         for (id, name, slot, state) in [
             (1, "CURRENT", None, State::Arriving { before: Some([9; 16]) }),
             (2, "MANIFEST-000005", Some(0), State::Live),
@@ -692,7 +692,7 @@ mod tests {
 
     #[test]
     fn slots_run_out_and_come_back() {
-        let mut catalogue = Catalogue::new().unwrap();
+        let mut catalogue = Catalogue::new(Provider::own()).unwrap();
         for slot in 0..SLOTS {
             assert_eq!(catalogue.free_slot(), Some(slot));
             let entry = entry(1, Some(slot), State::Live);
@@ -705,7 +705,7 @@ mod tests {
 
     #[test]
     fn a_list_longer_than_a_frame_is_read_whole() {
-        let mut catalogue = Catalogue::new().unwrap();
+        let mut catalogue = Catalogue::new(Provider::own()).unwrap();
         for number in 0..40_000 {
             let entry = entry(2, None, State::Live);
             catalogue.apply(Change::Put { name: format!("{number:06}.sst"), entry });
@@ -727,7 +727,7 @@ mod tests {
             bytes.len()
         };
         for frames in [1, 2] {
-            let mut catalogue = Catalogue::new().unwrap();
+            let mut catalogue = Catalogue::new(Provider::own()).unwrap();
             let wanted = frames * crate::frame::FRAME_BYTES_MAX as usize;
             let put = |catalogue: &mut Catalogue, name: String| {
                 catalogue.apply(Change::Put { name, entry: entry(2, None, State::Live) });

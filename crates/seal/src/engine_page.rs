@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use sealstone_cipher::memory::{Generation, Protected};
-use sealstone_cipher::{Aead, Backend, Cipher, Ctr, Error as CipherError, Nonce, aead, ctr};
+use sealstone_cipher::{Aead, Cipher, Ctr, Error as CipherError, Nonce, Provider, aead, ctr};
 use sealstone_keys::{KeyError, KeyRef, Secret, subkey};
 use zeroize::Zeroizing;
 
@@ -111,7 +111,7 @@ struct Sealing {
 /// once. Keys are zeroed on drop, and `Debug` shows none.
 pub struct EnginePages {
     cipher: &'static Cipher,
-    backend: Backend,
+    provider: Provider,
     place: String,
     keys: Vec<Kek>,
     current: usize,
@@ -140,7 +140,7 @@ impl EnginePages {
     /// - `current`: the version that seals
     /// - `place`: where they came from, for messages, as [`sealstone_keys::KeySource::describe`]
     ///   returns it
-    /// - `cipher`, `backend`: what seals, and what every block must be sealed with
+    /// - `cipher`, `provider`: what seals, and what every block must be sealed with
     ///
     /// # Errors
     /// [`EnginePageError::Key`] if `current` is not among `keys`; [`EnginePageError::Random`];
@@ -150,8 +150,9 @@ impl EnginePages {
         current: &KeyRef,
         place: &str,
         cipher: &'static Cipher,
-        backend: Backend,
+        provider: impl Into<Provider>,
     ) -> Result<Self, EnginePageError> {
+        let provider = provider.into();
         let Some(at) = keys.iter().position(|(key, _)| key == current) else {
             let available = keys.iter().map(|(key, _)| key.version).collect();
             return Err(KeyError::MissingVersion {
@@ -161,16 +162,17 @@ impl EnginePages {
             }
             .into());
         };
-        let keys: Vec<Kek> = keys
-            .into_iter()
-            .map(|(key, secret)| Kek { fingerprint: Fingerprint::of(&key, &secret), key, secret })
-            .collect();
+        let kek = |(key, secret)| {
+            let fingerprint = Fingerprint::of(&key, &secret, provider)?;
+            Ok::<_, EnginePageError>(Kek { fingerprint, key, secret })
+        };
+        let keys: Vec<Kek> = keys.into_iter().map(kek).collect::<Result<_, _>>()?;
         let opened_in = Generation::current();
-        let sealing = RwLock::new(Sealing::new(&keys[at], cipher, backend)?);
+        let sealing = RwLock::new(Sealing::new(&keys[at], cipher, provider)?);
         let opened = RwLock::default();
         Ok(Self {
             cipher,
-            backend,
+            provider,
             place: place.into(),
             keys,
             current: at,
@@ -197,10 +199,10 @@ impl EnginePages {
         self.cipher
     }
 
-    /// Returns the backend that seals and opens.
+    /// Returns who seals and opens.
     #[must_use]
-    pub fn backend(&self) -> Backend {
-        self.backend
+    pub fn provider(&self) -> Provider {
+        self.provider
     }
 
     /// Seals `page` into `block`, which is [`OVERHEAD_BYTES`] longer, for no known place.
@@ -264,7 +266,7 @@ impl EnginePages {
                     fingerprint: kek.fingerprint,
                     salt: sealing.salt,
                     counter,
-                    drawn: draw::draw()?,
+                    drawn: draw::draw(self.provider)?,
                     padding_bytes,
                     kind: place.kind,
                     in_parts,
@@ -297,7 +299,7 @@ impl EnginePages {
         } else {
             keyed.seal(nonce, Associated::of(&header, place).bytes(), data)
         };
-        let tag = tag.map_err(EnginePageError::Cipher)?;
+        let tag = tag.map_err(EnginePageError::from)?;
         let end = block.len() - info.place_tag_bytes();
         *block[..end].last_chunk_mut().expect("room for the tag") = tag;
         Ok(())
@@ -307,7 +309,7 @@ impl EnginePages {
     fn renew(&self, units: u64) -> Result<(), EnginePageError> {
         let mut sealing = self.sealing.write().unwrap_or_else(PoisonError::into_inner);
         if sealing.next.load(Ordering::Relaxed).saturating_add(units) > units_per_key(self.cipher) {
-            *sealing = Sealing::new(&self.keys[self.current], self.cipher, self.backend)?;
+            *sealing = Sealing::new(&self.keys[self.current], self.cipher, self.provider)?;
         }
         Ok(())
     }
@@ -389,7 +391,7 @@ impl EnginePages {
         {
             return self.open_under(keyed.as_ref(), kek, info, block, page, place);
         }
-        let keyed = page_key(kek, &info.salt, self.cipher, self.backend)?;
+        let keyed = page_key(kek, &info.salt, self.cipher, self.provider)?;
         self.open_under(keyed.as_ref(), kek, info, block, page, place)?;
         // kept only now that a block proved it: made-up salts push no others out
         let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
@@ -473,7 +475,7 @@ impl EnginePages {
         };
         opened.map_err(|error| match error {
             CipherError::Authentication | CipherError::MessageTooLong { .. } => changed(),
-            other => EnginePageError::Cipher(other),
+            other => other.into(),
         })?;
         if info.in_parts { self.crypt_parts(kek, info, page) } else { Ok(()) }
     }
@@ -492,22 +494,24 @@ impl EnginePages {
             let context: [&[u8]; 4] = [&info.salt, &id, &nonce, &(number as u64).to_be_bytes()];
             let mut key = Zeroizing::new([0; KEY_BYTES_MAX]);
             let key = &mut key[..self.cipher.key_bytes];
-            subkey(kek.secret.as_bytes(), "engine page part", &context, key);
+            subkey(self.provider, kek.secret.as_bytes(), "engine page part", &context, key)?;
             let keyed: Protected<dyn Ctr> =
-                ctr(self.cipher, key, self.backend).map_err(EnginePageError::Cipher)?;
-            keyed
-                .apply(&[0; 16][..keyed.block_bytes()], 0, part)
-                .map_err(EnginePageError::Cipher)?;
+                ctr(self.cipher, key, self.provider).map_err(EnginePageError::from)?;
+            keyed.apply(&[0; 16][..keyed.block_bytes()], 0, part).map_err(EnginePageError::from)?;
         }
         Ok(())
     }
 }
 
 impl Sealing {
-    fn new(kek: &Kek, cipher: &'static Cipher, backend: Backend) -> Result<Self, EnginePageError> {
+    fn new(
+        kek: &Kek,
+        cipher: &'static Cipher,
+        provider: Provider,
+    ) -> Result<Self, EnginePageError> {
         let mut salt = [0; SALT_BYTES];
-        getrandom::fill(&mut salt).map_err(|source| EnginePageError::Random(source.to_string()))?;
-        let keyed = page_key(kek, &salt, cipher, backend)?;
+        draw::random(provider, &mut salt)?;
+        let keyed = page_key(kek, &salt, cipher, provider)?;
         Ok(Self { salt, keyed, next: AtomicU64::new(0) })
     }
 }
@@ -542,12 +546,13 @@ fn page_key(
     kek: &Kek,
     salt: &[u8; SALT_BYTES],
     cipher: &'static Cipher,
-    backend: Backend,
+    provider: Provider,
 ) -> Result<Protected<dyn Aead>, EnginePageError> {
     let mut key = Zeroizing::new([0; KEY_BYTES_MAX]);
     let key = &mut key[..cipher.key_bytes];
-    subkey(kek.secret.as_bytes(), "engine page", &[salt, &cipher.id.to_be_bytes()], key);
-    aead(cipher, key, backend).map_err(EnginePageError::Cipher)
+    let context: [&[u8]; 2] = [salt, &cipher.id.to_be_bytes()];
+    subkey(provider, kek.secret.as_bytes(), "engine page", &context, key)?;
+    aead(cipher, key, provider).map_err(EnginePageError::from)
 }
 
 /// Data that the tag of a block covers besides the page: the block's header, and what the engine

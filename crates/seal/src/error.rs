@@ -2,6 +2,7 @@
 //! file's name before them, since a seal does not have it. Never holds key bytes or data.
 
 use sealstone_cipher::memory::Forked;
+use sealstone_cipher::module::TITLE_BYTES_MAX;
 use sealstone_keys::{KeyError, KeyRef};
 
 /// Reason why an operation on a sealed file, or a piece of it, failed. Displays without the file's
@@ -218,7 +219,43 @@ pub enum SealError {
     /// The operating system returned no randomness.
     #[error("no randomness from the operating system: {0}")]
     Random(String),
+    /// The module has a title that no header holds.
+    #[error(
+        "the module calls itself {title:?}, which no header of a sealed file holds: name and \
+         version are at most {TITLE_BYTES_MAX} bytes of printable ASCII, the name without a space\n\
+         nothing was sealed; correct what the module states about itself"
+    )]
+    ModuleTitle {
+        /// Name and version that it states.
+        title: String,
+    },
+    /// The file was made by another module than the one at hand.
+    #[error(
+        "it was made by module {made_by}, and the module at hand is {by}; nothing was written\n\
+         name the same module with --module, or move the data: a file that a module made is \
+         written and rewrapped by that module alone"
+    )]
+    OtherModule {
+        /// Name and version of the module that made it.
+        made_by: String,
+        /// Name of the module at hand.
+        by: &'static str,
+    },
+    /// The module that computes lacks what is needed, or failed.
+    #[error(transparent)]
+    Module(sealstone_cipher::Error),
     /// The cipher refused its key or input: a bug of ours.
     #[error("cipher call failed: {0}\nthis is a bug in sealstone; please report it")]
     Cipher(sealstone_cipher::Error),
+}
+
+impl From<sealstone_cipher::Error> for SealError {
+    fn from(error: sealstone_cipher::Error) -> Self {
+        match error {
+            sealstone_cipher::Error::Lacks { .. } | sealstone_cipher::Error::Module { .. } => {
+                Self::Module(error)
+            }
+            _ => Self::Cipher(error),
+        }
+    }
 }

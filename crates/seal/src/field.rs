@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sealstone_cipher::memory::{Generation, Protected};
-use sealstone_cipher::{Aead, Backend, Cipher, aead, cipher_by_id};
+use sealstone_cipher::{Aead, Backend, Cipher, Provider, aead, cipher_by_id};
 use sealstone_keys::{KeyRef, KeySource, Secret, check_key_id, subkey};
 use zeroize::Zeroizing;
 
@@ -88,15 +88,17 @@ impl FieldPlace {
         key: &KeyRef,
         secret: &Secret,
         salt: &[u8],
-        backend: Backend,
+        provider: Provider,
     ) -> Result<Keyed, FieldError> {
         secret.check().map_err(SealError::from)?;
         let mut bytes = Zeroizing::new(vec![0; cipher.key_bytes]);
         let (id, version) = (cipher.id.to_be_bytes(), key.version.to_be_bytes());
         let context =
             [self.table.as_bytes(), self.column.as_bytes(), salt, &id, key.id.as_bytes(), &version];
-        subkey(secret.as_bytes(), "field", &context, &mut bytes);
-        Ok(Arc::new(aead(cipher, &bytes, backend).map_err(SealError::Cipher)?))
+        subkey(provider, secret.as_bytes(), "field", &context, &mut bytes)
+            .and_then(|()| aead(cipher, &bytes, provider))
+            .map(Arc::new)
+            .map_err(|error| SealError::from(error).into())
     }
 
     /// Returns the associated data of the record that begins with `head`: all before the
@@ -123,7 +125,7 @@ pub struct FieldSealer {
     cipher: &'static Cipher,
     key: KeyRef,
     secret: Secret,
-    backend: Backend,
+    provider: Provider,
     made_in: Generation,
     run: Mutex<Run>,
 }
@@ -151,11 +153,12 @@ impl FieldSealer {
         cipher: &'static Cipher,
         key: KeyRef,
         secret: Secret,
-        backend: Backend,
+        provider: impl Into<Provider>,
     ) -> Result<Self, FieldError> {
+        let provider = provider.into();
         check_key_id(&key.id).map_err(SealError::from)?;
-        let run = Mutex::new(Run::new(&place, cipher, &key, &secret, backend)?);
-        Ok(Self { place, cipher, key, secret, backend, made_in: Generation::current(), run })
+        let run = Mutex::new(Run::new(&place, cipher, &key, &secret, provider)?);
+        Ok(Self { place, cipher, key, secret, provider, made_in: Generation::current(), run })
     }
 
     /// Appends to `out` the record of `value`, bound to `row` if one is named.
@@ -183,7 +186,7 @@ impl FieldSealer {
         if nonce.len() == 8 {
             nonce.copy_from_slice(&counter.to_be_bytes())
         } else {
-            fill_random(nonce)?
+            fill_random(self.provider, nonce)?
         }
         out.push(FIELD_VERSION);
         out.extend_from_slice(&self.cipher.id.to_be_bytes());
@@ -200,7 +203,7 @@ impl FieldSealer {
             Err(error) => {
                 out[data..].fill(0);
                 out.truncate(start);
-                return Err(SealError::Cipher(error).into());
+                return Err(SealError::from(error).into());
             }
         }
         Ok(())
@@ -215,7 +218,7 @@ impl FieldSealer {
         if run.messages + 1 > limits.messages_per_key
             || run.bytes + blocks * block_bytes > limits.bytes_per_key
         {
-            *run = Run::new(&self.place, self.cipher, &self.key, &self.secret, self.backend)?;
+            *run = Run::new(&self.place, self.cipher, &self.key, &self.secret, self.provider)?;
         }
         let counter = run.counter;
         run.messages += 1;
@@ -231,11 +234,11 @@ impl Run {
         cipher: &'static Cipher,
         key: &KeyRef,
         secret: &Secret,
-        backend: Backend,
+        provider: Provider,
     ) -> Result<Self, FieldError> {
         let mut salt = [0; SALT_BYTES];
-        fill_random(&mut salt)?;
-        let keyed = place.keyed(cipher, key, secret, &salt, backend)?;
+        fill_random(provider, &mut salt)?;
+        let keyed = place.keyed(cipher, key, secret, &salt, provider)?;
         Ok(Self { salt, keyed, messages: 0, bytes: 0, counter: 0 })
     }
 }
@@ -245,7 +248,7 @@ impl Run {
 pub struct FieldOpener {
     place: FieldPlace,
     keys: Arc<dyn KeySource>,
-    backend: Backend,
+    provider: Provider,
     made_in: Generation,
     /// By the beginning of the record, up to the salt.
     kept: Mutex<HashMap<Vec<u8>, Keyed>>,
@@ -254,10 +257,11 @@ pub struct FieldOpener {
 impl FieldOpener {
     /// Returns an opener that has the keys of `keys`.
     pub fn new(place: FieldPlace, keys: Arc<dyn KeySource>, backend: Backend) -> Self {
+        let provider = keys.provider(backend);
         Self {
             place,
             keys,
-            backend,
+            provider,
             made_in: Generation::current(),
             kept: Mutex::new(HashMap::new()),
         }
@@ -280,7 +284,7 @@ impl FieldOpener {
         let opened = keyed.open(&before[head.salt_end..], &associated, data, &tag);
         opened.map_err(|error| match error {
             sealstone_cipher::Error::Authentication => FieldError::Authentication,
-            other => SealError::Cipher(other).into(),
+            other => SealError::from(other).into(),
         })?;
         record.drain(..head.data);
         Ok(())
@@ -293,7 +297,7 @@ impl FieldOpener {
         }
         let secret = self.keys.get(&head.key).map_err(SealError::from)?;
         let salt = &beginning[beginning.len() - SALT_BYTES..];
-        let keyed = self.place.keyed(head.cipher, &head.key, &secret, salt, self.backend)?;
+        let keyed = self.place.keyed(head.cipher, &head.key, &secret, salt, self.provider)?;
         let mut kept = lock();
         if kept.len() >= KEPT_MAX {
             kept.clear();

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sealstone_cipher::memory::Protected;
-use sealstone_cipher::{Aead, Ahead, Backend, Cipher, aead};
+use sealstone_cipher::module::{self, TITLE_BYTES_MAX};
+use sealstone_cipher::{Aead, Ahead, Backend, Cipher, Provider, aead};
 use sealstone_keys::{KeyRef, KeySource, Secret, check_key_id, subkey};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
@@ -42,7 +43,7 @@ pub struct SealedFile(Arc<Inner>);
 struct Inner {
     info: HeaderInfo,
     dek: Secret,
-    backend: Backend,
+    provider: Provider,
     segments: SegmentKeys,
     /// True if the header records that some of the file was synced; the catalogue records how much.
     synced: bool,
@@ -94,13 +95,14 @@ impl SealedFile {
             return Err(SealError::WrongLayout { found: layout.name(), want: want.name() });
         }
         let segment_units = segment_units(cipher, layout)?;
+        let provider = keys.provider(backend);
         let (key, kek) = keys.current()?;
         check_key_id(&key.id)?;
         let mut file_id = [0; FILE_ID_BYTES];
         let mut salt = [0; SALT_BYTES];
-        fill_random(&mut file_id)?;
-        fill_random(&mut salt)?;
-        let dek = Secret::random()?;
+        fill_random(provider, &mut file_id)?;
+        fill_random(provider, &mut salt)?;
+        let dek = Secret::random(provider)?;
         let info = HeaderInfo {
             format_version: FORMAT_VERSION,
             layout,
@@ -110,9 +112,10 @@ impl SealedFile {
             identity: *identity,
             segment_units,
             wrapping: 0,
+            module: module_title(provider)?,
         };
-        let slot = wrap(&info, &salt, &kek, &dek, backend)?;
-        Ok((Self::with(info, dek, backend, true), header::area(&slot)))
+        let slot = wrap(&info, &salt, &kek, &dek, provider)?;
+        Ok((Self::with(info, dek, provider, true), header::area(&slot)))
     }
 
     /// Takes the keys of an existing file from its header. Where the copy that was wrapped last
@@ -126,8 +129,9 @@ impl SealedFile {
     /// Errors of [`crate::inspect`]; [`SealError::Key`] if the key is missing;
     /// [`SealError::WrongKey`] if it does not fit or any bit of the header was changed.
     pub fn open(keys: &dyn KeySource, backend: Backend, header: &[u8]) -> Result<Self, SealError> {
-        let (parts, dek) = unwrap_any(keys, header::parse(header)?, backend)?;
-        let mut file = Self::with(parts.info, dek, backend, false);
+        let provider = keys.provider(backend);
+        let (parts, dek) = unwrap_any(keys, header::parse(header)?, provider)?;
+        let mut file = Self::with(parts.info, dek, provider, false);
         let frames = file.info().layout == Layout::Frames;
         let synced = frames && file.synced_of_mark(&header[MARK_AT..MARK_AT + MARK_BYTES])?;
         Arc::get_mut(&mut file.0).expect("it is not shared yet").synced = synced;
@@ -151,7 +155,7 @@ impl SealedFile {
         let keyed = self.tagger("synced", &[file_id])?;
         // its subkey makes this one tag
         let nonce = &nonce(0)[12 - keyed.nonce_bytes()..];
-        let bytes = keyed.seal(nonce, file_id, &mut []).map_err(SealError::Cipher)?;
+        let bytes = keyed.seal(nonce, file_id, &mut []).map_err(SealError::from)?;
         Ok(SyncedMark { offset: MARK_AT as u64, bytes })
     }
 
@@ -176,7 +180,7 @@ impl SealedFile {
         purpose: &str,
         context: &[&[u8]],
     ) -> Result<Protected<dyn Aead>, SealError> {
-        keyed(self.info().cipher, self.0.dek.as_bytes(), purpose, context, self.0.backend)
+        keyed(self.info().cipher, self.0.dek.as_bytes(), purpose, context, self.0.provider)
     }
 
     /// Returns the contents of the header.
@@ -185,16 +189,16 @@ impl SealedFile {
         &self.0.info
     }
 
-    /// Returns the backend that seals and opens.
+    /// Returns who seals and opens.
     #[must_use]
-    pub fn backend(&self) -> Backend {
-        self.0.backend
+    pub fn provider(&self) -> Provider {
+        self.0.provider
     }
 
-    fn with(info: HeaderInfo, dek: Secret, backend: Backend, writable: bool) -> Self {
+    fn with(info: HeaderInfo, dek: Secret, provider: Provider, writable: bool) -> Self {
         let segments = SegmentKeys::new();
         let writable = AtomicBool::new(writable);
-        Self(Arc::new(Inner { info, dek, backend, segments, synced: false, writable }))
+        Self(Arc::new(Inner { info, dek, provider, segments, synced: false, writable }))
     }
 
     /// Claims the single writer that a new file may have.
@@ -219,8 +223,8 @@ impl SealedFile {
         inner.segments.get(segment, || {
             let mut key = Zeroizing::new([0; KEY_BYTES_MAX]);
             let key = &mut key[..inner.info.cipher.key_bytes];
-            self.segment_key(segment, key);
-            aead(inner.info.cipher, key, inner.backend).map_err(SealError::Cipher)
+            self.segment_key(segment, key)?;
+            aead(inner.info.cipher, key, inner.provider).map_err(SealError::from)
         })
     }
 
@@ -230,16 +234,17 @@ impl SealedFile {
         let inner = &*self.0;
         let mut key = Zeroizing::new([0; KEY_BYTES_MAX]);
         let key = &mut key[..inner.info.cipher.key_bytes];
-        self.segment_key(segment, key);
-        Ahead::new(inner.info.cipher, key, inner.backend).map_err(SealError::Cipher)
+        self.segment_key(segment, key)?;
+        Ahead::new(inner.info.cipher, key, inner.provider).map_err(SealError::from)
     }
 
     /// Writes the subkey of `segment`.
-    fn segment_key(&self, segment: u64, key: &mut [u8]) {
+    fn segment_key(&self, segment: u64, key: &mut [u8]) -> Result<(), SealError> {
         let info = &self.0.info;
         let context: [&[u8]; 3] =
             [&info.file_id, &info.cipher.id.to_be_bytes(), &segment.to_be_bytes()];
-        subkey(self.0.dek.as_bytes(), info.layout.name(), &context, key);
+        let secret = self.0.dek.as_bytes();
+        Ok(subkey(self.0.provider, secret, info.layout.name(), &context, key)?)
     }
 
     pub(crate) fn limit_reached(&self, limit: String) -> SealError {
@@ -251,6 +256,37 @@ impl fmt::Debug for SealedFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SealedFile").field("info", &self.0.info).finish_non_exhaustive()
     }
+}
+
+/// Returns the title that the header of a file by `provider` has.
+///
+/// # Errors
+/// [`SealError::ModuleTitle`] for a title that a header cannot hold.
+fn module_title(provider: Provider) -> Result<Option<String>, SealError> {
+    let Some(module) = provider.module() else { return Ok(None) };
+    let title = module::title(module);
+    let (name, version) = (module.name(), module.version());
+    let printable = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
+    let fits = title.len() <= TITLE_BYTES_MAX && !name.is_empty();
+    if fits && printable(name) && printable(&version.replace(' ', "")) {
+        Ok(Some(title))
+    } else {
+        Err(SealError::ModuleTitle { title })
+    }
+}
+
+/// Checks that `provider` may go on with what `info` heads: a file that a module made is written
+/// and rewrapped by that module alone, of whatever version, so that its title stays true.
+///
+/// # Errors
+/// [`SealError::OtherModule`].
+pub(crate) fn check_module(info: &HeaderInfo, provider: Provider) -> Result<(), SealError> {
+    let Some(title) = &info.module else { return Ok(()) };
+    let by = provider.module().map(|module| module.name());
+    if by == info.module_name() {
+        return Ok(());
+    }
+    Err(SealError::OtherModule { made_by: title.clone(), by: by.unwrap_or("none") })
 }
 
 /// Returns how much of a file may share one subkey under the limits of `cipher`: pages, or for
@@ -307,11 +343,11 @@ fn numbers_per_key(cipher: &'static Cipher, block_bytes: u32) -> Result<u64, Sea
 pub(crate) fn unwrap_any(
     keys: &dyn KeySource,
     copies: Vec<Parts>,
-    backend: Backend,
+    provider: Provider,
 ) -> Result<(Parts, Secret), SealError> {
     let mut failed = None;
     for parts in copies {
-        match unwrap(keys, &parts, backend) {
+        match unwrap(keys, &parts, provider) {
             Ok(dek) => return Ok((parts, dek)),
             Err(error) => failed = failed.or(Some(error)),
         }
@@ -323,11 +359,11 @@ pub(crate) fn unwrap_any(
 pub(crate) fn unwrap(
     keys: &dyn KeySource,
     parts: &Parts,
-    backend: Backend,
+    provider: Provider,
 ) -> Result<Secret, SealError> {
     let kek = keys.get(&parts.info.key)?;
     let mut dek = Secret::from_bytes(&parts.wrapped_dek);
-    let wrapper = wrapper(&parts.info, &parts.salt, &kek, backend)?;
+    let wrapper = wrapper(&parts.info, &parts.salt, &kek, provider)?;
     wrapper
         .open(
             &nonce(0)[12 - wrapper.nonce_bytes()..],
@@ -339,7 +375,7 @@ pub(crate) fn unwrap(
             sealstone_cipher::Error::Authentication => {
                 SealError::WrongKey { key: parts.info.key.clone(), place: keys.describe() }
             }
-            other => SealError::Cipher(other),
+            other => other.into(),
         })?;
     Ok(dek)
 }
@@ -350,14 +386,14 @@ pub(crate) fn wrap(
     salt: &[u8; SALT_BYTES],
     kek: &Secret,
     dek: &Secret,
-    backend: Backend,
+    provider: Provider,
 ) -> Result<[u8; SLOT_BYTES], SealError> {
-    let wrapper = wrapper(info, salt, kek, backend)?;
+    let wrapper = wrapper(info, salt, kek, provider)?;
     let mut header = header::unwrapped(info, salt);
     let mut wrapped = Zeroizing::new(*dek.as_bytes());
     let tag: [u8; TAG_BYTES] = wrapper
         .seal(&nonce(0)[12 - wrapper.nonce_bytes()..], &header, wrapped.as_mut_slice())
-        .map_err(SealError::Cipher)?;
+        .map_err(SealError::from)?;
     header::put_wrapped(&mut header, wrapped.as_slice(), &tag);
     Ok(header)
 }
@@ -368,12 +404,12 @@ fn wrapper(
     info: &HeaderInfo,
     salt: &[u8; SALT_BYTES],
     kek: &Secret,
-    backend: Backend,
+    provider: Provider,
 ) -> Result<Protected<dyn Aead>, SealError> {
     let KeyRef { id, version } = &info.key;
     let context: [&[u8]; 5] =
         [&info.file_id, salt, &info.cipher.id.to_be_bytes(), id.as_bytes(), &version.to_be_bytes()];
-    keyed(info.cipher, kek.as_bytes(), "wrap", &context, backend)
+    keyed(info.cipher, kek.as_bytes(), "wrap", &context, provider)
 }
 
 fn keyed(
@@ -381,10 +417,10 @@ fn keyed(
     secret: &[u8],
     purpose: &str,
     context: &[&[u8]],
-    backend: Backend,
+    provider: Provider,
 ) -> Result<Protected<dyn Aead>, SealError> {
     let mut key = Zeroizing::new([0; KEY_BYTES_MAX]);
     let key = &mut key[..cipher.key_bytes];
-    subkey(secret, purpose, context, key);
-    aead(cipher, key, backend).map_err(SealError::Cipher)
+    subkey(provider, secret, purpose, context, key)?;
+    aead(cipher, key, provider).map_err(SealError::from)
 }

@@ -139,7 +139,7 @@ impl FrameWriter {
         };
         let random = match &taken {
             Some(taken) => taken.random,
-            None if keyed.nonce_bytes() == 12 => nonce_bits()?,
+            None if keyed.nonce_bytes() == 12 => nonce_bits(self.file.provider())?,
             None => 0,
         };
         stored.extend_from_slice(&place.bytes.to_be_bytes());
@@ -156,7 +156,7 @@ impl FrameWriter {
                 keyed.seal(&nonce[12 - keyed.nonce_bytes()..], &associated, body)
             }
         };
-        let tag = tag.map_err(SealError::Cipher)?;
+        let tag = tag.map_err(SealError::from)?;
         stored.extend_from_slice(&tag);
         self.cursor.advance(&place, place.stored_bytes());
         Ok(())
@@ -297,7 +297,7 @@ impl FrameReader {
                 Ok(Some(Frame { place, data: &self.buffer[start..start + place.bytes as usize] }))
             }
             Err(sealstone_cipher::Error::Authentication) => self.fail(place, lost),
-            Err(other) => Err(SealError::Cipher(other)),
+            Err(other) => Err(other.into()),
         }
     }
 

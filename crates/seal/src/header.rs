@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use sealstone_cipher::module::{TITLE_BYTES_MAX, name_in};
 use sealstone_cipher::{Cipher, cipher_by_id};
 use sealstone_keys::{KEY_ID_BYTES_MAX, KeyRef, check_key_id};
 
@@ -61,7 +62,11 @@ const WRAPPING_END: usize = WRAPPING_AT + 4;
 const STORE_AT: usize = 192;
 /// Number in the file's name.
 const NUMBER_AT: usize = STORE_AT + STORE_ID_BYTES;
-const END: usize = NUMBER_AT + 8;
+/// Length of the title of the module that seals the file, in bytes; 0 without one.
+const MODULE_BYTES_AT: usize = NUMBER_AT + 8;
+/// The title, its name and version.
+const MODULE_AT: usize = MODULE_BYTES_AT + 1;
+const END: usize = MODULE_AT + TITLE_BYTES_MAX;
 /// Position of the mark that some of a file of frames was synced, in stored bytes from its
 /// beginning.
 pub(crate) const MARK_AT: usize = 2048;
@@ -132,9 +137,18 @@ pub struct HeaderInfo {
     pub segment_units: u64,
     /// Number of this wrapping of the data key, 0 for the first.
     pub wrapping: u32,
+    /// Name and version of the cryptographic module that made the file, if one did: it drew the
+    /// data key and sealed all of the file but what a later version of it added.
+    pub module: Option<String>,
 }
 
 impl HeaderInfo {
+    /// Returns the name of the module that made the file, without its version, if one did.
+    #[must_use]
+    pub fn module_name(&self) -> Option<&str> {
+        self.module.as_deref().map(name_in)
+    }
+
     /// Returns the start of the first frame of a file of frames, in stored bytes: after the header
     /// area, and in a catalogue after the slots that record synced lengths.
     #[must_use]
@@ -295,6 +309,7 @@ fn parse_slot(header: &[u8], offset: usize) -> Result<Parts, SealError> {
     let cipher_id = u16::from_be_bytes(take(slot, CIPHER_AT));
     let cipher = cipher_by_id(cipher_id).ok_or(SealError::UnknownCipher { id: cipher_id })?;
     let wrapping = u32::from_be_bytes(take(slot, WRAPPING_AT));
+    let module = module_of(slot)?;
     let mut associated = *slot;
     associated[DEK_AT..TAG_END].fill(0);
     let file_id = take(slot, FILE_ID_AT);
@@ -309,6 +324,7 @@ fn parse_slot(header: &[u8], offset: usize) -> Result<Parts, SealError> {
             identity,
             segment_units,
             wrapping,
+            module,
         },
         salt: take(slot, SALT_AT),
         wrapped_dek: take(slot, DEK_AT),
@@ -332,6 +348,19 @@ fn key_of(slot: &[u8; SLOT_BYTES]) -> Result<KeyRef, SealError> {
         return damaged("impossible key id");
     }
     Ok(KeyRef { id: id.to_owned(), version: u32::from_be_bytes(take(slot, KEY_VERSION_AT)) })
+}
+
+fn module_of(slot: &[u8; SLOT_BYTES]) -> Result<Option<String>, SealError> {
+    let bytes = usize::from(slot[MODULE_BYTES_AT]);
+    let title = slot[MODULE_AT..END].split_at_checked(bytes).filter(|(title, rest)| {
+        let printable = |byte: &u8| byte.is_ascii_graphic() || *byte == b' ';
+        title.iter().all(printable) && rest.iter().all(|byte| *byte == 0)
+    });
+    match title {
+        Some(([], _)) => Ok(None),
+        Some((title, _)) => Ok(Some(String::from_utf8_lossy(title).into_owned())),
+        None => Err(SealError::Damaged { found: "impossible title of a module".into() }),
+    }
 }
 
 /// Returns the slot of `info` and `salt`, with zeros where the wrapped key and its tag will be.
@@ -364,6 +393,10 @@ pub(crate) fn unwrapped(info: &HeaderInfo, salt: &[u8; SALT_BYTES]) -> [u8; SLOT
     put(WRAPPING_AT, &info.wrapping.to_be_bytes());
     put(STORE_AT, &info.identity.store);
     put(NUMBER_AT, &info.identity.number.to_be_bytes());
+    if let Some(title) = &info.module {
+        put(MODULE_BYTES_AT, &[title.len() as u8]);
+        put(MODULE_AT, title.as_bytes());
+    }
     slot
 }
 

@@ -401,7 +401,7 @@ impl Pages {
             sealstone_cipher::Error::Authentication => {
                 self.bad_page(run.start + failed.index as u64)
             }
-            other => SealError::Cipher(other),
+            other => other.into(),
         })?;
         Ok(Opened { stored_bytes: at, data_bytes: filled })
     }
@@ -622,7 +622,7 @@ impl Place {
         let associated = self.associated(file, data.len());
         keyed
             .seal(&nonce(counter)[12 - keyed.nonce_bytes()..], &associated, data)
-            .map_err(SealError::Cipher)
+            .map_err(SealError::from)
     }
 
     #[inline]
@@ -637,7 +637,7 @@ impl Place {
         let associated = self.associated(file, data.len());
         keyed
             .open(&nonce(counter)[12 - keyed.nonce_bytes()..], &associated, data, tag)
-            .map_err(SealError::Cipher)
+            .map_err(SealError::from)
     }
 }
 

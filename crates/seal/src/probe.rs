@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use sealstone_cipher::{Backend, DEFAULT_CIPHER};
+use sealstone_cipher::{Backend, Cipher};
 use sealstone_keys::{KeyRef, KeySource};
 
 use crate::header::Layout;
@@ -22,16 +22,16 @@ pub struct Probe {
     pub unwrap: Duration,
 }
 
-/// Wraps a data key under the current key of `keys` and unwraps it. Nothing is stored.
+/// Wraps a data key of a file under `cipher` with the current key of `keys` and unwraps it. Nothing
+/// is stored.
 ///
 /// # Errors
 /// The reason why the key cannot be used, as [`SealedFile::create`] and [`SealedFile::open`] report
 /// it.
-pub fn probe(keys: &dyn KeySource) -> Result<Probe, SealError> {
+pub fn probe(keys: &dyn KeySource, cipher: &'static Cipher) -> Result<Probe, SealError> {
     let begin = Instant::now();
     let (key, _) = keys.current()?;
     let get = begin.elapsed();
-    let cipher = sealstone_cipher::cipher(DEFAULT_CIPHER).expect("the default is in the table");
     let begin = Instant::now();
     let (_, header) = SealedFile::create(keys, cipher, Backend::auto(), Layout::Frames)?;
     let wrap = begin.elapsed();

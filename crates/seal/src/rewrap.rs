@@ -7,7 +7,7 @@ use sealstone_keys::{KeyRef, KeySource, Secret, check_key_id};
 use subtle::ConstantTimeEq;
 
 use crate::SealError;
-use crate::file::{unwrap, unwrap_any, wrap};
+use crate::file::{check_module, unwrap, unwrap_any, wrap};
 use crate::header::{self, HeaderInfo, SALT_BYTES, SLOT_BYTES, SLOT_STRIDE};
 use crate::random::fill_random;
 
@@ -48,7 +48,8 @@ impl Rewrapped {
 ///
 /// # Errors
 /// Errors of [`crate::SealedFile::open`]: also when `header` was read while another process
-/// re-wrapped it, and is a mixture. [`SealError::Random`].
+/// re-wrapped it, and is a mixture. [`SealError::Random`]; [`SealError::OtherModule`] if a module
+/// made the file, and `keys` are not used in it.
 pub fn rewrap(
     keys: &dyn KeySource,
     to: (&KeyRef, &Secret),
@@ -57,23 +58,25 @@ pub fn rewrap(
 ) -> Result<Option<Rewrapped>, SealError> {
     let copies = header::parse(header)?;
     let (key, kek) = to;
+    let provider = keys.provider(backend);
     let wrapping = copies.iter().map(|copy| copy.info.wrapping).max().expect("at least one copy");
     let current = |copy: &header::Parts| copy.info.key == *key && copy.info.wrapping == wrapping;
     let own = OneKey { key, kek };
     // either may be damaged
-    let whole = |copy: &header::Parts| unwrap(&own, copy, backend).is_ok();
+    let whole = |copy: &header::Parts| unwrap(&own, copy, provider).is_ok();
     if copies.len() == 2 && copies.iter().all(|copy| current(copy) && whole(copy)) {
         return Ok(None);
     }
     check_key_id(&key.id)?;
-    let (old, dek) = unwrap_any(keys, copies, backend)?;
+    let (old, dek) = unwrap_any(keys, copies, provider)?;
+    check_module(&old.info, provider)?;
     let mut salt = [0; SALT_BYTES];
-    fill_random(&mut salt)?;
+    fill_random(provider, &mut salt)?;
     let info = HeaderInfo { key: key.clone(), wrapping: wrapping.wrapping_add(1), ..old.info };
-    let bytes = wrap(&info, &salt, kek, &dek, backend)?;
+    let bytes = wrap(&info, &salt, kek, &dek, provider)?;
 
     let again = header::parse(&header::area(&bytes))?;
-    let again = unwrap(&own, &again[0], backend)?;
+    let again = unwrap(&own, &again[0], provider)?;
     if !bool::from(again.as_bytes().ct_eq(dek.as_bytes())) {
         return Err(SealError::Damaged {
             found: "its data key does not survive being wrapped again".into(),

@@ -94,8 +94,7 @@ mod tests {
             for &segment in &segments {
                 let key = [segment.to_le_bytes(), [7; 8]].concat();
                 let make = || {
-                    sealstone_cipher::aead(aes, &key, Backend::portable())
-                        .map_err(SealError::Cipher)
+                    sealstone_cipher::aead(aes, &key, Backend::portable()).map_err(SealError::from)
                 };
                 let counted = || {
                     made.set(made.get() + 1);

@@ -268,7 +268,8 @@ impl TablespaceKeys {
         let version = self.known(version)?;
         let mut key = Zeroizing::new([0; SERVER_KEY_BYTES]);
         let context: [&[u8]; 2] = [version.cipher().name.as_bytes(), &key_id.to_be_bytes()];
-        subkey(self.secret(version)?.as_bytes(), "tablespace server key", &context, &mut *key);
+        let secret = self.secret(version)?.as_bytes();
+        subkey(self.backend, secret, "tablespace server key", &context, &mut *key)?;
         Ok(key)
     }
 
@@ -312,13 +313,13 @@ impl TablespaceKeys {
             let mut key = Zeroizing::new([0; KEY_BYTES_MAX]);
             let key_id = name.key_id.to_be_bytes();
             let context: [&[u8]; 3] = [cipher.name.as_bytes(), &key_id, name.passed()];
-            subkey(secret, purpose, &context, &mut key[..cipher.key_bytes]);
-            Zeroizing::new(key[..cipher.key_bytes].to_vec())
+            subkey(self.backend, secret, purpose, &context, &mut key[..cipher.key_bytes])?;
+            Ok::<_, CipherError>(Zeroizing::new(key[..cipher.key_bytes].to_vec()))
         };
         let key = Arc::new(UnitKey {
-            whole: hctr2(cipher, &derive("tablespace pages"), self.backend)?,
+            whole: hctr2(cipher, &derive("tablespace pages")?, self.backend)?,
             stream: OnceLock::new(),
-            stream_key: derive("tablespace streams"),
+            stream_key: derive("tablespace streams")?,
             cipher,
         });
         let mut units = self.units.write().unwrap_or_else(PoisonError::into_inner);

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use sealstone_cipher::testing::forked::{in_children, in_own_process};
-use sealstone_cipher::{Backend, cipher};
+use sealstone_cipher::{Backend, Provider, cipher};
 use sealstone_keys::{EphemeralKey, KeySource};
 use sealstone_seal::catalogue::{Catalogue, CatalogueWriter};
 use sealstone_seal::engine_page::{EnginePageError, EnginePages, OVERHEAD_BYTES};
@@ -86,7 +86,7 @@ fn only_one_process_writes_a_file() {
 fn only_one_process_records_what_was_synced() {
     in_own_process(module_path!(), "only_one_process_records_what_was_synced", || {
         let (keys, catalogue, mut stored) =
-            (EphemeralKey::new().unwrap(), Catalogue::new().unwrap(), Vec::new());
+            (EphemeralKey::new().unwrap(), Catalogue::new(Provider::own()).unwrap(), Vec::new());
         for name in ["aes-256", "3des"] {
             let cipher = cipher(name).unwrap();
             let writer = CatalogueWriter::begin(

@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use sealstone_cipher::module::Module;
+
 use crate::kind::StoreKind;
 use crate::{EngineError, Table, Tunnel};
 
@@ -33,6 +35,12 @@ pub trait Tables {
     /// # Errors
     /// A name that is in no row.
     fn check_link(&self, name: &str) -> Result<(), EngineError>;
+
+    /// Returns the cryptographic module called `name`, loaded and tested.
+    ///
+    /// # Errors
+    /// A name that is none, a module that is not there or fails its self test.
+    fn module(&self, name: &str) -> Result<&'static dyn Module, EngineError>;
 
     /// Reads the policy in `file`, which sets how the layer `field` seals columns.
     ///

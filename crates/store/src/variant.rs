@@ -1,7 +1,7 @@
 //! Protection of a store: a choice for each layer. Names are resolved once, where settings are
 //! checked; after that ciphers and backends are passed as values.
 
-use sealstone_cipher::{Backend, Cipher};
+use sealstone_cipher::{Backend, Cipher, Provider};
 
 use crate::server_encryption::ServerEncryption;
 use crate::server_function::ServerFunction;
@@ -63,13 +63,13 @@ impl Seal {
     }
 }
 
-/// Cipher and backend with which a layer encrypts.
+/// Cipher with which a layer encrypts, and who computes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The cipher.
     pub cipher: &'static Cipher,
-    /// The backend it runs on.
-    pub backend: Backend,
+    /// The backend it runs on, or the cryptographic module that computes it.
+    pub provider: Provider,
     /// True if the backend was requested by name, so that no other may take its place; otherwise it
     /// is the fastest one of this CPU.
     pub forced: bool,
@@ -79,7 +79,29 @@ impl Choice {
     /// Returns `cipher` on the fastest backend of this CPU.
     #[must_use]
     pub fn auto(cipher: &'static Cipher) -> Self {
-        Self { cipher, backend: Backend::auto(), forced: false }
+        Self { cipher, provider: Provider::own(), forced: false }
+    }
+
+    /// Returns the name of the backend, where one was requested by name.
+    #[must_use]
+    pub fn forced_backend(&self) -> Option<&'static str> {
+        self.forced.then(|| self.provider.name())
+    }
+
+    /// Returns the backend to use, for what takes its module from its keys: the fastest with a
+    /// module.
+    #[must_use]
+    pub fn backend(&self) -> Backend {
+        match self.provider {
+            Provider::Own(backend) => backend,
+            Provider::Module(_) => Backend::auto(),
+        }
+    }
+
+    /// Returns the name of the module that computes, if one does.
+    #[must_use]
+    pub fn module(&self) -> Option<&'static str> {
+        self.provider.module().map(|module| module.name())
     }
 }
 

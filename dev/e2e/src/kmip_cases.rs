@@ -7,6 +7,7 @@
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use sealstone_cipher::Provider;
 use sealstone_keys::kmip::KmipError;
 use sealstone_keys::kmip::attribute::Attributes;
 use sealstone_keys::kmip::enumeration::{
@@ -183,7 +184,7 @@ pub fn names_and_versions(place: &Place) {
     // derived, never the key itself
     let (_, material) = keyring.export("orders").unwrap();
     let mut want = [0; 32];
-    subkey(&material, "kmip kek", &[first.id.as_bytes()], &mut want);
+    subkey(Provider::own(), &material, "kmip kek", &[first.id.as_bytes()], &mut want).unwrap();
     assert_eq!(secret.as_bytes(), &want);
     assert!(!format!("{source:?} {first:?}").contains(&format!("{:?}", &want[..4])));
 

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use sealstone_cipher::Backend;
+use sealstone_cipher::{Backend, Provider};
 use sealstone_keys::KeySource;
 use sealstone_seal::catalogue::{Catalogue, CatalogueWriter, Change, Entry, State};
 use sealstone_seal::frame::FrameWriter;
@@ -20,7 +20,7 @@ use sealstone_seal::{CATALOGUE_NAMES, FileKind, Identity, Layout, SealedFile, ro
 pub fn seal(plain: &Path, sealed: &Path, keys: &dyn KeySource) {
     let (cipher, backend) = (sealstone_cipher::cipher("aes-256").expect("known"), Backend::auto());
     fs::create_dir(sealed).expect("a new directory");
-    let mut catalogue = Catalogue::new().expect("random bytes");
+    let mut catalogue = Catalogue::new(Provider::own()).expect("random bytes");
     for entry in fs::read_dir(plain).expect("a directory") {
         let entry = entry.expect("an entry");
         let name = entry.file_name().into_string().expect("a name of RocksDB's");

@@ -320,7 +320,7 @@ fn a_settings_file_is_wrong_with_its_line() {
             "plan.toml:1: unknown setting \"recods\"; did you mean records?\n  known settings: \
              accel, against, baseline, block-bytes, bytes, cache, ciphers, cold-share, delimiter, \
              depth, fail-if, fields, keep, key, layer, links, load-every, margin, max-errors, \
-             max-time, nodes, operations, out, own-workloads, p99, pairs, passphrase-file, \
+             max-time, module, nodes, operations, out, own-workloads, p99, pairs, passphrase-file, \
              path, policy, protect-from, records, records-from, rounds, seal, seed, slice-ms, \
              store, stores, suites, target, threads, threads-of, until, verify, workloads\n",
         ),

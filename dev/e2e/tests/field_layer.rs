@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use sealstone_cipher::{Backend, cipher};
+use sealstone_cipher::cipher;
 use sealstone_e2e::sql_server::{SqlKind, SqlServer};
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
 use sealstone_fields::policy::Policy;
@@ -17,7 +17,7 @@ use sealstone_keys::EphemeralKey;
 use sealstone_servers::testing::{is_installed, reachable};
 use sealstone_servers::{MONGOD_PROGRAM, MongodOptions, REDIS_PROGRAM, ReplicaSet};
 use sealstone_store::kind::{Request, Settings};
-use sealstone_store::{Field, Kind, Record, Row, Store, StoreOptions, Table, Variant};
+use sealstone_store::{Choice, Field, Kind, Record, Row, Store, StoreOptions, Table, Variant};
 use sealstone_stores::{MongoDb, MongoDbOptions, store};
 use serde_json::Value;
 
@@ -149,7 +149,7 @@ fn values_lie_sealed_and_come_back(open: &dyn Fn(&StoreOptions) -> Arc<dyn Store
     let key = Arc::new(EphemeralKey::new().unwrap());
     let through = |key: &Arc<EphemeralKey>, name: &str| {
         let sealed = layer(key)
-            .tables(std::slice::from_ref(&table), cipher(name).unwrap(), Backend::auto())
+            .tables(std::slice::from_ref(&table), &Choice::auto(cipher(name).unwrap()))
             .unwrap();
         let stored = sealed[0].stored().clone();
         Sealed::new(open(&options(&stored)), sealed)

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use sealstone_cipher::Provider;
 use sealstone_e2e::binary::wiredtiger_extension;
 use sealstone_e2e::kmip_cases::Place;
 use sealstone_e2e::kmip_server::Kind;
@@ -258,7 +259,7 @@ fn a_lab_has_its_own_key_server() {
     // everything is under the key that the server has
     let spec = format!("kmip:{}", lab.join("lab.kms/key.toml").display());
     let (key, secret) = KmipSource::open(&spec).unwrap().current().unwrap();
-    let fingerprint = Fingerprint::of(&key, &secret).to_string();
+    let fingerprint = Fingerprint::of(&key, &secret, Provider::own()).unwrap().to_string();
     for member in started["servers"][0]["members"].as_array().unwrap() {
         let report = json(
             &mongo(dir.path(), &["check", member["data_dir"].as_str().unwrap(), "--json"]).done(),

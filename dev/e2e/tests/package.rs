@@ -34,6 +34,7 @@ fn works(root: &Path) {
         "lib/sealstone/libsealstone_wiredtiger.so",
         "lib/sealstone/libsealstone_mariadb.so",
         "lib/sealstone/libsealstone_rocksdb_plugin.so",
+        "include/sealstone_module.h",
         "include/sealstone_rocksdb.h",
         "share/bash-completion/completions/sealstone",
         "share/fish/vendor_completions.d/sealstone.fish",

@@ -134,6 +134,7 @@ fn every_acknowledged_write_survives_a_kill_during_resealing() {
             &victim.dir(),
             sealstone_cipher::cipher(target).expect("known"),
             &key(&victim.keys),
+            None,
         );
         assert_eq!(left.expect("a directory"), []);
         assert!(

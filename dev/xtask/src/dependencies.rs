@@ -48,8 +48,10 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
             "adapters/files",
         ],
         "adapters/parquet" => &["crates/cipher", "crates/keys", "crates/fields"],
-        "adapters/mariadb" | "adapters/wiredtiger" => {
-            &["crates/cipher", "crates/file", "crates/keys", "crates/seal"]
+        "adapters/modules" => &["crates/cipher"],
+        "adapters/mariadb" => &["crates/cipher", "crates/file", "crates/keys", "crates/seal"],
+        "adapters/wiredtiger" => {
+            &["crates/cipher", "crates/file", "crates/keys", "crates/seal", "adapters/modules"]
         }
         "adapters/rocksdb" | "adapters/volume" => {
             &["crates/anchor", "crates/cipher", "crates/file", "crates/keys", "crates/seal"]
@@ -64,6 +66,7 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
             "crates/file",
             "crates/keys",
             "crates/seal",
+            "adapters/modules",
             "adapters/rocksdb",
         ],
         "adapters/stores" => &[
@@ -74,6 +77,7 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
             "crates/seal",
             "crates/store",
             "adapters/mariadb",
+            "adapters/modules",
             "adapters/rocksdb",
             "adapters/servers",
             "adapters/volume",
@@ -88,7 +92,7 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
 const MESSAGE: &str = "crates/message";
 
 /// Members that tests and examples of an adapter may use besides.
-const FOR_TESTS: &[&str] = &["crates/bench", "adapters/servers"];
+const FOR_TESTS: &[&str] = &["crates/bench", "crates/keys", "crates/seal", "adapters/servers"];
 
 /// Reads the members out of the JSON of `cargo metadata --no-deps`; `root` is the workspace's
 /// folder.

@@ -64,9 +64,9 @@ const LINKED: &str = "
 
 /// Additional crates that the plug-in links: itself, and crates that communicate with key servers.
 const PLUGIN: &str = "
-    sealstone_rocksdb_plugin
+    sealstone_modules sealstone_rocksdb_plugin
 
-    once_cell percent_encoding ring rustls rustls_pki_types untrusted webpki
+    libloading once_cell percent_encoding ring rustls rustls_pki_types untrusted webpki
 ";
 
 /// Returns one line for each crate that is linked and not in the lists, or the reverse; `tree` is

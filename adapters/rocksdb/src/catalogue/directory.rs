@@ -242,7 +242,7 @@ impl Directory {
             return refuse(self.file(&name), error);
         }
         if self.known().is_none() && !survey.changes.is_empty() {
-            self.standing = Standing::Foreign(Known::new(&self.path)?);
+            self.standing = Standing::Foreign(Known::new(&self.path, with.sealer.provider())?);
         }
         let Standing::Foreign(mut known) = mem::replace(&mut self.standing, Standing::Vacant)
         else {
@@ -297,7 +297,7 @@ impl Directory {
         if let Some(mut owned) = self.owned(with) {
             return change(&mut owned);
         }
-        let mut written = Box::new(Written::new(Known::new(&self.path)?));
+        let mut written = Box::new(Written::new(Known::new(&self.path, with.sealer.provider())?));
         let mut owned = self.owner(&mut written, with);
         let changed = owned.begin().and_then(|()| change(&mut owned));
         self.standing = Standing::Owned(written);

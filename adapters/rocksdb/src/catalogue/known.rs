@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use sealstone_anchor::Mark;
+use sealstone_cipher::Provider;
 use sealstone_seal::catalogue::{Catalogue, Entry, FileId, State};
 
 use super::refusal::{Refusal, refuse};
@@ -18,9 +19,9 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Makes an empty catalogue of a new store, for `directory`.
-    pub(super) fn new(directory: &str) -> Result<Self, Refusal> {
-        let catalogue = Catalogue::new().or_else(|error| refuse(directory, error))?;
+    /// Makes an empty catalogue of a new store, for `directory`; `provider` draws the store's id.
+    pub(super) fn new(directory: &str, provider: Provider) -> Result<Self, Refusal> {
+        let catalogue = Catalogue::new(provider).or_else(|error| refuse(directory, error))?;
         Ok(Self { catalogue, changes: 0, synced: BTreeMap::new() })
     }
 

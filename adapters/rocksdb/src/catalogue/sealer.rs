@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 
 use sealstone_anchor::Anchor;
-use sealstone_cipher::{Backend, Cipher};
+use sealstone_cipher::{Backend, Cipher, Provider};
 use sealstone_keys::KeySource;
 
 use super::raw::RawFiles;
@@ -22,6 +22,13 @@ pub(crate) struct Sealer {
     pub(crate) read_only: AtomicBool,
     /// Anchor that remembers how new a store is, if the user has set it up.
     pub(crate) anchor: Option<Arc<dyn Anchor>>,
+}
+
+impl Sealer {
+    /// Returns who computes with the keys.
+    pub(super) fn provider(&self) -> Provider {
+        self.keys.provider(self.backend)
+    }
 }
 
 /// Keys, settings and files for reading a catalogue.

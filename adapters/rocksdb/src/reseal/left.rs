@@ -54,20 +54,24 @@ impl Why {
 }
 
 /// Returns every file below `dir`, the directory of a database that is closed, which is not under
-/// `cipher` and `key`.
+/// `cipher` and `key`, or was not made by `module` (its name; absent for our own code).
 ///
 /// # Errors
 /// A directory that cannot be read.
-pub fn left(dir: &Path, cipher: &Cipher, key: &KeyRef) -> Result<Vec<Left>, RestError> {
-    left_beside(dir, cipher, key, None)
+pub fn left(
+    dir: &Path,
+    cipher: &Cipher,
+    key: &KeyRef,
+    module: Option<&str>,
+) -> Result<Vec<Left>, RestError> {
+    left_beside(dir, (cipher, key, module), None)
 }
 
 /// As [`left`]; for an open database, also which tables and blob files are part of it, and whether
 /// its newest log is what it should be.
 pub(super) fn left_beside(
     dir: &Path,
-    cipher: &Cipher,
-    key: &KeyRef,
+    (cipher, key, module): (&Cipher, &KeyRef, Option<&str>),
     open: Option<(&BTreeSet<u64>, bool)>,
 ) -> Result<Vec<Left>, RestError> {
     let unwanted = |state: &State| match state {
@@ -75,6 +79,7 @@ pub(super) fn left_beside(
             sealed.cipher != cipher.name
                 || sealed.key_id != key.id
                 || sealed.key_version != key.version
+                || sealed.module_name() != module
         }
         State::Empty => false,
         State::NotSealed | State::Unreadable { .. } => true,

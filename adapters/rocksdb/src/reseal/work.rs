@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use nix::sys::statvfs::statvfs;
 use sealstone_cipher::Cipher;
 use sealstone_keys::KeyRef;
-use sealstone_seal::{HEADER_BYTES, inspect};
+use sealstone_seal::{HEADER_BYTES, HeaderInfo, inspect};
 
 use super::error::ResealError;
 use super::left::{Left, Why, left_beside};
@@ -48,6 +48,8 @@ pub(super) struct Work<'a> {
     pub(super) files: &'a SealedFiles,
     cipher: &'static Cipher,
     pub(super) key: KeyRef,
+    /// Name of the module that makes files now, if one does.
+    module: Option<&'static str>,
     pace: &'a Arc<Pace>,
     state: &'a Shared,
     /// By file number, which is never used twice: length on disk, and cipher and key, absent for a
@@ -57,8 +59,8 @@ pub(super) struct Work<'a> {
     pub(super) rewritten: (u64, u64),
 }
 
-/// Cipher and key that a file is sealed with.
-pub(super) type Under = (u16, KeyRef);
+/// Cipher, key and module that a file is sealed with.
+pub(super) type Under = (u16, KeyRef, Option<String>);
 
 impl<'a> Work<'a> {
     /// Prepares the work on `db` for `cipher` and `key`, without beginning it.
@@ -70,7 +72,9 @@ impl<'a> Work<'a> {
         pace: &'a Arc<Pace>,
         state: &'a Shared,
     ) -> Self {
-        Self { db, files, cipher, key, pace, state, known: HashMap::new(), rewritten: (0, 0) }
+        let module = files.keys().module().map(|module| module.name());
+        let known = HashMap::new();
+        Self { db, files, cipher, key, module, pace, state, known, rewritten: (0, 0) }
     }
 }
 
@@ -210,7 +214,7 @@ impl Work<'_> {
             *bytes,
             under
                 .as_ref()
-                .is_some_and(|(cipher, key)| *cipher == self.cipher.id && *key == self.key),
+                .is_some_and(|under| is_under(under, self.cipher, &self.key, self.module)),
         ))
     }
 
@@ -287,7 +291,7 @@ impl Work<'_> {
     }
 
     pub(super) fn is_wanted(&self, under: Option<&Under>) -> bool {
-        under.is_some_and(|(cipher, key)| *cipher == self.cipher.id && *key == self.key)
+        under.is_some_and(|under| is_under(under, self.cipher, &self.key, self.module))
     }
 
     /// Gives RocksDB the time to remove what it no longer needs, and ends the reading of plain
@@ -318,12 +322,13 @@ impl Work<'_> {
         let live_numbers: BTreeSet<u64> = live.iter().map(|file| file.number).collect();
         let log_ended = self.is_log_new()?;
         let look = Some((&live_numbers, log_ended));
-        let mut left = left_beside(self.db.dir(), self.cipher, &self.key, look)?;
+        let wanted = (self.cipher, &self.key, self.module);
+        let mut left = left_beside(self.db.dir(), wanted, look)?;
         left.retain(|left| !self.is_leaving(&self.db.dir().join(&left.file)));
         for other in directories {
             // a database may be spread over several directories
             if !fs::canonicalize(&other).unwrap_or_else(|_| other.clone()).starts_with(&own) {
-                let there = left_beside(&other, self.cipher, &self.key, look)?;
+                let there = left_beside(&other, wanted, look)?;
                 let named = |left: Left| Left {
                     file: other.join(&left.file).display().to_string(),
                     ..left
@@ -339,6 +344,16 @@ impl Work<'_> {
     }
 }
 
+fn under_of(info: HeaderInfo) -> Under {
+    let module = info.module_name().map(str::to_owned);
+    (info.cipher.id, info.key, module)
+}
+
+/// Returns whether a file under `under` is as it should be.
+fn is_under(under: &Under, cipher: &Cipher, key: &KeyRef, module: Option<&str>) -> bool {
+    under.0 == cipher.id && under.1 == *key && under.2.as_deref() == module
+}
+
 /// Bytes on disk of a file, and what it is sealed with; nothing for a plain one.
 pub(super) fn facts(path: &Path) -> io::Result<(u64, Option<Under>)> {
     let file = place::open(path)?;
@@ -346,7 +361,7 @@ pub(super) fn facts(path: &Path) -> io::Result<(u64, Option<Under>)> {
     let mut header = Vec::with_capacity(HEADER_BYTES);
     file.take(HEADER_BYTES as u64).read_to_end(&mut header)?;
     // a file that cannot be opened is reported when it is opened
-    Ok((bytes, inspect(&header).ok().map(|info| (info.cipher.id, info.key))))
+    Ok((bytes, inspect(&header).ok().map(under_of)))
 }
 
 /// Names of the files in `dir`.

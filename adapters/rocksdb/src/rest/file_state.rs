@@ -4,6 +4,7 @@
 use std::io;
 use std::path::Path;
 
+use sealstone_cipher::module::name_in;
 use sealstone_seal::{HeaderInfo, Layout, SealError, inspect, paged};
 use serde::Serialize;
 
@@ -40,8 +41,18 @@ pub struct Sealed {
     pub key_id: String,
     /// Version of that key.
     pub key_version: u32,
+    /// Name and version of the cryptographic module that made it; absent if this project did.
+    pub module: Option<String>,
     /// Bytes of data in it; absent for frames, whose lengths can be read only with the key.
     pub logical_bytes: Option<u64>,
+}
+
+impl Sealed {
+    /// Returns the name of the module that made it, without its version, if one did.
+    #[must_use]
+    pub fn module_name(&self) -> Option<&str> {
+        self.module.as_deref().map(name_in)
+    }
 }
 
 /// Reads the state of a file from its header.
@@ -69,6 +80,7 @@ fn sealed(info: HeaderInfo, stored_bytes: u64) -> State {
         cipher: info.cipher.name,
         key_id: info.key.id,
         key_version: info.key.version,
+        module: info.module,
         logical_bytes,
     })
 }

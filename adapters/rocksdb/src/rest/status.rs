@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::error::RestError;
-use super::file_state::{State, state};
+use super::file_state::{Sealed, State, state};
 use super::report::SCHEMA;
 use super::stored::list;
 
@@ -22,7 +22,7 @@ pub struct Status {
     pub dir: PathBuf,
     /// Every file below it, in order of name.
     pub files: Vec<FileStatus>,
-    /// Sums by cipher and key.
+    /// Sums by cipher, key and maker.
     pub totals: Vec<Total>,
     /// Names of the files that hold something in the clear.
     pub not_sealed: Vec<String>,
@@ -60,7 +60,7 @@ pub struct FileStatus {
     pub state: State,
 }
 
-/// Sum over the files of one cipher and key.
+/// Sum over the files of one cipher, key and maker.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Total {
@@ -70,6 +70,8 @@ pub struct Total {
     pub key_id: String,
     /// Version of the key.
     pub key_version: u32,
+    /// Name and version of the cryptographic module that made them; absent if this project did.
+    pub module: Option<String>,
     /// Files.
     pub files: u64,
     /// Bytes on disk.
@@ -84,7 +86,8 @@ pub struct Total {
 /// A directory that cannot be read.
 pub fn status(dir: &Path) -> Result<Status, RestError> {
     let mut files = Vec::new();
-    let mut totals: BTreeMap<(&'static str, String, u32), (u64, u64)> = BTreeMap::new();
+    type Kind = (&'static str, String, u32, Option<String>);
+    let mut totals: BTreeMap<Kind, (u64, u64)> = BTreeMap::new();
     let listing = list(dir)?;
     for (name, stored_bytes) in listing.files {
         let state = match state(&dir.join(&name), stored_bytes) {
@@ -93,9 +96,9 @@ pub fn status(dir: &Path) -> Result<Status, RestError> {
             Err(error) => State::Unreadable { why: error.to_string() },
         };
         if let State::Sealed(sealed) = &state {
-            let total = totals
-                .entry((sealed.cipher, sealed.key_id.clone(), sealed.key_version))
-                .or_default();
+            let Sealed { cipher, key_id, key_version, module, .. } = sealed;
+            let kind = (*cipher, key_id.clone(), *key_version, module.clone());
+            let total = totals.entry(kind).or_default();
             *total = (total.0 + 1, total.1 + stored_bytes);
         }
         files.push(FileStatus { name, stored_bytes, state });
@@ -120,10 +123,11 @@ pub fn status(dir: &Path) -> Result<Status, RestError> {
     let (unreadable, unreadable_bytes) = named(|state| matches!(state, State::Unreadable { .. }));
     let totals = totals
         .into_iter()
-        .map(|((cipher, key_id, key_version), (files, stored_bytes))| Total {
+        .map(|((cipher, key_id, key_version, module), (files, stored_bytes))| Total {
             cipher,
             key_id,
             key_version,
+            module,
             files,
             stored_bytes,
             share_percent: percent(stored_bytes),

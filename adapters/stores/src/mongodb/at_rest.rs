@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use sealstone_cipher::Provider;
 use sealstone_keys::{KeyError, KeyRef, Secret};
 use sealstone_seal::account::Account;
 use sealstone_seal::engine_page::Fingerprint;
@@ -31,8 +32,8 @@ impl MongoDbAtRest {
 }
 
 fn engine_options(sealing: &Sealing) -> EngineOptions {
-    let Sealing { library, key, key_id, cipher, accel, passphrase_file } = sealing.clone();
-    let settings = Settings { cipher, accel, passphrase_file, ..Settings::new(key) };
+    let Sealing { library, key, key_id, cipher, accel, module, passphrase_file } = sealing.clone();
+    let settings = Settings { cipher, accel, module, passphrase_file, ..Settings::new(key) };
     EngineOptions { extension: library, key_id, settings }
 }
 
@@ -60,7 +61,9 @@ impl AtRest for MongoDbAtRest {
         let under = match account.sealed.is_empty() {
             true => None,
             false => {
-                let protected = account.under(&Fingerprint::of(key, &secret()?).to_string());
+                let fingerprint = Fingerprint::of(key, &secret()?, Provider::own());
+                let fingerprint = fingerprint.map_err(KeyError::from)?;
+                let protected = account.under(&fingerprint.to_string());
                 protected.example.map(|example| Found::Under {
                     count: protected.blocks,
                     unit: "block",

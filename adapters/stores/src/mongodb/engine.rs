@@ -60,8 +60,7 @@ impl LabEngine {
             let Some(seal) = &self.options.seal else {
                 return Err(Error::NoSeal { variant: variant.label.clone() }.into());
             };
-            let accel = choice.forced.then(|| choice.backend.name().to_owned());
-            let seal = Sealing { cipher: Some(choice.cipher.name.into()), accel, ..seal.clone() };
+            let seal = seal.with(&choice);
             engine_config = Some(MongoDbAtRest::engine_config(&seal).map_err(StoreError::engine)?);
         }
         let cache_gb = store.cache_bytes.max(CACHE_BYTES_MIN) as f64 / f64::from(1 << 30);

@@ -25,9 +25,12 @@ pub(crate) struct MariaDbAtRest;
 const FILE: &str = "cnf";
 const COMMAND_LINE: &str = "options";
 
-fn server_options(sealing: &Sealing) -> ServerOptions {
-    let Sealing { library, key, cipher, accel, passphrase_file, .. } = sealing.clone();
-    ServerOptions { plugin: library, key, cipher, accel, passphrase_file }
+fn server_options(sealing: &Sealing) -> Result<ServerOptions, ServerOptionsError> {
+    let Sealing { library, key, cipher, accel, module, passphrase_file, .. } = sealing.clone();
+    match module {
+        Some(module) => Err(ServerOptionsError::Module { module }),
+        None => Ok(ServerOptions { plugin: library, key, cipher, accel, passphrase_file }),
+    }
 }
 
 impl MariaDbAtRest {
@@ -36,7 +39,7 @@ impl MariaDbAtRest {
     /// # Errors
     /// A value that the server's notation cannot hold.
     pub(crate) fn arguments(sealing: &Sealing) -> Result<Vec<String>, ServerOptionsError> {
-        server_options(sealing).arguments()
+        server_options(sealing)?.arguments()
     }
 }
 
@@ -118,7 +121,7 @@ impl SealedServer for MariaDbAtRest {
         data_dir: &Path,
         format: &str,
     ) -> Result<String, EngineError> {
-        let options = server_options(sealing);
+        let options = server_options(sealing)?;
         Ok(match format {
             COMMAND_LINE => format!("{}\n", options.command_line(data_dir)?),
             _ => options.file(data_dir)?,

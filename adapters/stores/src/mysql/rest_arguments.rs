@@ -9,7 +9,6 @@ use sealstone_store::{ServerEncryption, StoreError, Variant};
 use tempfile::TempDir;
 
 use super::at_rest::{AT_REST, MariaDbAtRest};
-use crate::at_rest::Sealing;
 use crate::run_key::{self, RunSealing};
 
 /// Name of the file with the keys of the server's own plug-in.
@@ -66,8 +65,6 @@ impl RestArguments {
         }
         let Some(choice) = variant.rest else { return Ok(Vec::new()) };
         let RunSealing { sealing, .. } = self.sealing.as_ref().ok_or_else(lacks)?;
-        let accel = choice.forced.then(|| choice.backend.name().to_owned());
-        let sealing = Sealing { cipher: Some(choice.cipher.name.into()), accel, ..sealing.clone() };
-        MariaDbAtRest::arguments(&sealing).map_err(StoreError::engine)
+        MariaDbAtRest::arguments(&sealing.with(&choice)).map_err(StoreError::engine)
     }
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use sealstone_keys::KeySource;
+use sealstone_keys::{InModule, KeySource};
 use sealstone_rocksdb::{
     DbOptions, DirectoryError, PAGE_BYTES, PlainEnv, SealedEnv, Sealing, TABLE_PAGE_BYTES,
     check_directory, explain_failure, library,
@@ -85,7 +85,8 @@ impl RocksDb {
         let opened = match choice {
             None => PlainEnv::new().open(dir, &db_options),
             Some(choice) => {
-                let sealing = Sealing::new(Arc::clone(&self.keys), choice.cipher, choice.backend);
+                let keys = InModule::used_by(Arc::clone(&self.keys), choice.provider);
+                let sealing = Sealing::new(keys, choice.cipher, choice.backend());
                 SealedEnv::with(Sealing { page_bytes: self.page_bytes, ..sealing })
                     .open(dir, &db_options)
             }

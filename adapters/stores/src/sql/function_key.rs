@@ -1,6 +1,7 @@
 //! The key of a function of the server, and how a connection gets it. Not here: the function
 //! (`function`).
 
+use sealstone_cipher::Backend;
 use sealstone_keys::{KeyError, KeySource, subkey};
 use zeroize::Zeroizing;
 
@@ -30,7 +31,8 @@ impl Keyed {
         secret.check()?;
         let mut bytes = Zeroizing::new([0; KEY_BYTES]);
         let context = [row.function.name.as_bytes(), key.id.as_bytes(), &key.version.to_be_bytes()];
-        subkey(secret.as_bytes(), "server function", &context, &mut bytes[..]);
+        let provider = keys.provider(Backend::auto());
+        subkey(provider, secret.as_bytes(), "server function", &context, &mut bytes[..])?;
         let mut digits = Zeroizing::new(String::with_capacity(2 * KEY_BYTES));
         for nibble in bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]) {
             digits.push(char::from_digit(u32::from(nibble), 16).unwrap_or_default());

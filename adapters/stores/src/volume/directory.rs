@@ -5,6 +5,7 @@ use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use sealstone_keys::InModule;
 use sealstone_store::Choice;
 use sealstone_volume::{Directory, Order, Serving, ServingProcess, Volume};
 
@@ -54,7 +55,8 @@ impl VolumeDirectory {
         }
         let bytes = device_bytes(dir)?;
         let disk = Directory::new(&sealed);
-        Volume::create(&disk, &*key.source, choice.cipher, (BLOCK_BYTES, bytes)).map_err(failed)?;
+        let keys = InModule::used_by(key.source.clone(), choice.provider);
+        Volume::create(&disk, &*keys, choice.cipher, (BLOCK_BYTES, bytes)).map_err(failed)?;
         let absolute = std::path::absolute(&shown);
         let absolute =
             absolute.map_err(|source| VolumeError::Directory { dir: shown.clone(), source })?;
@@ -63,7 +65,8 @@ impl VolumeDirectory {
             dir: &sealed,
             key: OsStr::new(&key.named),
             passphrase_file: key.passphrase_file.as_deref(),
-            accel: choice.backend.name(),
+            module: choice.module(),
+            accel: choice.backend().name(),
             runtime_dir: &absolute,
             log: &dir.join(LOG),
         };

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sealstone_cipher::memory::Protected;
+use sealstone_cipher::module::Module;
 use sealstone_cipher::{Aead, aead};
 use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{
@@ -71,6 +72,10 @@ impl Tables for Toys {
         Err(format!("no link {name}").into())
     }
 
+    fn module(&self, name: &str) -> Result<&'static dyn Module, EngineError> {
+        Err(format!("no module {name}").into())
+    }
+
     fn field_policy(&self, file: &Path) -> Result<FieldPolicy, EngineError> {
         Err(format!("no columns to seal by {}", file.display()).into())
     }
@@ -94,7 +99,7 @@ impl Engine for ToyEngine {
 
     fn open(&self, variant: &Variant, _: &Path, _: &StoreOptions) -> Result<OpenStore, StoreError> {
         let seal = variant.rest.map(|choice| {
-            aead(choice.cipher, &vec![7; choice.cipher.key_bytes], choice.backend)
+            aead(choice.cipher, &vec![7; choice.cipher.key_bytes], choice.provider)
                 .map_err(StoreError::engine)
         });
         let store = ToyStore {

@@ -11,7 +11,7 @@ use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use sealstone_cipher::Backend;
+use sealstone_cipher::{Backend, Provider};
 use sealstone_keys::Secret;
 use sealstone_seal::esp::{Association, Inbound, Outbound, Suite, udp};
 use zeroize::Zeroizing;
@@ -134,7 +134,7 @@ fn keys(suite: &Suite) -> Result<kernel::Keys, WireError> {
     let draw = |bytes: usize| {
         let mut drawn = Zeroizing::new(Vec::with_capacity(bytes + Secret::BYTES));
         while drawn.len() < bytes {
-            let secret = Secret::random();
+            let secret = Secret::random(Provider::own());
             let failed = |error| WireError::Path {
                 attempted: "draw keys",
                 found: std::io::Error::other(error),

@@ -22,6 +22,7 @@ mod refusal;
 
 use std::sync::LazyLock;
 
+use sealstone_cipher::Provider;
 use sealstone_keys::{KeyRef, KeySource, Secret, subkey};
 use snow::params::NoiseParams;
 use snow::{Builder, HandshakeState};
@@ -57,6 +58,12 @@ const PURPOSE_CONTROL: &str = "wire control";
 #[error("cannot begin a handshake: {0}\nit takes randomness from the operating system")]
 pub(crate) struct HandshakeError(String);
 
+/// Derives `out` from `secret`: a tunnel computes with our own code alone.
+fn derive(secret: &[u8], purpose: &str, context: &[&[u8]], out: &mut [u8]) {
+    subkey(Provider::own(), secret, purpose, context, out)
+        .expect("our own derivation takes everything");
+}
+
 /// The secret that both ends share, of one version of a key.
 #[derive(Debug)]
 pub(crate) struct Psk {
@@ -69,7 +76,7 @@ impl Psk {
     #[must_use]
     pub(crate) fn new(key: KeyRef, secret: &Secret) -> Self {
         let mut derived = Secret::zero();
-        subkey(secret.as_bytes(), PURPOSE_PSK, &[], derived.as_bytes_mut());
+        derive(secret.as_bytes(), PURPOSE_PSK, &[], derived.as_bytes_mut());
         Self { key, secret: derived }
     }
 
@@ -97,7 +104,7 @@ impl Psk {
     /// and its content.
     pub(crate) fn proof(&self, id: u64, start: &Start) -> [u8; PROOF_BYTES] {
         let mut proof = [0; PROOF_BYTES];
-        subkey(self.secret.as_bytes(), PURPOSE_PROOF, &[&id.to_be_bytes(), start], &mut proof);
+        derive(self.secret.as_bytes(), PURPOSE_PROOF, &[&id.to_be_bytes(), start], &mut proof);
         proof
     }
 
@@ -362,14 +369,14 @@ impl Agreed {
     ) -> Zeroizing<Vec<u8>> {
         let mut keys = Zeroizing::new(vec![0; bytes]);
         let context: [&[u8]; 3] = [suite.as_bytes(), &spi.to_be_bytes(), &self.hash];
-        subkey(self.secret(direction), PURPOSE_PACKETS, &context, &mut keys);
+        derive(self.secret(direction), PURPOSE_PACKETS, &context, &mut keys);
         keys
     }
 
     /// Returns the key for messages between both ends.
     pub(crate) fn control_key(&self, direction: Direction) -> Secret {
         let mut key = Secret::zero();
-        subkey(self.secret(direction), PURPOSE_CONTROL, &[&self.hash], key.as_bytes_mut());
+        derive(self.secret(direction), PURPOSE_CONTROL, &[&self.hash], key.as_bytes_mut());
         key
     }
 }

@@ -197,6 +197,7 @@ mod tests {
             accel: "auto".into(),
             backend: "portable".into(),
             modes: modes.iter().map(|mode| (*mode).to_owned()).collect(),
+            module: String::new(),
             seal: String::new(),
         };
         let variant = |layers: &[(Layer, Named<'_>)]| Variant {

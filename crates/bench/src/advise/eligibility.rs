@@ -44,7 +44,10 @@ pub(crate) fn barred(
     // one is available
     let choice = variant.choice()?;
     let is_better = |other: &Choice| {
-        other.accel == "auto" && other.means == choice.means && other.backend != choice.backend
+        other.accel == "auto"
+            && other.means == choice.means
+            && other.backend != choice.backend
+            && other.module == choice.module
     };
     if choice.accel != "auto" && variants.iter().filter_map(Variant::choice).any(is_better) {
         return Some(format!(
@@ -58,6 +61,10 @@ pub(crate) fn barred(
 /// Returns the reason why `variant` is not on the list of `policy`: the first of its layers and
 /// modes that is not.
 fn off_list(policy: Policy, variant: &Variant) -> Option<String> {
+    let alone = |choice: &&Choice| choice.module.is_empty();
+    if policy.asks_for_a_module() && variant.layers.values().any(|choice| alone(&choice)) {
+        return Some("computed by sealstone itself, which is no validated module".into());
+    }
     let parts = Part::all(variant);
     let part = parts.iter().find(|part| !meets(policy, part.approval))?;
     if part.layer == Layer::Wire && variant.layers.len() > 1 {
@@ -68,7 +75,7 @@ fn off_list(policy: Policy, variant: &Variant) -> Option<String> {
         return Some(format!("{what}, which is not on the list of policy {}", policy.word()));
     }
     let (list, has_cipher) = match policy {
-        Policy::Fips => {
+        Policy::Fips | Policy::FipsModule => {
             ("approved under FIPS 140", part.algorithm.cipher().is_some_and(|cipher| cipher.fips))
         }
         _ => (
@@ -91,8 +98,8 @@ fn off_list(policy: Policy, variant: &Variant) -> Option<String> {
 fn meets(policy: Policy, approval: Approval) -> bool {
     match policy {
         Policy::Any => true,
-        Policy::Fips => approval.fips,
-        Policy::Kcmvp => approval.kcmvp,
+        Policy::Fips | Policy::FipsModule => approval.fips,
+        Policy::Kcmvp | Policy::KcmvpModule => approval.kcmvp,
     }
 }
 
@@ -100,7 +107,11 @@ fn meets(policy: Policy, approval: Approval) -> bool {
 /// requires.
 pub(crate) fn allows(policy: Policy, variant: &Variant) -> bool {
     let parts = Part::all(variant);
-    parts.iter().all(|part| part.algorithm.is_in_good_standing() && meets(policy, part.approval))
+    let in_modules = variant.layers.values().all(|choice| !choice.module.is_empty());
+    (in_modules || !policy.asks_for_a_module())
+        && parts
+            .iter()
+            .all(|part| part.algorithm.is_in_good_standing() && meets(policy, part.approval))
 }
 
 /// Returns the ciphers or suites that could be recommended under `policy`, in words that end a
@@ -142,6 +153,16 @@ fn allowed_names(policy: Policy, noun: &str) -> Vec<&'static str> {
 /// `None` otherwise.
 pub(crate) fn no_module(names_list: bool) -> Option<String> {
     names_list.then(|| NOT_A_MODULE.to_owned())
+}
+
+/// Returns the note that must accompany a variant that a cryptographic module computed.
+pub(crate) fn module_stated(variant: &Variant) -> Option<String> {
+    let choice = variant.layers.values().find(|choice| !choice.module.is_empty())?;
+    Some(format!(
+        "the module, as it and its user state it: {}; Sealstone does not know whether it is \
+         validated",
+        choice.module
+    ))
 }
 
 /// Returns a rank; better standing is smaller: international standards before national standards,

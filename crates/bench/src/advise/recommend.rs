@@ -8,7 +8,9 @@ mod by_setting;
 mod nothing;
 
 use crate::advise::algorithm::{Algorithm, noun};
-use crate::advise::eligibility::{allowed, allows, no_module, standing, unprotected, warnings};
+use crate::advise::eligibility::{
+    allowed, allows, module_stated, no_module, standing, unprotected, warnings,
+};
 use crate::advise::place_choice::{self, Measured};
 use crate::conclude::judgement::{Judgement, judge, more_cpu};
 use crate::conclude::ratios::{self, headline, overall_cpu, overall_estimate};
@@ -373,6 +375,7 @@ fn meaning(
     if !changes.is_empty() {
         meaning.push(format!("what would change this: {}", changes.join("; ")));
     }
+    meaning.extend(module_stated(best.variant));
     meaning.extend(no_module(names_list));
     meaning
 }

@@ -74,6 +74,7 @@ pub(crate) fn variants(labels: &[&str]) -> Vec<Variant> {
             accel: accel.into(),
             backend: backend.into(),
             modes: Vec::new(),
+            module: String::new(),
             seal: String::new(),
         };
         let layers = if cipher == "none" {

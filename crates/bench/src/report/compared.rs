@@ -54,7 +54,8 @@ fn of_suite(variant: &Variant, path: Datum) -> Vec<Datum> {
 fn variants(run: &Run) -> Table {
     let row = |(number, variant): (usize, &Variant)| {
         let accel = variant.choice().map_or("auto", |choice| choice.accel.as_str());
-        let used = words(variant.backend().unwrap_or("–"));
+        let module = variant.choice().map_or("", |choice| choice.module.as_str());
+        let used = Datum { note: module.into(), ..words(variant.backend().unwrap_or("–")) };
         let facts = match variant.means() {
             None => vec![
                 words("no encryption"),

@@ -489,6 +489,14 @@ fn policy(policy: Policy) -> &'static str {
             "cipher and mode, in every place, on the Korean validation list (KCMVP); no validated \
              module"
         }
+        Policy::FipsModule => {
+            "cipher and mode, in every place, approved under FIPS 140, and computed in a \
+             cryptographic module; whether that is validated is for its user to say"
+        }
+        Policy::KcmvpModule => {
+            "cipher and mode, in every place, on the Korean validation list (KCMVP), and computed \
+             in a cryptographic module; whether that is validated is for its user to say"
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use sealstone_cipher::module::{Module, title};
 use sealstone_cipher::suites::{Suite, suite};
 use sealstone_cipher::{Cipher, Mode, modes};
 use sealstone_store::{Layer, Seal, ServerEncryption, TLS};
@@ -28,8 +29,12 @@ pub struct Choice {
     pub means: Means,
     /// The requested backend: `auto` or a name.
     pub accel: String,
-    /// Backend in use; [`SERVER_BACKEND`] for what the server computes.
+    /// Backend in use; [`SERVER_BACKEND`] for what the server computes; the name of a cryptographic
+    /// module that computes.
     pub backend: String,
+    /// The module that computes, as it and its user state it: name, version, certificate. Empty
+    /// where none does.
+    pub module: String,
     /// Names of the modes in which the cipher is used, in the layer `field` according to its
     /// policy, `aead` for its authenticated mode; none: `aead` alone.
     pub modes: Vec<String>,
@@ -98,6 +103,8 @@ struct RecordedChoice {
     cipher: String,
     accel: String,
     backend: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    module: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     modes: Vec<String>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -112,8 +119,9 @@ impl TryFrom<Recorded> for Variant {
             let layer = Layer::ALL.into_iter().find(|layer| layer.name() == name);
             let layer = layer
                 .ok_or_else(|| format!("a variant has the layer {name:?}, which is not known"))?;
-            let RecordedChoice { cipher, accel, backend, modes, seal } = choice;
-            Ok((layer, Choice { means: Means::of(layer, &cipher), accel, backend, modes, seal }))
+            let RecordedChoice { cipher, accel, backend, module, modes, seal } = choice;
+            let means = Means::of(layer, &cipher);
+            Ok((layer, Choice { means, accel, backend, module, modes, seal }))
         };
         let layers = recorded.layers.into_iter().map(choice).collect::<Result<_, String>>()?;
         Ok(Self { label: recorded.label, layers })
@@ -123,10 +131,11 @@ impl TryFrom<Recorded> for Variant {
 impl From<Variant> for Recorded {
     fn from(variant: Variant) -> Self {
         let choice = |(layer, choice): (Layer, Choice)| {
-            let Choice { means, accel, backend, modes, seal } = choice;
+            let Choice { means, accel, backend, module, modes, seal } = choice;
+            let cipher = means.name().to_owned();
             (
                 layer.name().to_owned(),
-                RecordedChoice { cipher: means.name().to_owned(), accel, backend, modes, seal },
+                RecordedChoice { cipher, accel, backend, module, modes, seal },
             )
         };
         Self { label: variant.label, layers: variant.layers.into_iter().map(choice).collect() }
@@ -194,8 +203,9 @@ impl From<&sealstone_store::Variant> for Variant {
     fn from(variant: &sealstone_store::Variant) -> Self {
         let choice = |choice: &sealstone_store::Choice| Choice {
             means: Means::Cipher(choice.cipher),
-            accel: if choice.forced { choice.backend.name() } else { "auto" }.into(),
-            backend: choice.backend.name().into(),
+            accel: choice.forced_backend().unwrap_or("auto").into(),
+            backend: choice.provider.name().into(),
+            module: choice.provider.module().map(stated).unwrap_or_default(),
             modes: Vec::new(),
             seal: String::new(),
         };
@@ -204,6 +214,7 @@ impl From<&sealstone_store::Variant> for Variant {
             means: Means::of(layer, name),
             accel: "auto".into(),
             backend: backend.into(),
+            module: String::new(),
             modes: Vec::new(),
             seal: String::new(),
         };
@@ -230,6 +241,14 @@ impl From<&sealstone_store::Variant> for Variant {
         ];
         let chosen = layers.into_iter().filter_map(|(layer, choice)| Some((layer, choice?)));
         Self { label: variant.label.clone(), layers: chosen.collect() }
+    }
+}
+
+/// Returns `module` in words: as it and its user state it.
+fn stated(module: &dyn Module) -> String {
+    match module.certificate() {
+        Some(certificate) => format!("{}, certificate {certificate}", title(module)),
+        None => format!("{}, no certificate stated", title(module)),
     }
 }
 

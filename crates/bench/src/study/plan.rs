@@ -35,7 +35,7 @@ use crate::workload::{BlockShape, COLD_SHARE, Setting};
 
 /// Set of ciphers that a recommendation may name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Policy {
     /// Every cipher in good standing.
     #[default]
@@ -44,16 +44,28 @@ pub enum Policy {
     Fips,
     /// Cipher and mode on the Korean validation list.
     Kcmvp,
+    /// As `fips`, computed in a cryptographic module.
+    FipsModule,
+    /// As `kcmvp`, computed in a cryptographic module.
+    KcmvpModule,
 }
 
 impl Policy {
-    /// Returns the word for flags and reports: `any`, `fips`, `kcmvp`.
+    /// Returns the word for flags and reports: `any`, `fips`, `kcmvp`, `fips-module`,
+    /// `kcmvp-module`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Any => "any",
             Self::Fips => "fips",
             Self::Kcmvp => "kcmvp",
+            Self::FipsModule => "fips-module",
+            Self::KcmvpModule => "kcmvp-module",
         }
+    }
+
+    /// Returns whether it takes only what was computed in a cryptographic module.
+    pub fn asks_for_a_module(self) -> bool {
+        matches!(self, Self::FipsModule | Self::KcmvpModule)
     }
 }
 
@@ -87,6 +99,10 @@ pub struct Plan {
     pub ciphers: Vec<String>,
     /// Backends: `auto` or names.
     pub accel: Vec<String>,
+    /// Cryptographic modules that compute the ciphers: `none` for our own code, or names such as
+    /// `openssl:fips`.
+    #[serde(with = "read::list", skip_serializing_if = "is_no_module")]
+    pub module: Vec<String>,
     /// With the layer `wire`: suites that seal packets, or `tls`, and `none` for the baseline.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suites: Vec<String>,
@@ -202,6 +218,13 @@ fn is_own(seal: &[String]) -> bool {
     seal == [Seal::Own.name()]
 }
 
+fn is_no_module(module: &[String]) -> bool {
+    module == [NO_MODULE]
+}
+
+/// The word for our own code among modules.
+pub const NO_MODULE: &str = "none";
+
 impl Default for Plan {
     fn default() -> Self {
         Self {
@@ -214,6 +237,7 @@ impl Default for Plan {
             fields: None,
             ciphers: ["none", "aes-256", "aria-256"].map(String::from).to_vec(),
             accel: vec!["auto".into()],
+            module: vec![NO_MODULE.into()],
             suites: Vec::new(),
             path: Vec::new(),
             links: Vec::new(),
@@ -572,7 +596,9 @@ impl Plan {
         if let Some(nodes) = self.nodes.iter().find(|nodes| !(1..=NODES_MAX).contains(*nodes)) {
             return Err(value("nodes", nodes, "a replica set has 1 to 7 members that vote"));
         }
-        for (setting, list) in [("ciphers", &self.ciphers), ("accel", &self.accel)] {
+        for (setting, list) in
+            [("ciphers", &self.ciphers), ("accel", &self.accel), ("module", &self.module)]
+        {
             if list.is_empty() {
                 return Err(value(setting, "empty", "name at least one"));
             }

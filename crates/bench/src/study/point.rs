@@ -2,6 +2,7 @@
 //! to its engine, all with their names resolved. Not here: the list of points (`resolution`), the
 //! axes (`crate::words::axes`).
 
+use sealstone_cipher::module::Module;
 use sealstone_store::kind::{Request, StoreKind, UserKey};
 use sealstone_store::{EngineError, Layer, Seal, TLS, Tunnel, Variant};
 
@@ -51,6 +52,7 @@ impl StudyPoint {
     /// Returns the point of `plan`, which has one alone, on `store`.
     ///
     /// - `tunnels`: the tunnels of its suites in the layer `wire`
+    /// - `modules`: its cryptographic modules, in its order
     ///
     /// # Errors
     /// A cipher, a backend or a workload that is in no table.
@@ -58,10 +60,11 @@ impl StudyPoint {
         store: &'static StoreKind,
         plan: Plan,
         tunnels: &[Tunnel],
+        modules: &[&'static dyn Module],
         surroundings: Surroundings,
     ) -> Result<Self, StudyError> {
         let functions = if plan.has_layer(Layer::Server) { store.functions } else { &[] };
-        let others = Others { functions, server_rest: store.server_rest, tunnels };
+        let others = Others { functions, server_rest: store.server_rest, tunnels, modules };
         let (variants, notes) = plan.variants(&others)?;
         let workloads =
             plan.workloads.iter().map(|name| plan.workload(name)).collect::<Result<_, _>>()?;

@@ -10,7 +10,7 @@ use sealstone_store::kind::{Form, StoreKind};
 use sealstone_store::{FieldPolicy, Tables};
 
 use crate::study::coverage::{OWN_MODE, Surroundings};
-use crate::study::plan::Plan;
+use crate::study::plan::{NO_MODULE, Plan};
 use crate::study::point::{StudyError, StudyPoint};
 use crate::study::{suitability, tunnels};
 use crate::workload;
@@ -41,6 +41,9 @@ impl Study {
         let policy = plan.fields.as_deref().map(|file| tables.field_policy(file)).transpose();
         let policy = policy.map_err(StudyError::Tables)?;
         check_settings(&plan, tables)?;
+        let named = plan.module.iter().filter(|name| !name.eq_ignore_ascii_case(NO_MODULE));
+        let modules = named.map(|name| tables.module(name)).collect::<Result<Vec<_>, _>>();
+        let modules = modules.map_err(StudyError::Tables)?;
         let (mut points, mut remarks) = (Vec::new(), Vec::new());
         for store in stores {
             let surroundings = surroundings(store, &plan, policy.as_ref());
@@ -49,7 +52,8 @@ impl Study {
             for plan in
                 suited.groups()?.into_iter().filter(|group| group.point().store == store.name)
             {
-                points.push(StudyPoint::new(store, plan, &tunnels, surroundings.clone())?);
+                let surroundings = surroundings.clone();
+                points.push(StudyPoint::new(store, plan, &tunnels, &modules, surroundings)?);
             }
         }
         Ok(Self { plan, points, remarks })

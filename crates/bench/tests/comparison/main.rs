@@ -46,7 +46,7 @@ fn run(plan: &Plan, engine: &FakeEngine) -> Result<Results, CompareError> {
 }
 
 fn point(plan: &Plan) -> StudyPoint {
-    StudyPoint::new(&engine::KIND, plan.clone(), &[], Surroundings::default()).unwrap()
+    StudyPoint::new(&engine::KIND, plan.clone(), &[], &[], Surroundings::default()).unwrap()
 }
 
 /// Runs `test`, and again if it fails, three times at most: its expectations of times are met on a
@@ -605,7 +605,7 @@ fn a_plan_that_cannot_be_is_refused_before_anything_is_touched() {
     for plan in
         [plan(dir.path(), &["none", "aes-257"], &["a"]), plan(dir.path(), &["none"], &["z"])]
     {
-        let refused = StudyPoint::new(&engine::KIND, plan, &[], Surroundings::default());
+        let refused = StudyPoint::new(&engine::KIND, plan, &[], &[], Surroundings::default());
         assert!(matches!(refused, Err(StudyError::Plan(_))));
     }
     assert!(engine.events().is_empty() && !dir.path().join("out").exists());

@@ -85,7 +85,7 @@ pub(super) fn migrate(flags: &FieldMigrateFlags) -> anyhow::Result<Answer> {
         return Ok(Answer::Negative);
     }
     // a migration that goes on from where it stopped has sealed rows, so no new key is suggested
-    let keys = key_source::open(&spec, flags.passphrase.passphrase_file.as_deref())?;
+    let keys = key_source::open(&spec, &flags.opening)?;
     let table = wanted(Some(&*keys))?;
     if let Some(caveat) = table.as_ref().and_then(|table| table.cipher.caveat) {
         say(caveat);

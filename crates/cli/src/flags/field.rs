@@ -13,7 +13,7 @@ use super::columns::ServerTls;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use super::migrate::FieldMigrateFlags;
 use super::names::{DelimiterName, Suggest, cipher_names_only};
-use super::passphrase::PassphraseFlag;
+use super::opening::OpeningFlags;
 
 const SEAL_EXAMPLES: &str = "\
 Examples:
@@ -121,7 +121,7 @@ pub(crate) struct FieldSealFlags {
     #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
     pub(crate) key: Option<String>,
     #[command(flatten)]
-    pub(crate) passphrase: PassphraseFlag,
+    pub(crate) opening: OpeningFlags,
     #[command(flatten)]
     pub(crate) columns: FieldColumns,
     #[command(flatten)]
@@ -162,7 +162,7 @@ pub(crate) struct SealedFields {
     #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
     pub(crate) key: String,
     #[command(flatten)]
-    pub(crate) passphrase: PassphraseFlag,
+    pub(crate) opening: OpeningFlags,
     /// Manifest written beside it when it was sealed [default: FILE.sealed.toml]
     #[arg(long, value_name = "MANIFEST", value_hint = ValueHint::FilePath)]
     pub(crate) manifest: Option<PathBuf>,

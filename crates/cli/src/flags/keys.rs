@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
+use sealstone_cipher::DEFAULT_CIPHER;
 
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use super::columns::ServerTls;
 use super::names::{Suggest, cipher_names_only};
-use super::passphrase::{HolderFlags, PassphraseFlag};
+use super::opening::{HolderFlags, ModuleFlag, OpeningFlags};
 
 const PASSWD_EXAMPLES: &str = "\
 Examples:
@@ -61,7 +62,7 @@ pub(crate) enum KeysCommand {
         #[arg(long)]
         protect: bool,
         #[command(flatten)]
-        passphrase: PassphraseFlag,
+        opening: OpeningFlags,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -112,6 +113,8 @@ pub(crate) enum KeysCommand {
         key: String,
         #[command(flatten)]
         passphrase: HolderFlags,
+        #[command(flatten)]
+        module: ModuleFlag,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -190,6 +193,12 @@ pub(crate) enum KeysCommand {
         key: String,
         #[command(flatten)]
         passphrase: HolderFlags,
+        #[command(flatten)]
+        module: ModuleFlag,
+        /// Cipher to wrap the probe with
+        #[arg(long, value_name = "NAME", default_value = DEFAULT_CIPHER,
+            value_parser = Suggest(cipher_names_only))]
+        cipher: String,
         /// Print JSON
         #[arg(long)]
         json: bool,

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use sealstone_fields::pass::OnMisfit;
 
 use super::columns::{ColumnFlags, ServerTls};
-use super::passphrase::PassphraseFlag;
+use super::opening::OpeningFlags;
 use crate::count::parse_small;
 
 pub(super) const EXAMPLES: &str = "\
@@ -53,7 +53,7 @@ pub(crate) struct FieldMigrateFlags {
     #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
     pub(crate) key: Option<String>,
     #[command(flatten)]
-    pub(crate) passphrase: PassphraseFlag,
+    pub(crate) opening: OpeningFlags,
     /// Open what is sealed, and remove all that sealing added
     #[arg(long)]
     pub(crate) open: bool,

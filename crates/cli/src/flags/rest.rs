@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueHint};
 use sealstone_bench::words::count::parse_count;
 
-use super::passphrase::PassphraseFlag;
+use super::opening::OpeningFlags;
 use crate::bytes::{self, Bytes};
 use crate::path::quoted;
 
@@ -44,15 +44,18 @@ pub(crate) struct SealedStore {
     #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
     pub(crate) key: String,
     #[command(flatten)]
-    pub(crate) passphrase: PassphraseFlag,
+    pub(crate) opening: OpeningFlags,
 }
 
 impl SealedStore {
     /// Returns the same flags for another run, as a shell takes them.
     pub(crate) fn again(&self) -> String {
         let mut words = vec![quoted(&self.dir), "--key".into(), quoted(Path::new(&self.key))];
-        if let Some(file) = &self.passphrase.passphrase_file {
+        if let Some(file) = &self.opening.passphrase_file {
             words.extend(["--passphrase-file".to_string(), quoted(file)]);
+        }
+        if let Some(module) = &self.opening.module.module {
+            words.extend(["--module".to_string(), quoted(Path::new(module))]);
         }
         words.join(" ")
     }

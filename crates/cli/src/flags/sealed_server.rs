@@ -10,7 +10,7 @@ use sealstone_stores::at_rest::SealedServer;
 use sealstone_stores::sealed_servers;
 
 use super::names::{Suggest, accel_names, cipher_names_only};
-use super::passphrase::PassphraseFlag;
+use super::opening::OpeningFlags;
 
 /// Key, cipher and library of a server.
 #[derive(Args, Debug, Default)]
@@ -19,7 +19,7 @@ pub(crate) struct SealingFlags {
     #[arg(long, value_name = "CIPHER", value_parser = Suggest(cipher_names_only))]
     pub(crate) cipher: Option<String>,
     #[command(flatten)]
-    pub(crate) passphrase: PassphraseFlag,
+    pub(crate) opening: OpeningFlags,
     /// CPU instructions to use [default: the fastest]
     #[arg(long, value_name = "NAME", value_parser = Suggest(accel_names))]
     pub(crate) accel: Option<String>,

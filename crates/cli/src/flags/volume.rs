@@ -169,6 +169,9 @@ pub(crate) struct VolumeResealFlags {
     /// File with the passphrase of that key
     #[arg(long, value_name = "FILE", requires = "new_key", value_hint = ValueHint::FilePath)]
     pub(crate) new_passphrase_file: Option<PathBuf>,
+    /// Cryptographic module of the new volume, or none [default: the same]
+    #[arg(long, value_name = "MODULE", value_hint = ValueHint::FilePath)]
+    pub(crate) new_module: Option<String>,
     /// The anchor that the old volume is attached with
     #[arg(long, value_name = "ANCHOR", value_hint = ValueHint::FilePath)]
     pub(crate) anchor: Option<PathBuf>,

@@ -30,7 +30,8 @@ pub(super) fn is_asked_for(sealing: &LabSealing) -> bool {
         || flags.cipher.is_some()
         || flags.accel.is_some()
         || flags.extension.is_some()
-        || flags.passphrase.passphrase_file.is_some()
+        || flags.opening.passphrase_file.is_some()
+        || flags.opening.module.module.is_some()
 }
 
 /// Refuses the name of a cipher that does not exist.
@@ -108,9 +109,10 @@ fn volume(lab: &mut Lab, dir: &Path, server: &Server, sealing: &LabSealing) -> a
     };
     set("cipher", flags.cipher.clone());
     set("accel", flags.accel.clone());
-    let passphrase_file = source::passphrase_file(flags.passphrase.passphrase_file.as_deref());
+    let passphrase_file = source::passphrase_file(flags.opening.passphrase_file.as_deref());
     let passphrase_file = passphrase_file.map(|path| absolute_text(&path)).transpose()?;
     set("passphrase-file", passphrase_file);
+    set("module", flags.opening.module.module.clone());
     Ok(lab.start_volume(&settings)?)
 }
 

@@ -15,16 +15,20 @@ use sealstone_volume::reseal::{self, Pass, Resealed};
 use sealstone_volume::{Directory, Failure, Sizes, Upkeep, Volume, header};
 
 use crate::flags::{SealedStore, VolumeResealFlags};
+use crate::key_source::{self, Opening};
 use crate::message::{Answer, print, say};
 use crate::path::quoted;
-use crate::{anchor, interrupt, key_source};
+use crate::{anchor, interrupt};
 
 /// Runs the command.
 pub(super) fn run(flags: &VolumeResealFlags) -> anyhow::Result<Answer> {
     let (dir, out) = (&flags.store.dir, &flags.out);
     let old_keys = key_source::of_store(&flags.store)?;
     let new_keys = match &flags.new_key {
-        Some(key) => key_source::open_to_seal(key, flags.new_passphrase_file.as_deref())?,
+        Some(key) => key_source::open_to_seal(key, new_opening(flags, true))?,
+        None if flags.new_module.is_some() => {
+            key_source::open_to_seal(&flags.store.key, new_opening(flags, false))?
+        }
         None => Arc::clone(&old_keys),
     };
     let from = attach(dir, &*old_keys, flags.anchor.as_deref())?;
@@ -58,6 +62,21 @@ pub(super) fn run(flags: &VolumeResealFlags) -> anyhow::Result<Answer> {
         Resealed::Done { .. } => print(&text(flags, &to)?)?,
     }
     Ok(Answer::Done)
+}
+
+/// Returns how the key of the new volume is opened: in the module that is named for it, or the
+/// same.
+///
+/// - `own`: whether it is another key, with a passphrase of its own
+fn new_opening(flags: &VolumeResealFlags, own: bool) -> Opening<'_> {
+    let old = Opening::from(&flags.store.opening);
+    let module = match flags.new_module.as_deref() {
+        Some("none") => None,
+        named => named.or(old.module),
+    };
+    let passphrase_file =
+        if own { flags.new_passphrase_file.as_deref() } else { old.passphrase_file };
+    Opening { passphrase_file, holder: None, module }
 }
 
 fn text(flags: &VolumeResealFlags, to: &Volume) -> anyhow::Result<String> {

@@ -23,6 +23,8 @@ struct Status {
     key_id: String,
     key_version: u32,
     block_bytes: u32,
+    /// Name and version of the cryptographic module that made it.
+    module: Option<String>,
     /// `no`, `served`, or `dead` if the process that served it is gone.
     attached: &'static str,
     served: Option<AttachedStatus>,
@@ -47,6 +49,7 @@ pub(super) fn run(place: &VolumePlace, json: bool) -> anyhow::Result<Answer> {
         cipher: info.cipher.name,
         key_id: info.key.id,
         key_version: info.key.version,
+        module: info.module,
         block_bytes: match info.layout {
             Layout::Volume { block_bytes } => block_bytes,
             Layout::Paged { .. } | Layout::Frames => 0,
@@ -69,6 +72,9 @@ fn text(status: &Status) -> String {
         "sealed with {}, key {} version {}, blocks of {} bytes\n",
         status.cipher, status.key_id, status.key_version, status.block_bytes
     );
+    if let Some(module) = &status.module {
+        text.push_str(&format!("made by module {module}, as it calls itself\n"));
+    }
     match (&status.served, status.attached) {
         (Some(served), _) => {
             let mounts: Vec<String> =

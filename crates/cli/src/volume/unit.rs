@@ -24,8 +24,16 @@ pub(super) fn run(
     let (program, dir, at) = (quoted(&program), absolute(&store.dir)?, absolute(path)?);
     let key = sealstone_keys::absolute_source(&store.key)?;
     let mut flags = format!("--key {}", quoted(Path::new(&key)));
-    if let Some(file) = &store.passphrase.passphrase_file {
+    if let Some(file) = &store.opening.passphrase_file {
         flags.push_str(&format!(" --passphrase-file {}", absolute(file)?));
+    }
+    if let Some(module) = &store.opening.module.module {
+        let module = if module.contains('/') {
+            absolute(Path::new(module))?
+        } else {
+            quoted(Path::new(module))
+        };
+        flags.push_str(&format!(" --module {module}"));
     }
     if let Some(anchor) = anchor {
         // a file is made absolute as a key's path is; an address stays
@@ -61,7 +69,7 @@ WantedBy=multi-user.target
 
 /// Refuses the address of a server that may have a password in it: everybody can read a unit.
 fn refuse_secrets(store: &SealedStore, anchor: Option<&Path>, path: &Path) -> anyhow::Result<()> {
-    let passphrase_file = store.passphrase.passphrase_file.as_deref();
+    let passphrase_file = store.opening.passphrase_file.as_deref();
     let paths = [Some(store.dir.as_path()), passphrase_file, anchor, Some(path)];
     let paths = paths.into_iter().flatten().map(|path| path.to_string_lossy().into_owned());
     match paths.chain([store.key.clone()]).find(|value| without_secrets(value) != *value) {

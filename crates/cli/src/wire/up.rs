@@ -9,8 +9,9 @@ use sealstone_wire::tunnel::{
 };
 
 use crate::flags::WireUp;
+use crate::key_source::{self, Opening};
 use crate::message::{Answer, say};
-use crate::{background, interrupt, key_source};
+use crate::{background, interrupt};
 
 /// Warning about associations with one key for both directions, where that is not refused.
 const ONE_KEY: &str =
@@ -93,7 +94,9 @@ fn set_up(plan: &Plan, claim: Claim, detached: bool) -> anyhow::Result<Ready> {
     };
     match &plan.keys {
         Keys::Agreed(agreed) => {
-            let keys = key_source::open(&agreed.key, agreed.passphrase_file.as_deref())?;
+            let passphrase_file = agreed.passphrase_file.as_deref();
+            let opening = Opening { passphrase_file, ..Opening::default() };
+            let keys = key_source::open(&agreed.key, opening)?;
             let stop = stop_on_a_signal()?;
             if !detached {
                 warn(agreed.suite);

@@ -150,7 +150,7 @@ pub fn seal(
             there(&*server, name, &shape, &manifest, phase)?;
             (manifest, phase)
         }
-        None => (TableManifest::new(table, Keyed::current(keys.clone())?.key())?, Phase::Preparing),
+        None => (TableManifest::new(table, &Keyed::current(keys.clone())?)?, Phase::Preparing),
     };
     let mut run = Run::new(
         server,

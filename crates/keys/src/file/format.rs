@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use sealstone_cipher::Provider;
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
@@ -268,7 +269,7 @@ impl Content {
                 (Some(stretched.key.duplicate()?), None)
             }
             Guard::Holders { list, membership, .. } => {
-                let file_key = Secret::random()?;
+                let file_key = Secret::random(Provider::own())?;
                 let mut wrapped = Vec::with_capacity(list.len());
                 for holder in list {
                     let found = || {

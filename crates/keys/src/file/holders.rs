@@ -21,6 +21,7 @@ use hpke::{
     Deserializable, Kem, OpModeR, OpModeS, PskBundle, Serializable,
     single_shot_open_inout_detached, single_shot_seal_inout_detached,
 };
+use sealstone_cipher::Provider;
 use zeroize::Zeroizing;
 
 use crate::file::sealed::{NotOpened, Purpose, Sealed, TAG_BYTES, parts};
@@ -82,7 +83,8 @@ impl Holder {
         membership: &Secret,
     ) -> Result<Self, KeyError> {
         check_name(name)?;
-        let (private, public) = X25519HkdfSha256::derive_keypair(Secret::random()?.as_bytes());
+        let (private, public) =
+            X25519HkdfSha256::derive_keypair(Secret::random(Provider::own())?.as_bytes());
         let public: [u8; X25519_BYTES] = public.to_bytes().into();
         let mut plain = Zeroizing::new([0; IDENTITY_BYTES]);
         private.write_exact(&mut plain[..X25519_BYTES]);
@@ -299,10 +301,10 @@ mod tests {
     /// Anyone can read public keys; without the membership nothing can be wrapped to them.
     #[test]
     fn a_file_key_is_wrapped_by_holders_only_and_to_one_of_them() {
-        let membership = Secret::random().unwrap();
+        let membership = Secret::random(Provider::own()).unwrap();
         let ((alice, alices), (bob, bobs)) =
             (holder("alice", &membership), holder("bob", &membership));
-        let file_key = Secret::random().unwrap();
+        let file_key = Secret::random(Provider::own()).unwrap();
         let wrapped = alice.wrap("orders", &file_key, &membership).unwrap();
         assert_eq!(
             alice.unwrap("orders", &alices, &wrapped).unwrap().as_bytes(),
@@ -311,7 +313,8 @@ mod tests {
         bob.unwrap("orders", &bobs, &wrapped).unwrap_err();
         alice.unwrap("orders", &bobs, &wrapped).unwrap_err();
         alice.unwrap("wages", &alices, &wrapped).unwrap_err();
-        let forged = alice.wrap("orders", &file_key, &Secret::random().unwrap()).unwrap();
+        let forged =
+            alice.wrap("orders", &file_key, &Secret::random(Provider::own()).unwrap()).unwrap();
         alice.unwrap("orders", &alices, &forged).unwrap_err();
         // a public key whose secrets are public
         Holder { public: [0; X25519_BYTES], ..alice }

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use sealstone_cipher::Provider;
+
 use super::format::{Content, Guard};
 use super::holders::{self, Holder as Member};
 use super::{KeyFile, no_holder};
@@ -66,7 +68,7 @@ impl KeyFile {
         self.change(|content| {
             let Content { id, guard, .. } = content;
             if let Guard::Passphrase(stretched) = guard {
-                let (mine, membership) = (stretched.clone(), Secret::random()?);
+                let (mine, membership) = (stretched.clone(), Secret::random(Provider::own())?);
                 let list = vec![Member::new(id, first, &mine, &membership)?];
                 *guard = Guard::Holders { mine, list, membership };
             }

@@ -1,10 +1,10 @@
 //! A few bytes sealed with AES-256-GCM under a subkey, as a key file contains them. Not here: the
 //! data and their keys (`format`, `holders`).
 
-use sealstone_cipher::{Aead, Backend, aead, cipher, memory};
+use sealstone_cipher::{Aead, Provider, aead, cipher, memory};
 use zeroize::Zeroizing;
 
-use crate::{KeyError, Secret, subkey};
+use crate::{KeyError, Secret, fill_random, subkey};
 
 /// Length of the nonce, in bytes.
 pub(super) const NONCE_BYTES: usize = 12;
@@ -39,7 +39,7 @@ impl<const N: usize> Sealed<N> {
         associated: &[u8],
     ) -> Result<Self, KeyError> {
         let mut nonce = [0; NONCE_BYTES];
-        getrandom::fill(&mut nonce).map_err(|source| KeyError::Random(source.to_string()))?;
+        fill_random(Provider::own(), &mut nonce)?;
         let mut sealed = Zeroizing::new(*plain);
         let tag = sealer(key, purpose)
             .seal(&nonce, associated, sealed.as_mut_slice())
@@ -62,9 +62,12 @@ impl<const N: usize> Sealed<N> {
 
 fn sealer(key: &Secret, (purpose, context): Purpose<'_>) -> memory::Protected<dyn Aead> {
     let mut own = Zeroizing::new([0; 32]);
-    subkey(key.as_bytes(), purpose, context, own.as_mut_slice());
+    // a key file in a module has no passphrase, and so nothing sealed
+    let provider = Provider::own();
+    subkey(provider, key.as_bytes(), purpose, context, own.as_mut_slice())
+        .expect("our own derivation takes everything");
     let aes = cipher("aes-256").expect("in the table");
-    aead(aes, own.as_slice(), Backend::auto()).expect("a key of the cipher's length")
+    aead(aes, own.as_slice(), provider).expect("a key of the cipher's length")
 }
 
 /// Returns `list` as one text that no other list has: each preceded by its length.

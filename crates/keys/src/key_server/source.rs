@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
+use sealstone_cipher::Provider;
 use sealstone_cipher::memory::Generation;
 
 use super::keyring::Keyring;
@@ -30,6 +31,8 @@ pub struct KmipSource {
     keyring: Keyring,
     family: Family,
     cipher: Option<String>,
+    /// Derives the secrets.
+    provider: Provider,
     /// Secrets by unique identifier. Held for a look-up, never while a server is queried.
     secrets: Mutex<HashMap<String, Secret>>,
     /// In which process the secrets were got.
@@ -56,6 +59,15 @@ impl KmipSource {
     /// [`KeyError::Kmip`] with everything that can be wrong with the address, the servers, and the
     /// key.
     pub fn open(url: &str) -> Result<Self, KeyError> {
+        Self::open_by(Provider::own(), url)
+    }
+
+    /// As [`KmipSource::open`], where `provider` derives our secrets from the server's keys.
+    ///
+    /// # Errors
+    /// As [`KmipSource::open`], and [`KeyError::Cipher`] if a module fails.
+    pub fn open_by(provider: impl Into<Provider>, url: &str) -> Result<Self, KeyError> {
+        let provider = provider.into();
         let keyring = Keyring::open(url)?;
         let key = keyring.address().key()?.to_owned();
         let mut connection = keyring.client().connection(format!("get key {key}"));
@@ -63,13 +75,13 @@ impl KmipSource {
         let mut secrets = HashMap::new();
         let current = family.current();
         if let Some(current) = current {
-            secrets.insert(current.id.clone(), secret(&mut connection, &current.id)?);
+            secrets.insert(current.id.clone(), secret(&mut connection, &current.id, provider)?);
         }
         let cipher = current.and_then(|current| current.attributes.cipher());
         drop(connection);
         let (secrets, asking, opened_in) =
             (Mutex::new(secrets), Mutex::new(()), Generation::current());
-        Ok(Self { keyring, family, cipher, secrets, asking, opened_in })
+        Ok(Self { keyring, family, cipher, provider, secrets, asking, opened_in })
     }
 
     /// Returns the secret of the object `id`, if it is kept.
@@ -139,7 +151,7 @@ impl KeySource for KmipSource {
                 return Err(KmipError::Unusable { key: key.to_string(), server, found }.into());
             }
         }
-        let got = secret(&mut connection, &key.id)?;
+        let got = secret(&mut connection, &key.id, self.provider)?;
         let copy = got.duplicate()?;
         self.secrets.lock().unwrap_or_else(PoisonError::into_inner).insert(key.id.clone(), got);
         Ok(copy)
@@ -173,16 +185,17 @@ impl KeySource for KmipSource {
 }
 
 /// Gets the key `id` and derives our secret from it.
-fn secret(connection: &mut Connection, id: &str) -> Result<Secret, KmipError> {
+fn secret(connection: &mut Connection, id: &str, provider: Provider) -> Result<Secret, KeyError> {
     if let Err(error) = check_key_id(id) {
         return Err(KmipError::Unusable {
             key: id.to_owned(),
             server: connection.server(),
             found: error.to_string(),
-        });
+        }
+        .into());
     }
     let material = get(connection, id)?;
     let mut secret = Secret::zero();
-    subkey(&material.bytes, "kmip kek", &[id.as_bytes()], secret.as_bytes_mut());
+    subkey(provider, &material.bytes, "kmip kek", &[id.as_bytes()], secret.as_bytes_mut())?;
     Ok(secret)
 }

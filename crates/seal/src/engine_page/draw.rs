@@ -15,7 +15,8 @@
 use std::cell::Cell;
 use std::time::Instant;
 
-use sealstone_cipher::speed;
+use sealstone_cipher::{Provider, speed};
+use sealstone_keys::{KeyError, fill_random};
 
 use super::error::EnginePageError;
 use super::header::DRAWN_BYTES;
@@ -26,25 +27,46 @@ const BATCH: u32 = 256;
 thread_local! {
     /// Value that was drawn, and the number of further blocks that it is good for.
     static DRAWN: Cell<(u64, u32)> = const { Cell::new((0, 0)) };
+    /// Name of the module that drew it.
+    static DRAWN_BY: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
 
 /// Bytes for the next block of this thread.
 ///
 /// # Errors
 /// [`EnginePageError::Random`].
-pub(super) fn draw() -> Result<[u8; DRAWN_BYTES], EnginePageError> {
+pub(super) fn draw(provider: Provider) -> Result<[u8; DRAWN_BYTES], EnginePageError> {
     let (drawn, left) = DRAWN.get();
-    let (drawn, left) = if left == 0 { (from_system()?, BATCH) } else { (drawn, left) };
+    let module = provider.module().map(|module| module.name());
+    // names live as long as the process, so the place is enough
+    let same = DRAWN_BY.get().map(str::as_ptr) == module.map(str::as_ptr);
+    let (drawn, left) = if left == 0 || !same {
+        DRAWN_BY.set(module);
+        (fresh(provider)?, BATCH)
+    } else {
+        (drawn, left)
+    };
     DRAWN.set((drawn, left - 1));
     let mixed = (drawn ^ time_stamp()).to_le_bytes();
     Ok(*mixed.first_chunk().expect("six of eight bytes"))
 }
 
 #[cold]
-fn from_system() -> Result<u64, EnginePageError> {
+fn fresh(provider: Provider) -> Result<u64, EnginePageError> {
     let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes).map_err(|source| EnginePageError::Random(source.to_string()))?;
+    random(provider, &mut bytes)?;
     Ok(u64::from_ne_bytes(bytes))
+}
+
+/// Fills `bytes` from the generator of `provider`.
+///
+/// # Errors
+/// [`EnginePageError::Random`]; [`EnginePageError::Key`] with that of a module.
+pub(super) fn random(provider: Provider, bytes: &mut [u8]) -> Result<(), EnginePageError> {
+    fill_random(provider, bytes).map_err(|error| match error {
+        KeyError::Random(found) => EnginePageError::Random(found),
+        other => other.into(),
+    })
 }
 
 /// Returns a count that differs each time: ticks of the CPU, or nanoseconds where it exposes none.
@@ -65,12 +87,12 @@ mod tests {
     /// the same.
     #[test]
     fn memory_brought_back_draws_something_else() {
-        draw().unwrap();
+        draw(Provider::own()).unwrap();
         let image = DRAWN.get();
         let seen: HashSet<[u8; DRAWN_BYTES]> = (0..10_000)
             .map(|_| {
                 DRAWN.set(image);
-                draw().unwrap()
+                draw(Provider::own()).unwrap()
             })
             .collect();
         assert_eq!(seen.len(), 10_000);
@@ -78,13 +100,13 @@ mod tests {
 
     #[test]
     fn the_system_is_asked_again_after_a_batch() {
-        draw().unwrap();
+        draw(Provider::own()).unwrap();
         let (first, left) = DRAWN.get();
         for _ in 0..left {
-            draw().unwrap();
+            draw(Provider::own()).unwrap();
             assert_eq!(DRAWN.get().0, first);
         }
-        draw().unwrap();
+        draw(Provider::own()).unwrap();
         assert_ne!(DRAWN.get().0, first);
     }
 }

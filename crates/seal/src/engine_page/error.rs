@@ -149,7 +149,19 @@ pub enum EnginePageError {
     /// The current key is not among the keys.
     #[error(transparent)]
     Key(#[from] KeyError),
+    /// The module that computes lacks what is needed, or failed.
+    #[error(transparent)]
+    Module(CipherError),
     /// The cipher refused its key or input: a bug of ours.
     #[error("cipher call failed: {0}\nthis is a bug in sealstone; please report it")]
     Cipher(CipherError),
+}
+
+impl From<CipherError> for EnginePageError {
+    fn from(error: CipherError) -> Self {
+        match error {
+            CipherError::Lacks { .. } | CipherError::Module { .. } => Self::Module(error),
+            _ => Self::Cipher(error),
+        }
+    }
 }

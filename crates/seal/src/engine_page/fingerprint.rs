@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use sealstone_cipher::{Error, Provider};
 use sealstone_keys::{KeyRef, Secret, subkey};
 
 /// Eight bytes that identify a key version. They are derived from its secret but reveal nothing
@@ -11,12 +12,15 @@ use sealstone_keys::{KeyRef, Secret, subkey};
 pub struct Fingerprint(pub [u8; 8]);
 
 impl Fingerprint {
-    /// Returns the fingerprint of `key` with the secret `secret`.
-    #[must_use]
-    pub fn of(key: &KeyRef, secret: &Secret) -> Self {
+    /// Returns the fingerprint of `key` with the secret `secret`, derived by `provider`.
+    ///
+    /// # Errors
+    /// Those of a module that lacks HKDF or fails.
+    pub fn of(key: &KeyRef, secret: &Secret, provider: Provider) -> Result<Self, Error> {
         let mut fingerprint = [0; 8];
-        subkey(secret.as_bytes(), "engine page key", &[key.id.as_bytes()], &mut fingerprint);
-        Self(fingerprint)
+        let context = [key.id.as_bytes()];
+        subkey(provider, secret.as_bytes(), "engine page key", &context, &mut fingerprint)?;
+        Ok(Self(fingerprint))
     }
 }
 

@@ -25,7 +25,8 @@ pub(super) struct Ivs {
 impl Ivs {
     pub(super) fn new(spi: u32, backend: Backend) -> Result<Self, EspError> {
         let mut key = Zeroizing::new([0; 32]);
-        fill_random(&mut *key).map_err(|source| EspError::Random { found: source.to_string() })?;
+        fill_random(backend.into(), &mut *key)
+            .map_err(|source| EspError::Random { found: source.to_string() })?;
         let failed = |source| EspError::Cipher { spi, source };
         let cipher = cipher(DEFAULT_CIPHER).expect("the default is in the table");
         let stream = ctr(cipher, &*key, backend).map_err(failed)?;

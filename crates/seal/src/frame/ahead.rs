@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use sealstone_cipher::memory::{Generation, Protected};
-use sealstone_cipher::{Ahead, Backend, Cipher};
+use sealstone_cipher::{Ahead, Cipher, Provider};
 
 use crate::random::nonce_bits;
 use crate::segment::drawn_nonce;
@@ -57,7 +57,8 @@ impl Batch {
         let each = (bytes.next_multiple_of(TAG_BYTES) + TAG_BYTES).min(BATCH_BYTES);
         let frames = (BATCH_BYTES / each).min(FRAMES_MAX);
         for (i, stream) in self.stream.chunks_exact_mut(each).take(frames).enumerate() {
-            self.random[i] = nonce_bits()?;
+            // modules give out no key stream of GCM
+            self.random[i] = nonce_bits(Provider::own())?;
             keyed.key_stream(&drawn_nonce(first + i as u64, self.random[i]), stream);
         }
         (self.first, self.each, self.frames) = (first, each, frames);
@@ -89,8 +90,8 @@ impl KeyStreamAhead {
     /// Returns whether sealing the frames of a log costs less if their key stream is made ahead;
     /// see [`Ahead::pays`].
     #[must_use]
-    pub fn pays(cipher: &'static Cipher, backend: Backend) -> bool {
-        Ahead::pays(cipher, backend)
+    pub fn pays(cipher: &'static Cipher, provider: impl Into<Provider>) -> bool {
+        Ahead::pays(cipher, provider)
     }
 
     /// Makes key stream if the writer will soon need some: for threads that are about to wait for

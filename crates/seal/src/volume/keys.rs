@@ -13,6 +13,7 @@ use super::binding::{Piece, binding};
 use super::counters::Counters;
 use super::entry::{ENTRY_BYTES, Entry};
 use super::error::VolumeError;
+use crate::file::check_module;
 use crate::header::Layout;
 use crate::random::{fill_random, nonce_bits};
 use crate::{SealError, SealedFile, TAG_BYTES};
@@ -71,13 +72,15 @@ impl VolumeKeys {
     /// before anything that is sealed is: see [`VolumeKeys::salts`].
     ///
     /// # Errors
-    /// [`SealError::Random`]; [`VolumeError::Epochs`].
+    /// [`SealError::Random`]; [`SealError::OtherModule`] if a module made the volume, and its key
+    /// is not used in it; [`VolumeError::Epochs`].
     pub fn begin(mut self) -> Result<Epoch, VolumeError> {
+        check_module(self.file.info(), self.file.provider())?;
         if self.salts.len() >= EPOCHS_MAX {
             return Err(VolumeError::Epochs { epochs: self.salts.len() });
         }
         let mut salt = [0; SALT_BYTES];
-        fill_random(&mut salt)?;
+        fill_random(self.file.provider(), &mut salt)?;
         self.salts.push(salt);
         let counters = Counters::new(self.file.info().segment_units);
         Ok(Epoch { number: self.salts.len() as u32, counters, keys: self })
@@ -184,7 +187,7 @@ impl VolumeKeys {
         keyed.open_parts(&parts, &mut out[..run.len() * bytes]).map_err(|failed| {
             match failed.error {
                 sealstone_cipher::Error::Authentication => self.refused(run[failed.index].number),
-                other => SealError::Cipher(other).into(),
+                other => SealError::from(other).into(),
             }
         })
     }
@@ -210,7 +213,7 @@ impl VolumeKeys {
         associated: &[u8],
     ) -> Result<[u8; TAG_BYTES], VolumeError> {
         let nonce = &entry.nonce()[12 - keyed.nonce_bytes()..];
-        Ok(keyed.seal(nonce, associated, &mut []).map_err(SealError::Cipher)?)
+        Ok(keyed.seal(nonce, associated, &mut []).map_err(SealError::from)?)
     }
 
     pub(super) fn binding(&self, piece: Piece, epoch: u32, number: u64) -> [u8; ENTRY_BYTES] {
@@ -373,7 +376,7 @@ impl Epoch {
         let info = self.keys.file.info();
         let limit = |limit| self.keys.file.limit_reached(limit);
         let (count, random) = match info.cipher.block_bytes {
-            16 => (1, nonce_bits()?),
+            16 => (1, nonce_bits(self.keys.file.provider())?),
             // the counter is that of the first block, and each block takes one
             block_bytes => (bytes.div_ceil(block_bytes).max(1) as u64, 0),
         };

@@ -57,6 +57,6 @@ impl Mark {
         nonce[4..].copy_from_slice(&self.frames.to_be_bytes());
         let nonce = &nonce[12 - keyed.nonce_bytes()..];
         let binding = keys.binding(Piece::Mark, self.epoch, self.frames);
-        Ok(Some(keyed.seal(nonce, &binding, &mut []).map_err(SealError::Cipher)?))
+        Ok(Some(keyed.seal(nonce, &binding, &mut []).map_err(SealError::from)?))
     }
 }

@@ -131,7 +131,7 @@ impl Root {
             return Err(file.limit_reached(limit).into());
         }
         let mut salt = [0; SALT_BYTES];
-        fill_random(&mut salt)?;
+        fill_random(file.provider(), &mut salt)?;
         let mut head = [0; RootHead::BYTES];
         let mut put = |at: usize, bytes: &[u8]| head[at..at + bytes.len()].copy_from_slice(bytes);
         put(0, &MAGIC);
@@ -142,7 +142,7 @@ impl Root {
         put(SALT_AT, &salt);
         let keyed = keyed(file, &salt)?;
         let nonce = &[0; 12][12 - keyed.nonce_bytes()..];
-        let tag = keyed.seal(nonce, &head, &mut sealed).map_err(SealError::Cipher)?;
+        let tag = keyed.seal(nonce, &head, &mut sealed).map_err(SealError::from)?;
         head[TAG_AT..TAG_END].copy_from_slice(&tag);
         Ok((head, sealed))
     }
@@ -168,7 +168,7 @@ impl Root {
         keyed.open(nonce, &associated, &mut sealed, &take(&head.bytes, TAG_AT)).map_err(
             |error| match error {
                 sealstone_cipher::Error::Authentication => damaged("it failed authentication"),
-                other => SealError::Cipher(other).into(),
+                other => SealError::from(other).into(),
             },
         )?;
         Self::decode(head.generation, &sealed).ok_or_else(|| damaged("its content is impossible"))

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use sealstone_cipher::{Backend, Mode, aead, cipher, ciphers};
+use sealstone_cipher::{Backend, Mode, Provider, aead, cipher, ciphers};
 use sealstone_keys::{KeyRef, Secret, subkey};
 use sealstone_seal::engine_page::{
     EnginePageError, EnginePages, Fingerprint, HEADER_BYTES, OVERHEAD_BYTES, Place, PlaceKind,
@@ -78,7 +78,8 @@ fn a_block_is_what_the_document_says() {
         header.extend([2, 0]);
         header.extend(7u32.to_be_bytes());
         let mut fingerprint = [0; 8];
-        subkey(&[0x22; 32], "engine page key", &[b"orders"], &mut fingerprint);
+        let own = Provider::own();
+        subkey(own, &[0x22; 32], "engine page key", &[b"orders"], &mut fingerprint).unwrap();
         header.extend(fingerprint);
         let salt: [u8; 16] = block[20..36].try_into().unwrap();
         header.extend(salt);
@@ -88,7 +89,8 @@ fn a_block_is_what_the_document_says() {
         header.extend(counter.to_be_bytes());
         assert_eq!(block[..HEADER_BYTES], header, "{}", cipher.name);
         let mut key = vec![0; cipher.key_bytes];
-        subkey(&[0x22; 32], "engine page", &[&salt, &cipher.id.to_be_bytes()], &mut key);
+        let context: [&[u8]; 2] = [&salt, &cipher.id.to_be_bytes()];
+        subkey(own, &[0x22; 32], "engine page", &context, &mut key).unwrap();
         let keyed = aead(cipher, &key, Backend::portable()).unwrap();
         let (sealed, tag) = block[HEADER_BYTES..].split_last_chunk().unwrap();
         let (sealed, padding) = sealed.split_at(1000);
@@ -401,7 +403,7 @@ fn blocks_of_very_many_openings_open() {
 fn fingerprints_tell_keys_apart_and_print_as_hexadecimal() {
     let [one, two] = [0x11, 0x12].map(|byte| {
         let key = KeyRef { id: "orders".into(), version: 1 };
-        Fingerprint::of(&key, &Secret::from_bytes(&[byte; 32]))
+        Fingerprint::of(&key, &Secret::from_bytes(&[byte; 32]), Provider::own()).unwrap()
     });
     assert_ne!(one, two);
     assert_eq!(Fingerprint([0, 1, 2, 3, 4, 5, 254, 255]).to_string(), "000102030405feff");

@@ -50,6 +50,7 @@ fn variants(labels: &[&str]) -> Vec<Variant> {
             accel: "auto".into(),
             backend: backend.into(),
             modes: Vec::new(),
+            module: String::new(),
             seal: String::new(),
         };
         let of = |layer: Layer| match layer {

@@ -5,7 +5,7 @@
 
 use super::{by_setting, nothing};
 use crate::advise::algorithm::{Algorithm, noun};
-use crate::advise::eligibility::{self, no_module, standing, unprotected, warnings};
+use crate::advise::eligibility::{self, module_stated, no_module, standing, unprotected, warnings};
 use crate::advise::place_choice::{self, Measured};
 use crate::conclude::at_rate::{P99, at_rate};
 use crate::conclude::figures;
@@ -396,6 +396,7 @@ fn meaning(
     if !changes.is_empty() {
         meaning.push(format!("what would change this: {}", changes.join("; ")));
     }
+    meaning.extend(module_stated(best.variant));
     meaning.extend(no_module(across.question.plan.policy != Policy::Any));
     meaning
 }

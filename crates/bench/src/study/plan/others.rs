@@ -1,8 +1,10 @@
-//! Means of encrypting that are no ciphers of ours. Not here: the variants with them (`variants`).
+//! Means of encrypting that are no ciphers of ours, or are computed by somebody else. Not here: the
+//! variants with them (`variants`).
 
+use sealstone_cipher::module::Module;
 use sealstone_store::{ServerEncryption, ServerFunction, Tunnel};
 
-/// Those of a store, and tunnels.
+/// Those of a store, tunnels and modules.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Others<'a> {
     /// Functions of the server, for the layer `server`.
@@ -11,4 +13,6 @@ pub struct Others<'a> {
     pub server_rest: &'a [&'static ServerEncryption],
     /// Tunnels of the plan's suites, for the layer `wire`.
     pub tunnels: &'a [Tunnel],
+    /// Cryptographic modules of the plan, in its order.
+    pub modules: &'a [&'static dyn Module],
 }

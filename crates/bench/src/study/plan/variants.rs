@@ -2,22 +2,23 @@
 
 use std::collections::HashMap;
 
-use sealstone_cipher::{Backend, cipher};
+use sealstone_cipher::module::Module;
+use sealstone_cipher::{Backend, Provider, cipher};
 use sealstone_store::{Choice, Layer, Seal, Variant};
 
 use super::others::Others;
-use super::{Plan, PlanError};
+use super::{NO_MODULE, Plan, PlanError};
 use crate::words::places::place_name;
 
 impl Plan {
-    /// Lists the variants to compare: every cipher with every backend in every place, the baseline
-    /// first, labels unique; then what `others` has. Also returns notes for the reader: a baseline
-    /// that was added, two backends that are the same.
+    /// Lists the variants to compare: every cipher with every backend and module in every place,
+    /// the baseline first, labels unique; then what `others` has. Also returns notes for the
+    /// reader: a baseline that was added, two backends that are the same.
     ///
     /// # Errors
     /// `PlanError::Cipher`, `PlanError::Backend`.
     pub fn variants(&self, others: &Others<'_>) -> Result<(Vec<Variant>, Vec<String>), PlanError> {
-        let Others { functions, server_rest, tunnels } = *others;
+        let Others { functions, server_rest, tunnels, modules } = *others;
         let mut notes = Vec::new();
         let mut backends = Vec::new();
         for accel in &self.accel {
@@ -77,20 +78,19 @@ impl Plan {
             let is_one_of = place.contains(&Layer::Rest) && seals.len() > 1;
             for name in self.ciphers.iter().filter(|name| !is_none(name)) {
                 let cipher = cipher(name)?;
-                for (accel, backend) in &backends {
-                    let forced = !accel.eq_ignore_ascii_case("auto");
-                    let mut label = if forced {
-                        format!("{} {accel}", cipher.name)
-                    } else {
-                        cipher.name.into()
+                for (provider, word) in self.providers(&backends, modules) {
+                    let mut label = match &word {
+                        Some(word) => format!("{} {word}", cipher.name),
+                        None => cipher.name.into(),
                     };
+                    let forced = word.is_some() && provider.module().is_none();
                     if is_named {
                         label = format!("{label} {}", place_name(place));
                     }
                     if is_one_of {
                         label = format!("{label} {}", seal.name());
                     }
-                    add(label, (place, seal), Some(Choice { cipher, backend: *backend, forced }));
+                    add(label, (place, seal), Some(Choice { cipher, provider, forced }));
                 }
             }
         }
@@ -132,5 +132,27 @@ impl Plan {
             }
         }
         Ok((variants, notes))
+    }
+
+    /// Returns who computes the ciphers, and the word for each in a label: our own code on each of
+    /// `backends`, where the plan has `none` among its modules, and `modules`.
+    fn providers(
+        &self,
+        backends: &[(&str, Backend)],
+        modules: &[&'static dyn Module],
+    ) -> Vec<(Provider, Option<String>)> {
+        let mut modules = modules.iter();
+        let mut providers = Vec::new();
+        for name in &self.module {
+            if name.eq_ignore_ascii_case(NO_MODULE) {
+                providers.extend(backends.iter().map(|(accel, backend)| {
+                    let forced = !accel.eq_ignore_ascii_case("auto");
+                    (Provider::Own(*backend), forced.then(|| (*accel).to_owned()))
+                }));
+            } else if let Some(module) = modules.next() {
+                providers.push((Provider::Module(*module), Some(module.name().to_owned())));
+            }
+        }
+        providers
     }
 }

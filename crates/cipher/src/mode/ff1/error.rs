@@ -18,6 +18,9 @@ pub enum Ff1Error {
         /// Name of the cipher.
         name: &'static str,
     },
+    /// The module has no FF1.
+    #[error(transparent)]
+    Module(crate::error::Error),
     /// The key has the wrong length.
     #[error("key of {found} bytes, want {want}")]
     KeyLength {

@@ -1,18 +1,29 @@
-//! The flags of every command that opens a key file.
+//! The flags of every command that opens a key.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-/// The passphrase of the key file that a command opens.
-#[derive(Args, Debug, Default)]
-pub(crate) struct PassphraseFlag {
+/// The passphrase of the key that a command opens, and the module that uses it.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct OpeningFlags {
     /// File with the passphrase of the key file [default: SEALSTONE_PASSPHRASE_FILE, or a prompt]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) passphrase_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) module: ModuleFlag,
 }
 
-/// The same, and whose passphrase it is.
+/// The cryptographic module that computes.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ModuleFlag {
+    /// Cryptographic module that computes everything instead of sealstone: openssl:PROVIDER, such
+    /// as openssl:fips, or the path of a library
+    #[arg(long, value_name = "MODULE", value_hint = ValueHint::FilePath)]
+    pub(crate) module: Option<String>,
+}
+
+/// The passphrase of a key file, and whose it is.
 #[derive(Args, Debug, Default)]
 pub(crate) struct HolderFlags {
     /// File with the passphrase of the key file [default: SEALSTONE_PASSPHRASE_FILE, or a prompt]

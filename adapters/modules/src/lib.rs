@@ -1,0 +1,42 @@
+#![deny(unsafe_code)]
+//! Cryptographic modules of others, validated or not, in place of our own ciphers: the same seals,
+//! computed by who the law asks for.
+//!
+//! [`load()`] takes a module by the name that users give it and lets it test itself:
+//! `openssl:fips` is a provider of OpenSSL 3, `/path/lib.so` a library with the interface of
+//! `include/sealstone_module.h`. What it returns goes wherever keys are opened
+//! (`sealstone_keys::source::open`), and from then on everything that these keys protect is
+//! computed in the module: ciphers, MACs, derivations and random bytes. What a module lacks is an
+//! error that names it; nothing falls back to our own code.
+//!
+//! ```no_run
+//! use sealstone_cipher::{aead, cipher, Provider};
+//!
+//! let module = sealstone_modules::load("openssl:default")?;
+//! println!("{} {}", module.name(), module.version());
+//! let aria = aead(cipher("aria-256")?, &[7; 32], Provider::Module(module))?;
+//! let mut data = *b"order 17";
+//! let tag = aria.seal(&[0; 12], b"", &mut data)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! We claim nothing about a module: name, version and certificate are reported as it, or its user,
+//! states them.
+//!
+//! Not here: what a module is ([`sealstone_cipher::module`]), and key-encryption keys that stay in
+//! a token.
+
+mod counter;
+mod error;
+#[allow(unsafe_code)]
+mod ffi;
+mod gcm;
+mod library;
+mod lifelong;
+mod load;
+mod openssl;
+#[cfg(feature = "testing")]
+pub mod testing;
+
+pub use error::ModuleError;
+pub use load::load;

@@ -1,0 +1,183 @@
+//! A vendor's library, behind the interface of `include/sealstone_module.h`, as a module. Not here:
+//! calls into it (`ffi::interface`).
+
+use std::fmt;
+
+use sealstone_cipher::memory::Protected;
+use sealstone_cipher::module::{MessageMac, Module, SHA256_BYTES};
+use sealstone_cipher::{Aead, Cipher, Ctr, Error, Mode};
+
+use crate::error::ModuleError;
+use crate::ffi::interface::{Keyed, KeyedMac, Refused, Shim};
+use crate::gcm::{Gcm, GcmCalls};
+use crate::lifelong::lifelong;
+
+/// One library, loaded.
+pub(crate) struct Library {
+    name: &'static str,
+    version: &'static str,
+    certificate: Option<&'static str>,
+    shim: Shim,
+}
+
+impl Library {
+    /// Loads the library at `file` and runs its self test.
+    pub(crate) fn load(file: &str, certificate: Option<&'static str>) -> Result<Self, ModuleError> {
+        let shim = Shim::load(file)?;
+        let [name, version, own] = shim.texts();
+        let stated = |text: Option<String>, what: &str| {
+            let text = text.filter(|text| !text.is_empty());
+            let found = format!("no {what}");
+            text.ok_or(ModuleError::Interface { module: file.into(), found })
+        };
+        let (name, version) = (stated(name, "name")?, stated(version, "version")?);
+        if !name.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let found = format!("the name {name:?}, which is not printable ASCII without a space");
+            return Err(ModuleError::Interface { module: file.into(), found });
+        }
+        shim.self_test().map_err(|refused| ModuleError::SelfTest {
+            module: file.into(),
+            found: match refused {
+                Refused::Unsupported => "it has none".into(),
+                Refused::Tag | Refused::Failed => "it reported a failure".into(),
+            },
+        })?;
+        let certificate = certificate.or_else(|| own.map(|own| lifelong(&own)));
+        Ok(Self { name: lifelong(&name), version: lifelong(&version), certificate, shim })
+    }
+
+    /// Returns the error for a function `what` that refused `cipher`.
+    fn error(
+        &self,
+        refused: Refused,
+        what: &'static str,
+        cipher: &'static str,
+        doing: &'static str,
+    ) -> Error {
+        match refused {
+            Refused::Unsupported => Error::Lacks { module: self.name, what, cipher },
+            Refused::Tag | Refused::Failed => Error::Module { module: self.name, doing },
+        }
+    }
+}
+
+impl fmt::Debug for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Library({} {})", self.name, self.version)
+    }
+}
+
+impl Module for Library {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn version(&self) -> &'static str {
+        self.version
+    }
+
+    fn certificate(&self) -> Option<&'static str> {
+        self.certificate
+    }
+
+    fn aead(
+        &'static self,
+        cipher: &'static Cipher,
+        key: &[u8],
+    ) -> Result<Protected<dyn Aead>, Error> {
+        cipher.check_key(key)?;
+        let what = cipher.mode.word();
+        if cipher.mode != Mode::Gcm {
+            return Err(Error::Lacks { module: self.name, what, cipher: cipher.name });
+        }
+        let keyed = self
+            .shim
+            .aead(cipher.name, key)
+            .map_err(|refused| self.error(refused, what, cipher.name, "setting a key"))?;
+        Ok(Gcm::protected(cipher.limits, Set { module: self.name, keyed }))
+    }
+
+    fn ctr(&'static self, cipher: &'static Cipher, _: &[u8]) -> Result<Protected<dyn Ctr>, Error> {
+        Err(Error::Lacks { module: self.name, what: Mode::Ctr.word(), cipher: cipher.name })
+    }
+
+    fn hmac_sha256(&'static self, key: &[u8]) -> Result<Box<dyn MessageMac>, Error> {
+        let begun = self.shim.hmac_sha256(key);
+        let mac = begun.map_err(|refused| self.error(refused, "HMAC-SHA-256", "", MAC))?;
+        Ok(Box::new(Mac { module: self.name, mac }))
+    }
+
+    fn hkdf_sha256(&self, secret: &[u8], info: &[&[u8]], out: &mut [u8]) -> Result<(), Error> {
+        self.shim.hkdf_sha256(secret, &info.concat(), out).map_err(|refused| {
+            out.fill(0);
+            self.error(refused, "HKDF-SHA-256", "", "deriving with HKDF-SHA-256")
+        })
+    }
+
+    fn random(&self, out: &mut [u8]) -> Result<(), Error> {
+        self.shim.random(out).map_err(|refused| {
+            out.fill(0);
+            self.error(refused, "generator of random bytes", "", "drawing random bytes")
+        })
+    }
+}
+
+/// Work of a library on a MAC, in messages.
+const MAC: &str = "computing HMAC-SHA-256";
+
+/// HMAC in a library.
+struct Mac {
+    module: &'static str,
+    mac: KeyedMac,
+}
+
+impl MessageMac for Mac {
+    fn update(&mut self, piece: &[u8]) -> Result<(), Error> {
+        let failed = Error::Module { module: self.module, doing: MAC };
+        self.mac.update(piece).map_err(|_| failed)
+    }
+
+    fn finish(mut self: Box<Self>, tag: &mut [u8; SHA256_BYTES]) -> Result<(), Error> {
+        self.mac.finish(tag).map_err(|_| {
+            tag.fill(0);
+            Error::Module { module: self.module, doing: MAC }
+        })
+    }
+}
+
+/// A key in a library.
+struct Set {
+    module: &'static str,
+    keyed: Keyed,
+}
+
+impl GcmCalls for Set {
+    fn module(&self) -> &'static str {
+        self.module
+    }
+
+    fn seal(
+        &self,
+        nonce: &[u8; 12],
+        associated: &[u8],
+        data: &mut [u8],
+    ) -> Result<[u8; 16], Error> {
+        let failed = Error::Module { module: self.module, doing: "encrypting" };
+        self.keyed.seal(nonce, associated, data).map_err(|_| failed)
+    }
+
+    fn open(
+        &self,
+        nonce: &[u8; 12],
+        associated: &[u8],
+        data: &mut [u8],
+        tag: &[u8; 16],
+    ) -> Result<(), Error> {
+        self.keyed.open(nonce, associated, data, tag).map_err(|refused| match refused {
+            Refused::Tag => Error::Authentication,
+            Refused::Unsupported | Refused::Failed => {
+                Error::Module { module: self.module, doing: "decrypting" }
+            }
+        })
+    }
+}

@@ -1,0 +1,163 @@
+//! Every module through the conformance suite that our own ciphers pass, and against our own code:
+//! what it has is the same to the bit, and what it lacks is an error that says what.
+
+use sealstone_cipher::module::Module;
+use sealstone_cipher::testing::{aead_conformance, bytes, ctr_conformance};
+use sealstone_cipher::{Error, Provider, aead, blocks, cipher, ciphers, cmac, ctr, hctr2, module};
+use sealstone_keys::{HmacSha256, subkey};
+use sealstone_modules::testing::compiled;
+
+/// Ciphers that libcrypto has in GCM and in counter mode.
+const IN_LIBCRYPTO: [&str; 6] =
+    ["aes-128", "aes-192", "aes-256", "aria-128", "aria-192", "aria-256"];
+
+fn openssl() -> &'static dyn Module {
+    sealstone_modules::load("openssl:default").unwrap()
+}
+
+fn reference() -> &'static dyn Module {
+    let dir = tempfile::tempdir().unwrap();
+    let library = compiled(dir.path(), "reference.c", &[]);
+    sealstone_modules::load(library.to_str().unwrap()).unwrap()
+}
+
+/// Runs the suite for each cipher in the authenticated mode, and returns those that ran.
+fn authenticated(module: &'static dyn Module) -> Vec<&'static str> {
+    let mut ran = Vec::new();
+    for cipher in ciphers() {
+        let key = vec![7; cipher.key_bytes];
+        match aead(cipher, &key, Provider::Module(module)) {
+            Ok(keyed) => {
+                assert_eq!(keyed.backend(), module.name());
+                let make = |key: &[u8]| aead(cipher, key, Provider::Module(module));
+                let summary = aead_conformance(cipher, &make);
+                println!("{} in {}: {summary:?}", cipher.name, module.name());
+                assert!(summary.vectors > 0 && summary.forgeries > 1000);
+                ran.push(cipher.name);
+            }
+            Err(error) => {
+                let (module, what) = (module.name(), cipher.mode.word());
+                assert_eq!(error, Error::Lacks { module, what, cipher: cipher.name });
+                let text = error.to_string();
+                assert!(
+                    text.starts_with(&format!("module {module} has no {what} with ")),
+                    "{text}"
+                );
+            }
+        }
+    }
+    ran
+}
+
+#[test]
+fn openssl_conforms_in_authenticated_modes() {
+    assert_eq!(authenticated(openssl()), IN_LIBCRYPTO);
+}
+
+#[test]
+fn a_library_conforms_in_authenticated_modes() {
+    assert_eq!(authenticated(reference()), IN_LIBCRYPTO);
+}
+
+#[test]
+fn openssl_conforms_in_counter_mode() {
+    let module = Provider::Module(openssl());
+    let mut ran = Vec::new();
+    for cipher in ciphers() {
+        match ctr(cipher, &vec![7; cipher.key_bytes], module) {
+            Ok(_) => {
+                let summary = ctr_conformance(cipher, &|key| ctr(cipher, key, module));
+                assert!(summary.messages > 100, "{summary:?}");
+                ran.push(cipher.name);
+            }
+            Err(error) => assert_eq!(
+                error,
+                Error::Lacks { module: module.name(), what: "ctr", cipher: cipher.name }
+            ),
+        }
+    }
+    assert_eq!(ran, IN_LIBCRYPTO);
+}
+
+/// Derivation and MAC are ours to the bit, for secrets and texts of every length that occurs, none
+/// and empty parts among them.
+#[test]
+fn derivation_and_mac_are_ours_to_the_bit() {
+    for module in [openssl(), reference()] {
+        for length in [1, 16, 31, 32, 33, 64, 100] {
+            let secret = bytes("module secret", length);
+            for context in [&[][..], &[b"".as_slice()], &[b"a", b"", b"bc"], &[&[7; 300]]] {
+                for out_bytes in [1, 16, 32, 33, 64, 8160] {
+                    let mut outs = [vec![1; out_bytes], vec![2; out_bytes]];
+                    let [ours, theirs] = &mut outs;
+                    subkey(Provider::own(), &secret, "pages", context, ours).unwrap();
+                    subkey(Provider::Module(module), &secret, "pages", context, theirs).unwrap();
+                    assert!(ours == theirs, "{module:?}: {length}, {context:?}, {out_bytes}");
+                }
+            }
+        }
+        // RFC 4231, test case 2, whole and in parts
+        let wanted = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
+        let message: [&[&[u8]]; 2] =
+            [&[b"what do ya want for nothing?"], &[b"what do ya ", b"", b"want for nothing?"]];
+        for parts in message {
+            let mut mac = HmacSha256::new(Provider::Module(module), b"Jefe").unwrap();
+            parts.iter().for_each(|part| mac.update(part));
+            let tag = mac.finish().unwrap();
+            let tag: String = tag.iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(tag, wanted, "{module:?}");
+        }
+    }
+}
+
+#[test]
+fn random_bytes_differ_and_fill_everything() {
+    for module in [openssl(), reference()] {
+        let mut seen = std::collections::HashSet::new();
+        for _ in 0..100 {
+            let mut drawn = [0; 24];
+            module.random(&mut drawn).unwrap();
+            assert!(seen.insert(drawn), "{module:?}");
+        }
+        let zeros = seen.iter().flatten().filter(|byte| **byte == 0).count();
+        assert!(zeros < 50, "{module:?}: {zeros} zeros of 2400");
+    }
+}
+
+/// Modes that only our own code has are refused for a module, whatever the cipher.
+#[test]
+fn what_a_module_has_not_is_an_error_and_nothing_takes_its_place() {
+    let module = Provider::Module(openssl());
+    let aria = cipher("aria-256").unwrap();
+    let key = [7; 32];
+    let lacks = |error: Option<Error>, what: &str| {
+        assert!(
+            matches!(error, Some(Error::Lacks { what: found, .. }) if found == what),
+            "{what}: {error:?}"
+        );
+    };
+    lacks(blocks(aria, &key, module).err(), "block cipher by itself");
+    lacks(cmac(aria, &key, module).err(), "cmac");
+    lacks(hctr2(aria, &key, module).err(), "hctr2");
+    lacks(sealstone_cipher::cbc::cbc(aria, &key, module).err(), "cbc");
+    let ahead = sealstone_cipher::Ahead::new(aria, &key, module).unwrap();
+    assert!(ahead.is_none(), "no key stream of GCM comes out of a module");
+    let library = Provider::Module(reference());
+    assert_eq!(
+        ctr(aria, &key, library).err(),
+        Some(Error::Lacks { module: "reference-shim", what: "ctr", cipher: "aria-256" })
+    );
+}
+
+#[test]
+fn a_module_says_what_it_is_and_what_its_user_states() {
+    let module = openssl();
+    assert_eq!((module.name(), module.certificate()), ("openssl:default", None));
+    let title = module::title(module);
+    assert!(title.starts_with("openssl:default 3."), "{title}");
+    let stated = sealstone_modules::load("openssl:default?certificate=FIPS%20140-3%20%234282");
+    assert_eq!(stated.unwrap().certificate(), Some("FIPS 140-3 #4282"));
+    assert_eq!(reference().name(), "reference-shim");
+    // once for the life of the process
+    assert!(std::ptr::eq(openssl(), openssl()));
+}

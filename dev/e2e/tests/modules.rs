@@ -1,0 +1,256 @@
+//! The commands with `--module`: keys, stores, volumes and files of columns are made, used and
+//! moved with a cryptographic module; one that is missing, lacks what is needed or dies midway is
+//! one error, and nothing is written.
+//!
+//! `make test-modules` runs these tests with a program whose own ciphers, derivation and random
+//! bytes panic, too: then a module alone does all of it.
+
+use std::fs;
+use std::path::Path;
+
+use sealstone_e2e::transcript::{Transcript, run, sealstone};
+use sealstone_modules::testing::compiled;
+use sealstone_rocksdb::{DbOptions, PlainEnv};
+use serde_json::Value;
+
+/// Set where the program under test has no code of its own for keys.
+const ALONE: &str = "SEALSTONE_ALONE";
+const MODULE: &str = "openssl:default";
+const PEOPLE: &str = "id,name,memo\n1,Kim,call before noon\n2,Lee,\n3,Park,PLANTED-MARKER-q7Zx2\n";
+/// The columns that are sealed.
+const COLUMNS: &str = "--column memo=aead --tweak memo=row:id --cipher aria-256";
+
+/// Runs `sealstone` in `dir` with the words of `line`.
+fn call(dir: &Path, line: &str) -> Transcript {
+    run(&mut sealstone(dir, &line.split(' ').collect::<Vec<_>>()))
+}
+
+/// Runs it in the module.
+fn within(dir: &Path, line: &str) -> Transcript {
+    call(dir, &format!("{line} --module {MODULE}"))
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in:\n{text}"))
+}
+
+/// Returns the module that made the files of the store in `dir`, and their number.
+fn made_by(dir: &Path, store: &str) -> Vec<(Option<String>, u64)> {
+    let status = json(&call(dir, &format!("rest status {store} --json")).done());
+    let totals = status["totals"].as_array().expect("a list").iter();
+    totals
+        .map(|total| {
+            let module = total["module"].as_str().map(str::to_owned);
+            (module, total["files"].as_u64().expect("a number"))
+        })
+        .collect()
+}
+
+/// Makes a store of some records in the clear.
+fn plain_store(dir: &Path) {
+    let text = "create_if_missing=true;compression=kNoCompression".into();
+    let options = DbOptions { text, ..DbOptions::default() };
+    let db = PlainEnv::new().open(dir, &options).expect("a plain store");
+    for n in 0..2000 {
+        let value = format!("PLANTED-MARKER-q7Zx2 {n}");
+        db.put(format!("order{n:05}").as_bytes(), value.as_bytes(), false).expect("room");
+    }
+    db.flush().expect("room");
+    db.close().expect("a clean end");
+}
+
+fn shows_marker(dir: &Path) -> bool {
+    let entries = fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry"));
+    entries.map(|entry| entry.path()).any(|path| {
+        path.is_dir() && shows_marker(&path)
+            || path.is_file()
+                && memchr::memmem::find(&fs::read(&path).expect("a file"), b"PLANTED-MARKER")
+                    .is_some()
+    })
+}
+
+#[test]
+fn the_commands_seal_with_a_module_alone() {
+    let home = tempfile::tempdir().expect("a directory");
+    let dir = home.path();
+    if std::env::var_os(ALONE).is_some() {
+        let own = call(dir, "keys new own.key");
+        assert_eq!(own.code, Some(101), "a program without ciphers of its own makes no key");
+    }
+    within(dir, "keys new orders.key --id orders").done();
+    let checked = within(dir, "keys check orders.key --cipher aria-256").done();
+    assert!(checked.contains("wraps and unwraps"), "{checked}");
+
+    // a store
+    plain_store(&dir.join("db"));
+    let reseal = "rest reseal db --key orders.key --cipher aria-256";
+    within(dir, &format!("{reseal} --from-plain --yes")).done();
+    assert!(!shows_marker(&dir.join("db")));
+    let made = made_by(dir, "db");
+    assert!(
+        made.iter().all(|(module, _)| module.as_deref().is_some_and(|m| m.starts_with(MODULE))),
+        "{made:?}"
+    );
+    let shown = call(dir, "rest status db").done();
+    assert!(shown.contains("MODULE") && shown.contains("openssl:default 3."), "{shown}");
+    within(dir, "rest verify db --key orders.key").done();
+    let got = within(dir, "rest get db order00017 --key orders.key").done();
+    assert!(got.contains("PLANTED-MARKER-q7Zx2 17"), "{got}");
+    within(dir, "keys rotate orders.key").done();
+    within(dir, "rest rotate db --key orders.key").done();
+    within(dir, "rest verify db --key orders.key").done();
+    within(dir, "rest unseal db --key orders.key --out copy").done();
+    assert!(shows_marker(&dir.join("copy")));
+
+    // a volume
+    within(dir, "volume create v --key orders.key --size 16MiB --cipher aria-256").done();
+    let status = json(&call(dir, "volume status v --json").done());
+    assert!(status["module"].as_str().expect("a title").starts_with(MODULE), "{status}");
+    within(dir, "volume verify v --key orders.key").done();
+    within(dir, "volume reseal v --key orders.key --out w --cipher aes-256").done();
+    within(dir, "volume verify w --key orders.key").done();
+
+    // a file of columns
+    fs::write(dir.join("people.csv"), PEOPLE).expect("room");
+    let seal = format!("field seal people.csv {COLUMNS} --key orders.key --out");
+    within(dir, &format!("{seal} sealed.csv")).done();
+    let manifest = fs::read_to_string(dir.join("sealed.csv.sealed.toml")).expect("a manifest");
+    assert!(manifest.contains("module = \"openssl:default 3."), "{manifest}");
+    assert!(!fs::read_to_string(dir.join("sealed.csv")).expect("a file").contains("PLANTED"));
+    within(dir, "field open sealed.csv --key orders.key --out opened.csv").done();
+    assert_eq!(fs::read_to_string(dir.join("opened.csv")).expect("a file"), PEOPLE);
+}
+
+/// Data that a module sealed opens with our own code, and the other way round, by the commands.
+#[test]
+fn what_one_sealed_the_other_opens() {
+    if std::env::var_os(ALONE).is_some() {
+        return;
+    }
+    let home = tempfile::tempdir().expect("a directory");
+    let dir = home.path();
+    within(dir, "keys new orders.key").done();
+    fs::write(dir.join("people.csv"), PEOPLE).expect("room");
+    let seal = format!("field seal people.csv {COLUMNS} --key orders.key --out");
+    within(dir, &format!("{seal} by-module.csv")).done();
+    call(dir, &format!("{seal} by-us.csv")).done();
+    call(dir, "field open by-module.csv --key orders.key --out one.csv").done();
+    within(dir, "field open by-us.csv --key orders.key --out other.csv").done();
+    for name in ["one.csv", "other.csv"] {
+        assert_eq!(fs::read_to_string(dir.join(name)).expect("a file"), PEOPLE);
+    }
+    // the manifest says who sealed it, and cannot say otherwise
+    let path = dir.join("by-module.csv.sealed.toml");
+    let text = fs::read_to_string(&path).expect("a manifest");
+    fs::write(&path, text.replace("openssl:default", "openssl:fips")).expect("room");
+    let refused = call(dir, "field open by-module.csv --key orders.key --out three.csv");
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert!(!dir.join("three.csv").exists());
+
+    plain_store(&dir.join("db"));
+    let reseal = "rest reseal db --key orders.key --cipher aria-256";
+    call(dir, &format!("{reseal} --from-plain --yes")).done();
+    assert!(made_by(dir, "db").iter().all(|(module, _)| module.is_none()));
+    within(dir, "rest verify db --key orders.key").done();
+    // it moves into the module, which alone rotates its key then, and out again
+    within(dir, reseal).done();
+    assert!(made_by(dir, "db").iter().any(|(module, _)| module.is_some()));
+    call(dir, "rest verify db --key orders.key").done();
+    within(dir, "keys rotate orders.key").done();
+    let refused = call(dir, "rest rotate db --key orders.key");
+    assert_ne!(refused.code, Some(0));
+    let said = format!("{}{}", refused.stdout, refused.stderr);
+    assert!(said.contains("it was made by module openssl:default 3."), "{said}");
+    within(dir, "rest rotate db --key orders.key").done();
+    call(dir, reseal).done();
+    let tables: Vec<_> = made_by(dir, "db");
+    assert!(tables.iter().all(|(module, _)| module.is_none()), "{tables:?}");
+    call(dir, "rest verify db --key orders.key").done();
+
+    within(dir, "volume create v --key orders.key --size 16MiB").done();
+    call(dir, "volume verify v --key orders.key").done();
+    within(dir, "volume reseal v --key orders.key --out w --new-module none").done();
+    let status = json(&call(dir, "volume status w --json").done());
+    assert_eq!(status["module"], Value::Null, "{status}");
+}
+
+#[test]
+fn a_module_that_is_of_no_use_is_one_error_and_writes_nothing() {
+    let home = tempfile::tempdir().expect("a directory");
+    let dir = home.path();
+    within(dir, "keys new orders.key").done();
+    let before: Vec<_> =
+        fs::read_dir(dir).expect("a directory").map(|e| e.unwrap().path()).collect();
+    let untouched = |what: &str| {
+        let now: Vec<_> =
+            fs::read_dir(dir).expect("a directory").map(|e| e.unwrap().path()).collect();
+        assert_eq!(now, before, "{what} left something behind");
+    };
+    let fails = |line: &str, wanted: &str| {
+        let Transcript { code, stderr, .. } = call(dir, line);
+        assert_eq!(code, Some(2), "{line}: {stderr}");
+        assert!(stderr.contains(wanted), "{line}: {stderr}");
+        untouched(line);
+    };
+    let key = "--key orders.key";
+    fails("keys new k --module openssl:nope", "OpenSSL cannot load its provider nope: ");
+    fails("keys new k --module opensll:fips", "did you mean openssl?");
+    fails("keys new k --module /nonexistent.so", "cannot load module /nonexistent.so");
+    for (cipher, lacks) in [("seed-128", "gcm with seed-128"), ("3des", "ctr+mac with 3des")] {
+        let line =
+            format!("volume create v {key} --size 16MiB --cipher {cipher} --module {MODULE}");
+        fails(&line, &format!("module openssl:default has no {lacks}"));
+    }
+    let place = tempfile::tempdir().expect("a directory");
+    let shim = |define: &str| {
+        let defines = ["NAME=\"broken\"", define];
+        compiled(place.path(), "failing.c", &defines).display().to_string()
+    };
+    fails(&format!("keys new k --module {}", shim("FAILS_TEST")), "failed its self test");
+    fails(&format!("keys new k --module {}", shim("NO_RANDOM")), "has no generator of random");
+    fails(&format!("keys new k --module {}", shim("FAILS_RANDOM")), "failed: drawing random bytes");
+    let volume = format!("volume create v {key} --size 16MiB --module");
+    fails(&format!("{volume} {}", shim("NO_AEAD")), "has no gcm with aes-256");
+    fails(&format!("{volume} {}", shim("FAILS_SEAL")), "failed: encrypting");
+
+    // a config of MariaDB's files, which no module seals
+    let config = format!("mysql config --datadir /nonexistent/d {key} --module {MODULE}");
+    let refused = call(dir, &config);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+}
+
+/// A module that goes into an error state while a file is sealed: no file, no remainder of one.
+#[test]
+fn a_module_that_dies_midway_leaves_no_half() {
+    let home = tempfile::tempdir().expect("a directory");
+    let dir = home.path();
+    within(dir, "keys new orders.key").done();
+    let rows: String = (0..5000).map(|n| format!("{n},Kim,memo {n}\n")).collect();
+    fs::write(dir.join("people.csv"), format!("id,name,memo\n{rows}")).expect("room");
+    let place = tempfile::tempdir().expect("a directory");
+    let dying = ["NAME=\"dying\"", "FAILS_SEAL", "CALLS=700"];
+    let dying = compiled(place.path(), "failing.c", &dying).display().to_string();
+    let seal = format!("field seal people.csv {COLUMNS} --key orders.key --out");
+    let died = call(dir, &format!("{seal} sealed.csv --module {dying}"));
+    assert_eq!(died.code, Some(2), "{}", died.stdout);
+    assert!(died.stderr.contains("module dying failed: encrypting"), "{}", died.stderr);
+    let mut left: Vec<_> = fs::read_dir(dir)
+        .expect("a directory")
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["orders.key", "people.csv"]);
+
+    // a store that is being resealed: what is there stays readable, and the next run goes on
+    plain_store(&dir.join("db"));
+    let reseal = "rest reseal db --key orders.key --cipher aria-256";
+    within(dir, &format!("{reseal} --from-plain --yes")).done();
+    let died = call(dir, &format!("{reseal} --module {dying}"));
+    if died.code != Some(0) {
+        assert_eq!(died.code, Some(2), "{}", died.stdout);
+        assert!(died.stderr.contains("module dying failed"), "{}", died.stderr);
+    }
+    within(dir, reseal).done();
+    let got = within(dir, "rest get db order01999 --key orders.key").done();
+    assert!(got.contains("PLANTED-MARKER-q7Zx2 1999"), "{got}");
+}
