@@ -71,7 +71,7 @@ endif
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help compare say-install rivals fuzz soak test install sanitize setup \
-    setup-fuzz setup-lints clean installable deb test-deb db-bench mariadb-bench mariadb-suite test-mariadb-11 test-modules volume-bench volume-judges ycsb-rivals setup-tests check \
+    setup-fuzz setup-lints clean installable deb test-deb db-bench mariadb-bench mariadb-suite test-mariadb-11 test-modules test-aws-lc-fips volume-bench volume-judges ycsb-rivals setup-tests check \
     setup-strongswan wire-speed setup-spark wheel test-spark spark-speed constant-time test-report miri setup-miri
 
 help:
@@ -98,6 +98,7 @@ help:
 	@echo 'make mariadb-suite      the tests of encryption that MariaDB itself has, under our plug-in (300 MB)'
 	@echo 'make test-mariadb-11    our tests of the plug-in with MariaDB 11.4.5 (from Maven Central, 350 MB)'
 	@echo 'make test-modules       whether a cryptographic module alone does everything, in a program whose own ciphers panic'
+	@echo 'make test-aws-lc-fips   our tests of modules with the FIPS module of AWS-LC, which is built from source'
 	@echo 'make volume-bench       what pgbench, fio, Redis and sysbench measure on sealed volumes, plain and on gocryptfs, as root; ARGS="--rounds 6"'
 	@echo 'make volume-judges      whether fio --verify and fsx find on sealed volumes what they find on a plain loop device, as root; ARGS="--operations 100000"'
 	@echo 'make clean              remove what was built'
@@ -210,6 +211,11 @@ mariadb-suite: setup setup-mariadb
 test-mariadb-11: setup setup-mariadb
 	@sh dev/setup.sh mariadb-11
 	SEALSTONE_MARIADBD="$(CACHE)/mariadb-11/bin/mariadbd" cargo test --workspace --locked --test mariadb_plugin --test mariadb_pages
+
+# the FIPS module of AWS-LC is built from source, which needs cmake and Go: two minutes and 9 MB of sources
+test-aws-lc-fips: setup setup-rivals
+	@sh dev/setup.sh aws-lc-fips
+	cargo test --locked --package sealstone-modules --features aws-lc-fips
 
 # in builds in which every use of a cipher of our own panics, beside the other builds: a module alone does everything
 test-modules: setup setup-rivals

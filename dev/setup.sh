@@ -11,7 +11,7 @@
 # sealed packets (argument `esp`), another program that carries them (argument `strongswan`), what opens captured ones
 # (argument `tshark`), another kernel for what this one lacks (argument `user-mode-kernel`), an iSCSI target with the
 # library of the other end (argument `iscsi`), libraries of Python that tables come from (argument `python`), and Spark
-# (argument `spark`); other programs that volumes are measured with (argument `volume-rivals`) or judged by (argument `volume-judges`); what looks at licences and origins of dependencies (argument `deny`). Prints what it does; does nothing, and needs no network, if everything is installed.
+# (argument `spark`); other programs that volumes are measured with (argument `volume-rivals`) or judged by (argument `volume-judges`); what looks at licences and origins of dependencies (argument `deny`), what builds AWS-LC (argument `aws-lc-fips`). Prints what it does; does nothing, and needs no network, if everything is installed.
 set -eu
 
 engine=${1:-system}
@@ -215,6 +215,10 @@ deb)
 	command -v strip >/dev/null 2>&1 || missing="$missing binutils"
 	;;
 test-deb) command -v debootstrap >/dev/null 2>&1 || missing="$missing debootstrap" ;;
+aws-lc-fips)
+	command -v cmake >/dev/null 2>&1 || missing="$missing cmake"
+	command -v go >/dev/null 2>&1 || missing="$missing golang-go"
+	;;
 shells)
 	optional='the tests that need them will be skipped'
 	for program in mandoc zsh fish; do

@@ -12,12 +12,22 @@ pub enum ModuleError {
     /// The name says nothing.
     #[error(
         "module {spec:?} names none\n\
-         name a provider of OpenSSL 3 as openssl:NAME, such as openssl:fips, or a library by its \
-         path"
+         name a provider of OpenSSL 3 as openssl:NAME, such as openssl:fips, aws-lc-fips, or a \
+         library by its path"
     )]
     Name {
         /// Name that was given.
         spec: String,
+    },
+    /// A module that this build does not have.
+    #[error(
+        "{module} not built in\n\
+         build Sealstone with it: FEATURES=\"--features {module}\", which needs cmake, a C \
+         compiler and Go"
+    )]
+    NotBuilt {
+        /// Name of the module.
+        module: &'static str,
     },
     /// A library could not be loaded.
     #[error(

@@ -4,7 +4,8 @@
 //!
 //! [`load()`] takes a module by the name that users give it and lets it test itself:
 //! `openssl:fips` is a provider of OpenSSL 3, `/path/lib.so` a library with the interface of
-//! `include/sealstone_module.h`. What it returns goes wherever keys are opened
+//! `include/sealstone_module.h`, and `aws-lc-fips` the FIPS module of AWS-LC, if this build has it
+//! (feature `aws-lc-fips`). What it returns goes wherever keys are opened
 //! (`sealstone_keys::source::open`), and from then on everything that these keys protect is
 //! computed in the module: ciphers, MACs, derivations and random bytes. What a module lacks is an
 //! error that names it; nothing falls back to our own code.
@@ -26,6 +27,8 @@
 //! Not here: what a module is ([`sealstone_cipher::module`]), and key-encryption keys that stay in
 //! a token.
 
+#[cfg(feature = "aws-lc-fips")]
+mod aws_lc;
 mod counter;
 mod error;
 #[allow(unsafe_code)]

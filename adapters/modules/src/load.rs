@@ -14,15 +14,17 @@ use crate::{library, openssl};
 
 /// Scheme of OpenSSL's providers.
 const OPENSSL: &str = "openssl";
+/// The FIPS module of AWS-LC.
+const AWS_LC: &str = "aws-lc-fips";
 /// Words before the text of a certificate.
 const CERTIFICATE: &str = "?certificate=";
 
 /// Loads the module `spec` and has it test itself; a module that was loaded before is returned
 /// again. It stays loaded as long as the process lives.
 ///
-/// - `spec`: `openssl:PROVIDER`, such as `openssl:fips`; or the path of a library with a `/` in it.
-///   `?certificate=TEXT` may follow, percent-encoded where it must be: what the user states about
-///   the module's certificate, which reports repeat
+/// - `spec`: `openssl:PROVIDER`, such as `openssl:fips`; `aws-lc-fips`; or the path of a library
+///   with a `/` in it. `?certificate=TEXT` may follow, percent-encoded where it must be: what the
+///   user states about the module's certificate, which reports repeat
 ///
 /// # Errors
 /// [`ModuleError`] for anything that is wrong with the name or the module.
@@ -51,11 +53,22 @@ pub fn load(spec: &str) -> Result<&'static dyn Module, ModuleError> {
             Some((scheme, _)) => {
                 return Err(Unknown::new("kind of module", scheme, [OPENSSL]).into());
             }
+            None if name == AWS_LC => aws_lc(certificate)?,
             None => return Err(unnamed()),
         }
     };
     loaded.insert(spec.to_owned(), module);
     Ok(module)
+}
+
+#[cfg(feature = "aws-lc-fips")]
+fn aws_lc(certificate: Option<&'static str>) -> Result<&'static dyn Module, ModuleError> {
+    Ok(Box::leak(Box::new(crate::aws_lc::AwsLc::load(certificate)?)))
+}
+
+#[cfg(not(feature = "aws-lc-fips"))]
+fn aws_lc(_: Option<&'static str>) -> Result<&'static dyn Module, ModuleError> {
+    Err(ModuleError::NotBuilt { module: AWS_LC })
 }
 
 #[cfg(test)]
@@ -69,6 +82,13 @@ mod tests {
         }
         let error = load("opensll:fips").unwrap_err().to_string();
         assert!(error.contains("did you mean openssl?"), "{error}");
+    }
+
+    #[cfg(not(feature = "aws-lc-fips"))]
+    #[test]
+    fn a_module_that_is_not_built_in_is_an_error() {
+        let error = load("aws-lc-fips").unwrap_err().to_string();
+        assert!(error.starts_with("aws-lc-fips not built in\n"), "{error}");
     }
 
     #[test]

@@ -15,6 +15,16 @@ fn openssl() -> &'static dyn Module {
     sealstone_modules::load("openssl:default").unwrap()
 }
 
+/// Returns every module whose derivation, MAC and random bytes are compared with ours.
+fn modules() -> Vec<&'static dyn Module> {
+    vec![
+        openssl(),
+        reference(),
+        #[cfg(feature = "aws-lc-fips")]
+        sealstone_modules::load("aws-lc-fips").unwrap(),
+    ]
+}
+
 fn reference() -> &'static dyn Module {
     let dir = tempfile::tempdir().unwrap();
     let library = compiled(dir.path(), "reference.c", &[]);
@@ -59,9 +69,25 @@ fn a_library_conforms_in_authenticated_modes() {
     assert_eq!(authenticated(reference()), IN_LIBCRYPTO);
 }
 
+#[cfg(feature = "aws-lc-fips")]
+#[test]
+fn aws_lc_fips_conforms() {
+    let module = sealstone_modules::load("aws-lc-fips").unwrap();
+    assert_eq!(authenticated(module), IN_LIBCRYPTO[..3]);
+    assert_eq!(in_counter_mode(module), IN_LIBCRYPTO[..3]);
+    let title = module::title(module);
+    assert!(title.starts_with("aws-lc-fips ") && title.len() <= 63, "{title}");
+    println!("{title}");
+}
+
 #[test]
 fn openssl_conforms_in_counter_mode() {
-    let module = Provider::Module(openssl());
+    assert_eq!(in_counter_mode(openssl()), IN_LIBCRYPTO);
+}
+
+/// Runs the suite for each cipher in counter mode, and returns those that ran.
+fn in_counter_mode(module: &'static dyn Module) -> Vec<&'static str> {
+    let module = Provider::Module(module);
     let mut ran = Vec::new();
     for cipher in ciphers() {
         match ctr(cipher, &vec![7; cipher.key_bytes], module) {
@@ -76,14 +102,14 @@ fn openssl_conforms_in_counter_mode() {
             ),
         }
     }
-    assert_eq!(ran, IN_LIBCRYPTO);
+    ran
 }
 
 /// Derivation and MAC are ours to the bit, for secrets and texts of every length that occurs, none
 /// and empty parts among them.
 #[test]
 fn derivation_and_mac_are_ours_to_the_bit() {
-    for module in [openssl(), reference()] {
+    for module in modules() {
         for length in [1, 16, 31, 32, 33, 64, 100] {
             let secret = bytes("module secret", length);
             for context in [&[][..], &[b"".as_slice()], &[b"a", b"", b"bc"], &[&[7; 300]]] {
@@ -112,7 +138,7 @@ fn derivation_and_mac_are_ours_to_the_bit() {
 
 #[test]
 fn random_bytes_differ_and_fill_everything() {
-    for module in [openssl(), reference()] {
+    for module in modules() {
         let mut seen = std::collections::HashSet::new();
         for _ in 0..100 {
             let mut drawn = [0; 24];

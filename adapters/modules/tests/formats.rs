@@ -18,8 +18,12 @@ use sealstone_seal::{
     SealedFile, inspect, rewrap,
 };
 
-/// Ciphers of both modules.
-const CIPHERS: [&str; 3] = ["aes-128", "aes-256", "aria-256"];
+/// Ciphers of every module.
+const CIPHERS: &[&str] = if cfg!(feature = "aws-lc-fips") {
+    &["aes-128", "aes-192", "aes-256"]
+} else {
+    &["aes-128", "aes-256", "aria-256"]
+};
 
 /// The keys in a file, to be used by our own code and in each module.
 struct Site {
@@ -40,7 +44,13 @@ impl Site {
         let within = |module: &'static dyn Module| -> (String, Arc<dyn KeySource>) {
             (title(module), Arc::new(InModule::new(keys.clone(), module)))
         };
-        let users = vec![("ours".to_owned(), keys.clone()), within(openssl), within(shim)];
+        let users = vec![
+            ("ours".to_owned(), keys.clone()),
+            within(openssl),
+            within(shim),
+            #[cfg(feature = "aws-lc-fips")]
+            within(sealstone_modules::load("aws-lc-fips").unwrap()),
+        ];
         Self { _dir: dir, users }
     }
 
@@ -206,7 +216,7 @@ fn pages_of_an_engine_open_whoever_sealed_them() {
 fn a_header_names_the_module_that_made_the_file() {
     let site = Site::new();
     for (name, keys) in &site.users {
-        let aria = cipher("aria-256").unwrap();
+        let aria = cipher(CIPHERS[2]).unwrap();
         let (_, header) = SealedFile::create(&**keys, aria, backend(), Layout::Frames).unwrap();
         let found = inspect(&header).unwrap().module;
         assert_eq!(found.as_deref(), (name != "ours").then_some(name.as_str()));
@@ -270,7 +280,7 @@ impl KeySource for Rotated {
 #[test]
 fn a_file_of_a_module_is_rewrapped_and_written_by_that_module_alone() {
     let site = Site::new();
-    let aria = cipher("aria-256").unwrap();
+    let aria = cipher(CIPHERS[2]).unwrap();
     for (maker, keys) in &site.users {
         let (_, header) = SealedFile::create(&**keys, aria, backend(), Layout::Frames).unwrap();
         let identity = Identity { kind: FileKind::Volume, ..Identity::LOOSE };

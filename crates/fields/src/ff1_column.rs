@@ -7,6 +7,7 @@
 //! ever happens.
 
 use sealstone_cipher::ff1::{Domain, LENGTH_MAX, Tweaks, takes};
+use sealstone_cipher::{Backend, Error, Mode};
 use zeroize::Zeroizing;
 
 use crate::error::FieldsError;
@@ -57,6 +58,11 @@ impl Ff1Column {
         let cipher = table.cipher;
         if !takes(cipher) {
             return Err(FieldsError::NoFf1 { column: column.name.clone(), cipher: cipher.name });
+        }
+        if let Some(module) = keyed.provider(Backend::auto()).module() {
+            // nor does a device compute it then
+            let (module, what, cipher) = (module.name(), Mode::Ff1.word(), cipher.name);
+            return Err(FieldsError::Module(Error::Lacks { module, what, cipher }));
         }
         let mut key = Zeroizing::new(vec![0; cipher.key_bytes]);
         let id = cipher.id.to_be_bytes();

@@ -5,10 +5,12 @@
 //! `make test-modules` runs these tests with a program whose own ciphers, derivation and random
 //! bytes panic, too: then a module alone does all of it.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
+use sealstone_e2e::volume_place::VolumePlace;
 use sealstone_modules::testing::compiled;
 use sealstone_rocksdb::{DbOptions, PlainEnv};
 use serde_json::Value;
@@ -213,6 +215,29 @@ fn a_module_that_is_of_no_use_is_one_error_and_writes_nothing() {
     fails(&format!("{volume} {}", shim("NO_AEAD")), "has no gcm with aes-256");
     fails(&format!("{volume} {}", shim("FAILS_SEAL")), "failed: encrypting");
 
+    // what only our own code has: FF1, index columns, passphrases
+    fs::write(dir.join("people.csv"), PEOPLE).expect("room");
+    fs::write(dir.join("words"), "correct horse\n").expect("room");
+    fs::set_permissions(dir.join("words"), Permissions::from_mode(0o600)).expect("a mode");
+    let before: Vec<_> =
+        fs::read_dir(dir).expect("a directory").map(|e| e.unwrap().path()).collect();
+    let seal = format!("field seal people.csv --out s.csv {key} --module {MODULE} --column");
+    for (line, wanted) in [
+        (format!("{seal} name=ff1:alphabet:A-Za-z"), "module openssl:default has no ff1 with"),
+        (format!("{seal} memo=aead --index memo"), "module openssl:default has no cmac"),
+        (
+            format!("keys new k --passphrase-file words --module {MODULE}"),
+            "has a passphrase, and module openssl:default opens none",
+        ),
+    ] {
+        let Transcript { code, stderr, .. } = call(dir, &line);
+        assert_eq!(code, Some(2), "{line}: {stderr}");
+        assert!(stderr.contains(wanted), "{line}: {stderr}");
+        let now: Vec<_> =
+            fs::read_dir(dir).expect("a directory").map(|e| e.unwrap().path()).collect();
+        assert_eq!(now, before, "{line} left something behind");
+    }
+
     // a config of MariaDB's files, which no module seals
     let config = format!("mysql config --datadir /nonexistent/d {key} --module {MODULE}");
     let refused = call(dir, &config);
@@ -253,4 +278,78 @@ fn a_module_that_dies_midway_leaves_no_half() {
     within(dir, reseal).done();
     let got = within(dir, "rest get db order01999 --key orders.key").done();
     assert!(got.contains("PLANTED-MARKER-q7Zx2 1999"), "{got}");
+}
+
+/// A volume is written by the module that made it, behind a real file system; our own code reads
+/// it, and does not write to it.
+#[test]
+fn a_mounted_volume_is_written_by_its_module() {
+    let test = "a_mounted_volume_is_written_by_its_module";
+    let home = tempfile::tempdir_in("/var/tmp").expect("a directory");
+    let place = VolumePlace::without_volume(home);
+    let create = ["volume", "create", "vol", "--size", "64MiB", "--key", "k.key"];
+    let module = ["--cipher", "aria-256", "--module", MODULE];
+    place.sealstone(&[&create[..], &module].concat()).done();
+    let mounted = place.mount(&["--mkfs", "ext4", "--module", MODULE]);
+    if sealstone_e2e::volume_place::is_skipped(test, &mounted) {
+        return;
+    }
+    mounted.done();
+    fs::write(place.at("m").join("data"), "PLANTED-MARKER-q7Zx2".repeat(1000)).expect("room");
+    assert!(place.status()["module"].as_str().expect("a title").starts_with(MODULE));
+    place.volume(&["unmount", "m"]).done();
+    assert!(!shows_marker(&place.at("vol")));
+    place.verify().done();
+    let refused = place.mount(&[]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    let said = refused.stderr;
+    assert!(said.contains("it was made by module openssl:default 3."), "{said}");
+    place.mount(&["--module", MODULE]).done();
+    let data = fs::read_to_string(place.at("m").join("data")).expect("a file");
+    assert_eq!(data, "PLANTED-MARKER-q7Zx2".repeat(1000));
+    place.volume(&["unmount", "m"]).done();
+}
+
+/// A module is an axis of a comparison; a policy that asks for one recommends nothing else, and
+/// results say which it was.
+#[test]
+fn a_comparison_has_modules_as_an_axis() {
+    if std::env::var_os(ALONE).is_some() {
+        return;
+    }
+    let home = tempfile::tempdir().expect("a directory");
+    let dir = home.path();
+    let line = "compare --ciphers none,aes-256 --workloads c --records 2000 --operations 500 \
+                --rounds 3 --set pairs=6 --set slice-ms=5 \
+                --module none,openssl:default?certificate=TEXT";
+    let said = call(dir, &format!("{line} --policy fips-module --out out")).done();
+    let results = json(&fs::read_to_string(dir.join("out/results.json")).expect("results"));
+    let labels: Vec<_> = results["variants"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|variant| variant["label"].as_str().expect("a label").to_owned())
+        .collect();
+    assert_eq!(labels, ["none", "aes-256", "aes-256 openssl:default"]);
+    let rest = &results["variants"][2]["layers"]["rest"];
+    assert_eq!(rest["backend"], MODULE);
+    let module = rest["module"].as_str().expect("a title");
+    assert!(
+        module.starts_with("openssl:default 3.") && module.ends_with(", certificate TEXT"),
+        "{module}"
+    );
+    assert_eq!(results["variants"][1]["layers"]["rest"]["module"], Value::Null);
+    let recommendation = results["recommendation"].to_string();
+    assert!(
+        recommendation.contains("computed by sealstone itself, which is no validated module"),
+        "{recommendation}"
+    );
+    assert!(said.contains("Sealstone is not a validated module"), "{said}");
+    let page = fs::read_to_string(dir.join("out/index.html")).expect("a report");
+    assert!(page.contains("certificate TEXT"));
+    // a name that is none is an error before anything is measured
+    let refused = call(dir, "compare --module openssl:nope --out nope");
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("OpenSSL cannot load its provider nope"), "{}", refused.stderr);
+    assert!(!dir.join("nope").exists());
 }

@@ -789,3 +789,36 @@ fn a_protected_key_file_needs_its_passphrase() {
         "the passphrase does not open key file ",
     );
 }
+
+/// A module computes what mongod stores, and a server without it reads that; one that is missing or
+/// lacks the cipher keeps mongod from starting.
+#[test]
+fn a_module_seals_what_mongod_stores() {
+    let Some(place) = DataDirectory::new("a_module_seals_what_mongod_stores") else { return };
+    KeyFile::create(place.key(), "orders").unwrap();
+    let key = place.key().display().to_string();
+    let with = |cipher: &str, module: &str| {
+        engine(&key, cipher, "orders", &format!(",module=\"{module}\""))
+    };
+    place.refused(&with("aria-256", "openssl:nope"), "OpenSSL cannot load its provider nope");
+    place.refused(&with("seed-128", "openssl:default"), "has no gcm with seed-128");
+    let server = place.start(&with("aria-256", "openssl:default"));
+    let server = server.unwrap_or_else(|dead| panic!("mongod does not start:\n{}", dead.log));
+    let greeting = server.sealstone().remove(0);
+    assert!(
+        greeting.starts_with("sealing with aria-256 in gcm (openssl:default) under key orders"),
+        "{greeting}"
+    );
+    load(&server, 0, 2000);
+    server.checkpoint();
+    server.stop();
+    // our own code reads it, and the module reads ours
+    let server = place.sealed("aria-256");
+    assert_eq!(server.count("orders"), 2000);
+    load(&server, 2000, 500);
+    server.stop();
+    let server = place.start(&with("aria-256", "openssl:default"));
+    let server = server.unwrap_or_else(|dead| panic!("mongod does not start:\n{}", dead.log));
+    assert_eq!(server.count("orders"), 2500);
+    server.stop();
+}

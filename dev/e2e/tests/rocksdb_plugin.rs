@@ -406,3 +406,26 @@ fn a_key_on_a_key_server() {
     server.kill();
     refused(&store.ldb(&settings, &["get", "one"]), "127.0.0.1");
 }
+
+/// The setting `module` has a module compute; what it lacks stops the program.
+#[test]
+fn a_module_seals_what_ldb_writes() {
+    let Some(store) = Store::new("a_module_seals_what_ldb_writes", LDB) else { return };
+    let module = store.settings("&cipher=aria-256&module=openssl:default");
+    store.ldb(&module, &["--create_if_missing", "put", "one", MARKER]).done();
+    store.assert_sealed("aria-256");
+    let db = store.db().display().to_string();
+    let status = run(&mut sealstone(store.dir(), &["rest", "status", &db])).done();
+    assert!(status.contains("openssl:default 3."), "{status}");
+    let own = store.settings("&cipher=aria-256");
+    assert_eq!(store.ldb(&own, &["get", "one"]).done(), format!("{MARKER}\n"));
+    for (settings, what) in [
+        ("&cipher=aria-256&module=openssl:nope", "OpenSSL cannot load its provider nope"),
+        ("&cipher=lea-256&module=openssl:default", "has no gcm with lea-256"),
+        ("&cipher=aria-256&module=nothing", "names none"),
+    ] {
+        let settings = store.settings(settings);
+        refused(&store.ldb(&settings, &["put", "two", MARKER]), what);
+    }
+    assert_eq!(store.ldb(&module, &["scan"]).done().lines().count(), 1);
+}

@@ -17,8 +17,8 @@ pub(crate) struct OpeningFlags {
 /// The cryptographic module that computes.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ModuleFlag {
-    /// Cryptographic module that computes everything instead of sealstone: openssl:PROVIDER, such
-    /// as openssl:fips, or the path of a library
+    /// Cryptographic module that computes everything instead of Sealstone: openssl:PROVIDER, or the
+    /// path of a library
     #[arg(long, value_name = "MODULE", value_hint = ValueHint::FilePath)]
     pub(crate) module: Option<String>,
 }

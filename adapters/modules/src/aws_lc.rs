@@ -1,0 +1,225 @@
+//! The FIPS module of AWS-LC, built from its source with this crate (feature `aws-lc-fips`), as a
+//! module. Not here: its build (`aws-lc-rs`).
+//!
+//! It reports a wrong tag and a failure while opening alike; both are an error that returns no
+//! data, and are taken for a wrong tag.
+
+use std::fmt;
+
+use aws_lc_rs::aead::{AES_128_GCM, AES_192_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use aws_lc_rs::cipher::{
+    AES_128, AES_192, AES_256, EncryptingKey, EncryptionContext, UnboundCipherKey,
+};
+use aws_lc_rs::hkdf::{HKDF_SHA256, KeyType, Salt};
+use aws_lc_rs::iv::FixedLength;
+use aws_lc_rs::{hmac, rand};
+use sealstone_cipher::memory::Protected;
+use sealstone_cipher::module::{MessageMac, Module, SHA256_BYTES};
+use sealstone_cipher::{Aead, Cipher, Ctr, Error, Mode};
+use zeroize::Zeroizing;
+
+use crate::counter::counter_after;
+use crate::error::ModuleError;
+use crate::gcm::{Gcm, GcmCalls};
+use crate::lifelong::lifelong;
+
+/// The name of the module.
+pub(crate) const NAME: &str = "aws-lc-fips";
+
+/// The module, which passed its tests.
+pub(crate) struct AwsLc {
+    version: &'static str,
+    certificate: Option<&'static str>,
+}
+
+impl AwsLc {
+    /// Runs the module's self tests.
+    pub(crate) fn load(certificate: Option<&'static str>) -> Result<Self, ModuleError> {
+        let failed =
+            |found: &str| ModuleError::SelfTest { module: NAME.into(), found: found.into() };
+        aws_lc_rs::try_fips_mode().map_err(failed)?;
+        aws_lc_rs::try_fips_self_test().map_err(|_| failed("a known answer is another"))?;
+        let library = aws_lc_rs::awslc_version();
+        let version = match aws_lc_rs::fips_version() {
+            Some(module) => lifelong(&format!("{library}, module {module}")),
+            None => library,
+        };
+        Ok(Self { version, certificate })
+    }
+}
+
+impl fmt::Debug for AwsLc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AwsLc({NAME} {})", self.version)
+    }
+}
+
+const fn failed(doing: &'static str) -> Error {
+    Error::Module { module: NAME, doing }
+}
+
+impl Module for AwsLc {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn version(&self) -> &'static str {
+        self.version
+    }
+
+    fn certificate(&self) -> Option<&'static str> {
+        self.certificate
+    }
+
+    fn aead(
+        &'static self,
+        cipher: &'static Cipher,
+        key: &[u8],
+    ) -> Result<Protected<dyn Aead>, Error> {
+        cipher.check_key(key)?;
+        let algorithm = match cipher.name {
+            "aes-128" => &AES_128_GCM,
+            "aes-192" => &AES_192_GCM,
+            "aes-256" => &AES_256_GCM,
+            name => {
+                let what = cipher.mode.word();
+                return Err(Error::Lacks { module: NAME, what, cipher: name });
+            }
+        };
+        let key = UnboundKey::new(algorithm, key).map_err(|_| failed("setting a key"))?;
+        Ok(Gcm::protected(cipher.limits, LessSafeKey::new(key)))
+    }
+
+    fn ctr(
+        &'static self,
+        cipher: &'static Cipher,
+        key: &[u8],
+    ) -> Result<Protected<dyn Ctr>, Error> {
+        cipher.check_key(key)?;
+        let algorithm = match cipher.name {
+            "aes-128" => &AES_128,
+            "aes-192" => &AES_192,
+            "aes-256" => &AES_256,
+            name => {
+                let what = Mode::Ctr.word();
+                return Err(Error::Lacks { module: NAME, what, cipher: name });
+            }
+        };
+        let key = UnboundCipherKey::new(algorithm, key).and_then(EncryptingKey::ctr);
+        let key = key.map_err(|_| failed("setting a key"))?;
+        Ok(Protected::new(Counter(key)).unsize(|counter| counter))
+    }
+
+    fn hmac_sha256(&'static self, key: &[u8]) -> Result<Box<dyn MessageMac>, Error> {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, key);
+        Ok(Box::new(Mac(hmac::Context::with_key(&key))))
+    }
+
+    fn hkdf_sha256(&self, secret: &[u8], info: &[&[u8]], out: &mut [u8]) -> Result<(), Error> {
+        struct Length(usize);
+        impl KeyType for Length {
+            fn len(&self) -> usize {
+                self.0
+            }
+        }
+        let key = Salt::new(HKDF_SHA256, &[]).extract(secret);
+        let derived = key.expand(info, Length(out.len())).and_then(|derived| derived.fill(out));
+        derived.map_err(|_| {
+            out.fill(0);
+            failed("deriving with HKDF-SHA-256")
+        })
+    }
+
+    fn random(&self, out: &mut [u8]) -> Result<(), Error> {
+        rand::fill(out).map_err(|_| {
+            out.fill(0);
+            failed("drawing random bytes")
+        })
+    }
+}
+
+impl GcmCalls for LessSafeKey {
+    fn module(&self) -> &'static str {
+        NAME
+    }
+
+    fn seal(
+        &self,
+        nonce: &[u8; 12],
+        associated: &[u8],
+        data: &mut [u8],
+    ) -> Result<[u8; 16], Error> {
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        let tag = self.seal_in_place_separate_tag(nonce, Aad::from(associated), data);
+        let tag = tag.map_err(|_| failed("encrypting"))?;
+        tag.as_ref().try_into().map_err(|_| failed("encrypting"))
+    }
+
+    fn open(
+        &self,
+        nonce: &[u8; 12],
+        associated: &[u8],
+        data: &mut [u8],
+        tag: &[u8; 16],
+    ) -> Result<(), Error> {
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        let opened = self.open_in_place_separate_tag(nonce, Aad::from(associated), tag, data);
+        opened.map(drop).map_err(|_| Error::Authentication)
+    }
+}
+
+/// Counter mode in the module.
+struct Counter(EncryptingKey);
+
+impl Ctr for Counter {
+    fn block_bytes(&self) -> usize {
+        16
+    }
+
+    fn backend(&self) -> &'static str {
+        NAME
+    }
+
+    fn apply(
+        &self,
+        initial_counter_block: &[u8],
+        offset_bytes: u64,
+        data: &mut [u8],
+    ) -> Result<(), Error> {
+        let found = initial_counter_block.len();
+        let initial: [u8; 16] =
+            initial_counter_block.try_into().map_err(|_| Error::NonceLength { found, want: 16 })?;
+        let skip = (offset_bytes % 16) as usize;
+        let counter = FixedLength::from(counter_after(initial, offset_bytes / 16));
+        let counter = EncryptionContext::Iv128(counter);
+        let done = if skip == 0 {
+            self.0.less_safe_encrypt(data, counter).map(drop)
+        } else {
+            // the module begins with a whole block
+            let mut whole = Zeroizing::new(vec![0; skip + data.len()]);
+            whole[skip..].copy_from_slice(data);
+            let done = self.0.less_safe_encrypt(&mut whole, counter).map(drop);
+            data.copy_from_slice(&whole[skip..]);
+            done
+        };
+        done.map_err(|_| {
+            data.fill(0);
+            failed("encrypting")
+        })
+    }
+}
+
+/// HMAC in the module.
+struct Mac(hmac::Context);
+
+impl MessageMac for Mac {
+    fn update(&mut self, piece: &[u8]) -> Result<(), Error> {
+        self.0.update(piece);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, tag: &mut [u8; SHA256_BYTES]) -> Result<(), Error> {
+        tag.copy_from_slice(self.0.sign().as_ref());
+        Ok(())
+    }
+}
