@@ -128,7 +128,7 @@ HEADER = [
      ("zeros", 4)],
     [("file id", 16), ("salt", 16), ("segment length", 8), ("key version", 4), ("key id length", 1), ("zeros", 3),
      ("key id", 64)],
-    [("wrapped DEK", 32), ("tag", 16), ("wrapping", 4), ("zeros", 4), ("store id", 16), ("number", 8), ("zeros", 296)],
+    [("wrapped DEK", 32), ("tag", 16), ("wrapping", 4), ("zeros", 4), ("store id", 16), ("number", 8), ("module length", 1), ("module", 63), ("zeros", 232)],
 ]
 drawing("the file",
         [("header", 512), ("zeros", 1536), ("mark", 16), ("zeros", 2032), ("header again", 512), ("zeros", 3584),

@@ -31,15 +31,15 @@ const SCAN_ROWS: usize = 256;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use sealstone_cipher::{Backend, cipher};
+/// use sealstone_cipher::cipher;
 /// use sealstone_fields::{FieldLayer, Keyed, Sealed};
 /// use sealstone_keys::EphemeralKey;
-/// use sealstone_store::{Field, Kind, MemoryStore, Record, Store, Table};
+/// use sealstone_store::{Choice, Field, Kind, MemoryStore, Record, Store, Table};
 ///
 /// let name = Field { name: "name".into(), kind: Kind::Text };
 /// let people = Arc::new(Table { id: 0, name: "people".into(), fields: vec![name] });
 /// let layer = FieldLayer::new(None, Keyed::current(Arc::new(EphemeralKey::new()?))?);
-/// let tables = layer.tables(&[people.clone()], cipher("aes-256")?, Backend::auto())?;
+/// let tables = layer.tables(&[people.clone()], &Choice::auto(cipher("aes-256")?))?;
 /// let store = Sealed::new(MemoryStore::new(), tables);
 ///
 /// let mut record = Record::new();

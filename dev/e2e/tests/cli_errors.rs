@@ -261,7 +261,7 @@ fn absurd_settings_say_why() {
         dir.path(),
         &["compare", "--policy", "nist"],
         "sealstone: invalid value 'nist' for '--policy <POLICY>'\n  [possible values: any, fips, \
-         kcmvp]\n  For more information, try '--help'.\n",
+         kcmvp, fips-module, kcmvp-module]\n  For more information, try '--help'.\n",
     );
     fails(
         dir.path(),

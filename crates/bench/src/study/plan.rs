@@ -701,6 +701,7 @@ fn full_table() -> toml::Table {
         links: vec!["x".into()],
         protect_from: vec!["x".into()],
         seal: vec!["x".into()],
+        module: vec!["x".into()],
         threads: vec![1],
         threads_of: BTreeMap::from([("x".into(), 1)]),
         stores: BTreeMap::from([("x".into(), BTreeMap::new())]),

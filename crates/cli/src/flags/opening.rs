@@ -19,7 +19,7 @@ pub(crate) struct OpeningFlags {
 pub(crate) struct ModuleFlag {
     /// Cryptographic module that computes everything instead of Sealstone: openssl:PROVIDER, or the
     /// path of a library
-    #[arg(long, value_name = "MODULE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "MODULE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub(crate) module: Option<String>,
 }
 
