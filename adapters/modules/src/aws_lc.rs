@@ -18,7 +18,7 @@ use sealstone_cipher::module::{MessageMac, Module, SHA256_BYTES};
 use sealstone_cipher::{Aead, Cipher, Ctr, Error, Mode};
 use zeroize::Zeroizing;
 
-use crate::counter::counter_after;
+use crate::counter::{self, CounterCalls};
 use crate::error::ModuleError;
 use crate::gcm::{Gcm, GcmCalls};
 use crate::lifelong::lifelong;
@@ -107,7 +107,7 @@ impl Module for AwsLc {
         };
         let key = UnboundCipherKey::new(algorithm, key).and_then(EncryptingKey::ctr);
         let key = key.map_err(|_| failed("setting a key"))?;
-        Ok(Protected::new(Counter(key)).unsize(|counter| counter))
+        Ok(counter::protected(key))
     }
 
     fn hmac_sha256(&'static self, key: &[u8]) -> Result<Box<dyn MessageMac>, Error> {
@@ -168,44 +168,24 @@ impl GcmCalls for LessSafeKey {
     }
 }
 
-/// Counter mode in the module.
-struct Counter(EncryptingKey);
-
-impl Ctr for Counter {
-    fn block_bytes(&self) -> usize {
-        16
-    }
-
-    fn backend(&self) -> &'static str {
+impl CounterCalls for EncryptingKey {
+    fn module(&self) -> &'static str {
         NAME
     }
 
-    fn apply(
-        &self,
-        initial_counter_block: &[u8],
-        offset_bytes: u64,
-        data: &mut [u8],
-    ) -> Result<(), Error> {
-        let found = initial_counter_block.len();
-        let initial: [u8; 16] =
-            initial_counter_block.try_into().map_err(|_| Error::NonceLength { found, want: 16 })?;
-        let skip = (offset_bytes % 16) as usize;
-        let counter = FixedLength::from(counter_after(initial, offset_bytes / 16));
-        let counter = EncryptionContext::Iv128(counter);
+    fn stream(&self, counter: [u8; 16], skip: usize, data: &mut [u8]) -> Result<(), Error> {
+        let counter = EncryptionContext::Iv128(FixedLength::from(counter));
+        // the module begins with a whole block
+        let mut whole = Zeroizing::new(vec![0; if skip == 0 { 0 } else { skip + data.len() }]);
         let done = if skip == 0 {
-            self.0.less_safe_encrypt(data, counter).map(drop)
+            self.less_safe_encrypt(data, counter)
         } else {
-            // the module begins with a whole block
-            let mut whole = Zeroizing::new(vec![0; skip + data.len()]);
             whole[skip..].copy_from_slice(data);
-            let done = self.0.less_safe_encrypt(&mut whole, counter).map(drop);
+            let done = self.less_safe_encrypt(&mut whole, counter);
             data.copy_from_slice(&whole[skip..]);
             done
         };
-        done.map_err(|_| {
-            data.fill(0);
-            failed("encrypting")
-        })
+        done.map(drop).map_err(|_| failed("encrypting"))
     }
 }
 

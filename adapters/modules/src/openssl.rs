@@ -12,7 +12,7 @@ use sealstone_cipher::module::{MessageMac, Module, SHA256_BYTES};
 use sealstone_cipher::{Aead, Cipher, Ctr, Error, Mode};
 use zeroize::Zeroize;
 
-use crate::counter::counter_after;
+use crate::counter::{self, CounterCalls};
 use crate::error::ModuleError;
 use crate::ffi::libcrypto::{Algorithm, Direction, Failed, Keyed, KeyedMac, Provider};
 use crate::gcm::{Gcm, GcmCalls};
@@ -97,7 +97,7 @@ impl Module for OpenSsl {
         let algorithm = self.algorithm(cipher, Mode::Ctr)?;
         let contexts = Contexts::protected(self.name, algorithm, key);
         contexts.set_once()?;
-        Ok(Protected::with(|| Counter(contexts)).unsize(|counter| counter))
+        Ok(counter::protected(contexts))
     }
 
     fn hmac_sha256(&'static self, key: &[u8]) -> Result<Box<dyn MessageMac>, Error> {
@@ -234,31 +234,12 @@ impl MessageMac for Mac {
     }
 }
 
-/// Counter mode in a provider.
-struct Counter(Protected<Contexts>);
-
-impl Ctr for Counter {
-    fn block_bytes(&self) -> usize {
-        16
+impl CounterCalls for Protected<Contexts> {
+    fn module(&self) -> &'static str {
+        self.module
     }
 
-    fn backend(&self) -> &'static str {
-        self.0.module
-    }
-
-    fn apply(
-        &self,
-        initial_counter_block: &[u8],
-        offset_bytes: u64,
-        data: &mut [u8],
-    ) -> Result<(), Error> {
-        let found = initial_counter_block.len();
-        let initial: [u8; 16] =
-            initial_counter_block.try_into().map_err(|_| Error::NonceLength { found, want: 16 })?;
-        let counter = counter_after(initial, offset_bytes / 16);
-        let skip = (offset_bytes % 16) as usize;
-        let result =
-            self.0.with(Direction::Encrypt, |context| context.stream(&counter, skip, data));
-        result.inspect_err(|_| data.fill(0))
+    fn stream(&self, counter: [u8; 16], skip: usize, data: &mut [u8]) -> Result<(), Error> {
+        self.with(Direction::Encrypt, |context| context.stream(&counter, skip, data))
     }
 }

@@ -49,9 +49,15 @@ impl VolumePlace {
     /// Makes them in `home`, but for the volume.
     #[must_use]
     pub fn without_volume(home: tempfile::TempDir) -> Self {
+        Self::with_key(home, &[])
+    }
+
+    /// As [`VolumePlace::without_volume`], with more flags of `keys new`.
+    #[must_use]
+    pub fn with_key(home: tempfile::TempDir, more: &[&str]) -> Self {
         let place = Self { home };
         fs::create_dir(place.at("m")).expect("a new directory");
-        place.sealstone(&["keys", "new", "k.key"]).done();
+        place.sealstone(&[&["keys", "new", "k.key"], more].concat()).done();
         place
     }
 
