@@ -46,14 +46,11 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
                 );
             }
             path::check_parent(path)?;
-            let passphrase =
-                key_source::new_passphrase(*protect, opening.passphrase_file.as_deref(), path)?;
-            let module = opening.module.module.as_deref();
-            let provider = key_source::provider(module)?;
-            if let (Some(module), true) = (provider.module(), passphrase.is_some()) {
-                let (path, module) = (path.to_owned(), module.name());
-                return Err(KeyError::ProtectedInModule { path, module }.into());
-            }
+            let provider = key_source::provider(opening.module.module.as_deref())?;
+            let named = opening.passphrase_file.as_deref();
+            let protected = *protect || source::passphrase_file(named).is_some();
+            check_unprotected(provider, path, || Ok(protected))?;
+            let passphrase = key_source::new_passphrase(*protect, named, path)?;
             let id = id.clone().unwrap_or_else(|| new_key_id(path));
             let key = match &passphrase {
                 Some(passphrase) => {
@@ -75,12 +72,7 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
         Rotate { key, passphrase, module, json } => {
             let provider = key_source::provider(module.module.as_deref())?;
             let path = key_file(key)?;
-            if let Some(module) = provider.module()
-                && KeyFile::inspect(path)?.is_protected()
-            {
-                let (path, module) = (path.to_owned(), module.name());
-                return Err(KeyError::ProtectedInModule { path, module }.into());
-            }
+            check_unprotected(provider, path, || Ok(KeyFile::inspect(path)?.is_protected()))?;
             rotate(&key_source::open_file(path, passphrase)?, provider, *json)
         }
         Retire { key, version, sealed, unchecked: _, passphrase, json } => {
@@ -143,6 +135,20 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
             holders::passwd(key, new_passphrase_file.as_deref(), *no_passphrase, passphrase, *json)
         }
         Holder(command) => holders::run(command),
+    }
+}
+
+/// Refuses a passphrase of the key file `path`, if `provider` is a module, before one is asked for.
+fn check_unprotected(
+    provider: Provider,
+    path: &Path,
+    is_protected: impl FnOnce() -> Result<bool, KeyError>,
+) -> Result<(), KeyError> {
+    match provider.module() {
+        Some(module) if is_protected()? => {
+            Err(KeyError::ProtectedInModule { path: path.to_owned(), module: module.name() })
+        }
+        _ => Ok(()),
     }
 }
 
