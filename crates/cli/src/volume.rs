@@ -75,14 +75,17 @@ fn create(flags: &VolumeCreateFlags) -> anyhow::Result<()> {
 
 fn created(flags: &VolumeCreateFlags) -> anyhow::Result<Answer> {
     create(flags)?;
-    let SealedStore { dir, key, .. } = &flags.store;
+    let SealedStore { dir, key, opening } = &flags.store;
+    let module = opening.module.module.as_deref();
+    let module = module.map(|module| format!(" --module {}", quoted(Path::new(module))));
     print(&format!(
-        "volume in {}: {}, {}\nnext: sealstone volume mount {} PATH --key {} --mkfs ext4\n",
+        "volume in {}: {}, {}\nnext: sealstone volume mount {} PATH --key {}{} --mkfs ext4\n",
         dir.display(),
         human_bytes(flags.size),
         header(dir).with_context(|| dir.display().to_string())?.cipher.name,
         quoted(dir),
         quoted(Path::new(key)),
+        module.unwrap_or_default(),
     ))?;
     Ok(Answer::Done)
 }

@@ -289,7 +289,9 @@ fn a_mounted_volume_is_written_by_its_module() {
     let place = VolumePlace::with_key(home, &["--module", MODULE]);
     let create = ["volume", "create", "vol", "--size", "64MiB", "--key", "k.key"];
     let module = ["--cipher", "aria-256", "--module", MODULE];
-    place.sealstone(&[&create[..], &module].concat()).done();
+    let created = place.sealstone(&[&create[..], &module].concat()).done();
+    let next = "next: sealstone volume mount vol PATH --key k.key --module openssl:default ";
+    assert!(created.contains(next), "{created}");
     let mounted = place.mount(&["--mkfs", "ext4", "--module", MODULE]);
     if sealstone_e2e::volume_place::is_skipped(test, &mounted) {
         return;
