@@ -136,7 +136,7 @@ say-install:
 # command alone, since programs load the plug-in beside the RocksDB of the system.
 installable: setup
 ifeq ($(ENGINE),system)
-	cargo build --release --locked $(INSTALLED:%=--package %)
+	cargo build --release --locked $(INSTALLED:%=--package %) $(FEATURES)
 else
 	cargo build --release --locked --package sealstone-cli --package sealstone-wiredtiger --package sealstone-mariadb $(FEATURES)
 	@sh dev/setup.sh system

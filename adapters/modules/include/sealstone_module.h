@@ -1,6 +1,6 @@
-/* The interface between Sealstone and a cryptographic module: what a shim of about a hundred lines
- * fills in, so that a vendor's library computes in place of Sealstone's own ciphers. docs/guide/
- * modules.md leads through it.
+/* The interface between Sealstone and a cryptographic module: what a shim of about two hundred
+ * lines fills in, so that a vendor's library computes in place of Sealstone's own ciphers.
+ * docs/guide/modules.md leads through it.
  *
  * Rules for every function:
  * - It may be called by many threads at once, also with one keyed cipher; one HMAC is used by one

@@ -73,7 +73,7 @@ pub enum Error {
     Module {
         /// Name of the module.
         module: &'static str,
-        /// Work that it failed at, such as `encrypting with aria-256-gcm`.
+        /// Work that it failed at, such as `encrypting`.
         doing: &'static str,
     },
     /// The message is longer than the mode allows.

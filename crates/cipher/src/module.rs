@@ -109,8 +109,8 @@ pub fn name_in(title: &str) -> &str {
 /// Opens parts as [`Aead::open_parts`] by opening whole messages: for modules, which return no part
 /// of a message alone.
 ///
-/// The plaintext of each message is in memory of its own, zeroed afterwards, and copied when all
-/// tags were right.
+/// The plaintext of each message is in memory of its own, zeroed afterwards, and copied when its
+/// tag was right; one wrong tag zeroes all of `out`.
 ///
 /// # Errors
 /// # Panics

@@ -16,7 +16,7 @@ use crate::flags::{HolderFlags, OpeningFlags, SealedStore};
 pub(crate) struct Opening<'a> {
     /// File with the passphrase of a key file that has one.
     pub(crate) passphrase_file: Option<&'a Path>,
-    /// Whose passphrase it is; each is tried if it is absent.
+    /// Holder whose passphrase it is; each is tried if it is absent.
     pub(crate) holder: Option<&'a str>,
     /// Name of the cryptographic module that the key is used in.
     pub(crate) module: Option<&'a str>,
