@@ -94,7 +94,6 @@ pub fn recommend(question: Question<'_>, variants: &[Variant], cells: &[Cell]) -
                 plan.policy.word(),
                 allowed(plan.policy, noun, variants)
             );
-            recommendation.meaning.extend(no_module(plan.policy != Policy::Any));
         }
         // a variant without a finding cannot be taken
         Some(best) if best.judgement.verdict == Verdict::CannotConclude => {
@@ -107,6 +106,8 @@ pub fn recommend(question: Question<'_>, variants: &[Variant], cells: &[Cell]) -
             recommendation.meaning = meaning(&across, best, &candidates, &relations, cells);
         }
     }
+    // whatever the answer is, it is one under this policy
+    recommendation.meaning.extend(no_module(plan.policy != Policy::Any));
     let left = by_setting::unanswered(cells);
     if !left.is_empty() && is_sealed {
         recommendation.open_questions.push(format!(
@@ -355,7 +356,7 @@ fn meaning(
     // the first policy that this cipher does not meet and another one measured does
     let policy = if allows(Policy::Fips, best.variant) { Policy::Kcmvp } else { Policy::Fips };
     let better = |other: &&Candidate| allows(policy, other.variant) && other.barred.is_none();
-    let mut names_list = plan.policy != Policy::Any;
+    let mut names_list = false;
     if plan.policy == Policy::Any
         && !allows(policy, best.variant)
         && let Some(other) = candidates.iter().find(better)

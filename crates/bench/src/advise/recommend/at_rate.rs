@@ -100,7 +100,6 @@ pub(crate) fn recommend(
         None => against_itself(plan, variants, cells),
         Some(best) if best.barred.is_some() && uncovered.is_some() => uncovered.unwrap_or_default(),
         Some(best) if best.barred.is_some() => {
-            recommendation.meaning.extend(no_module(plan.policy != Policy::Any));
             format!(
                 "none of the {noun} measured can be recommended under policy {}; {}",
                 plan.policy.word(),
@@ -121,6 +120,7 @@ pub(crate) fn recommend(
         }
     });
     recommendation.answer = sentences.join("; ");
+    recommendation.meaning.extend(no_module(plan.policy != Policy::Any));
     recommendation.ranking =
         candidates.iter().map(|candidate| ranked(candidate, cells, plan.margin)).collect();
     recommendation
@@ -397,7 +397,6 @@ fn meaning(
         meaning.push(format!("what would change this: {}", changes.join("; ")));
     }
     meaning.extend(module_stated(best.variant));
-    meaning.extend(no_module(across.question.plan.policy != Policy::Any));
     meaning
 }
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::conclude::testing::{cell, variants};
 use crate::results::Means;
+use sealstone_cipher::NOT_A_MODULE;
 use sealstone_store::Layer;
 
 /// Variants called `labels`, each with the suite that its first word names, carried by the path
@@ -466,4 +467,30 @@ fn what_never_met_the_cipher_is_no_part_of_the_answer() {
         ),
         "{left}"
     );
+}
+
+/// A noisy run, one that was ended early, and one without an allowed cipher are answers under a
+/// policy, too.
+#[test]
+fn whatever_the_answer_is_a_policy_by_a_list_speaks_of_no_module() {
+    let few = |mut cells: Vec<Cell>| {
+        cells.iter_mut().for_each(|cell| cell.samples.truncate(4));
+        crate::conclude::ratios::judge_overheads(&mut cells, 0.02);
+        cells
+    };
+    let variants = variants(&THREE[..3]);
+    let mut answers = Vec::new();
+    for cells in
+        [cells(&[0.95, 0.9], 0.002), cells(&[0.95, 0.9], 3.0), few(cells(&[0.95, 0.9], 0.002))]
+    {
+        for policy in [Policy::Fips, Policy::Kcmvp, Policy::FipsModule] {
+            let found = recommend(&plan(policy), &variants, &cells);
+            let said = found.meaning.iter().filter(|line| *line == NOT_A_MODULE).count();
+            assert_eq!(said, 1, "{}", found.answer);
+            answers.push(found.answer);
+        }
+    }
+    for wanted in ["take ", "none of the ciphers", "nothing to recommend", "cannot conclude"] {
+        assert!(answers.iter().any(|answer| answer.contains(wanted)), "{wanted}: {answers:#?}");
+    }
 }
