@@ -22,19 +22,18 @@ use crate::counter::{self, CounterCalls};
 use crate::error::ModuleError;
 use crate::gcm::{Gcm, GcmCalls};
 use crate::lifelong::lifelong;
-
-/// The name of the module.
-pub(crate) const NAME: &str = "aws-lc-fips";
+use crate::load::Stated;
+use crate::name::AWS_LC as NAME;
 
 /// The module, which passed its tests.
 pub(crate) struct AwsLc {
     version: &'static str,
-    certificate: Option<&'static str>,
+    stated: Stated,
 }
 
 impl AwsLc {
     /// Runs the module's self tests.
-    pub(crate) fn load(certificate: Option<&'static str>) -> Result<Self, ModuleError> {
+    pub(crate) fn load(stated: Stated) -> Result<Self, ModuleError> {
         let failed =
             |found: &str| ModuleError::SelfTest { module: NAME.into(), found: found.into() };
         aws_lc_rs::try_fips_mode().map_err(failed)?;
@@ -44,7 +43,7 @@ impl AwsLc {
             Some(module) => lifelong(&format!("{library}, module {module}")),
             None => library,
         };
-        Ok(Self { version, certificate })
+        Ok(Self { version, stated })
     }
 }
 
@@ -68,7 +67,11 @@ impl Module for AwsLc {
     }
 
     fn certificate(&self) -> Option<&'static str> {
-        self.certificate
+        self.stated.certificate
+    }
+
+    fn spec(&self) -> &'static str {
+        self.stated.spec
     }
 
     fn aead(

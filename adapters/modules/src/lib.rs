@@ -37,9 +37,11 @@ mod gcm;
 mod library;
 mod lifelong;
 mod load;
+mod name;
 mod openssl;
 #[cfg(feature = "testing")]
 pub mod testing;
 
 pub use error::ModuleError;
 pub use load::load;
+pub use name::{absolute_name, is_relative_name};

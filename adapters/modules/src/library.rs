@@ -11,26 +11,27 @@ use crate::error::ModuleError;
 use crate::ffi::interface::{Keyed, KeyedMac, Refused, Shim};
 use crate::gcm::{Gcm, GcmCalls};
 use crate::lifelong::lifelong;
+use crate::load::Stated;
 
 /// One library, loaded.
 pub(crate) struct Library {
     name: &'static str,
     version: &'static str,
-    certificate: Option<&'static str>,
+    stated: Stated,
     shim: Shim,
 }
 
 impl Library {
     /// Loads the library at `file` and runs its self test.
-    pub(crate) fn load(file: &str, certificate: Option<&'static str>) -> Result<Self, ModuleError> {
+    pub(crate) fn load(file: &str, mut stated: Stated) -> Result<Self, ModuleError> {
         let shim = Shim::load(file)?;
         let [name, version, own] = shim.texts();
-        let stated = |text: Option<String>, what: &str| {
+        let required = |text: Option<String>, what: &str| {
             let text = text.filter(|text| !text.is_empty());
             let found = format!("no {what}");
             text.ok_or(ModuleError::Interface { module: file.into(), found })
         };
-        let (name, version) = (stated(name, "name")?, stated(version, "version")?);
+        let (name, version) = (required(name, "name")?, required(version, "version")?);
         if !name.bytes().all(|byte| byte.is_ascii_graphic()) {
             let found = format!("the name {name:?}, which is not printable ASCII without a space");
             return Err(ModuleError::Interface { module: file.into(), found });
@@ -42,8 +43,8 @@ impl Library {
                 Refused::Tag | Refused::Failed => "it reported a failure".into(),
             },
         })?;
-        let certificate = certificate.or_else(|| own.map(|own| lifelong(&own)));
-        Ok(Self { name: lifelong(&name), version: lifelong(&version), certificate, shim })
+        stated.certificate = stated.certificate.or_else(|| own.map(|own| lifelong(&own)));
+        Ok(Self { name: lifelong(&name), version: lifelong(&version), stated, shim })
     }
 
     /// Returns the error for a function `what` that refused `cipher`.
@@ -77,7 +78,11 @@ impl Module for Library {
     }
 
     fn certificate(&self) -> Option<&'static str> {
-        self.certificate
+        self.stated.certificate
+    }
+
+    fn spec(&self) -> &'static str {
+        self.stated.spec
     }
 
     fn aead(

@@ -1,23 +1,24 @@
 //! Modules by the name that users give them, each loaded once for the life of the process. Not
-//! here: how each kind is loaded (`openssl`, `library`).
+//! here: the parts of a name (`name`), how each kind is loaded (`openssl`, `library`).
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use percent_encoding::percent_decode_str;
 use sealstone_cipher::module::Module;
-use sealstone_message::Unknown;
 
 use crate::error::ModuleError;
 use crate::lifelong::lifelong;
+use crate::name::{Kind, Name, absolute_name};
 use crate::{library, openssl};
 
-/// Scheme of OpenSSL's providers.
-const OPENSSL: &str = "openssl";
-/// The FIPS module of AWS-LC.
-const AWS_LC: &str = "aws-lc-fips";
-/// Words before the text of a certificate.
-const CERTIFICATE: &str = "?certificate=";
+/// Statements of the user about a module, for as long as it lives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stated {
+    /// The name by which every process loads it, with the certificate.
+    pub(crate) spec: &'static str,
+    /// Text of its certificate.
+    pub(crate) certificate: Option<&'static str>,
+}
 
 /// Loads the module `spec` and has it test itself; a module that was loaded before is returned
 /// again. It stays loaded as long as the process lives.
@@ -34,41 +35,34 @@ pub fn load(spec: &str) -> Result<&'static dyn Module, ModuleError> {
     if let Some(module) = loaded.get(spec) {
         return Ok(*module);
     }
-    let (name, certificate) = match spec.split_once(CERTIFICATE) {
-        Some((name, text)) => {
-            (name, Some(percent_decode_str(text).decode_utf8_lossy().into_owned()))
-        }
-        None => (spec, None),
+    let name = Name::new(spec);
+    let kind = name.kind()?;
+    let everywhere = absolute_name(spec).map_err(|error| ModuleError::Load {
+        module: spec.to_owned(),
+        file: spec.to_owned(),
+        found: error.to_string(),
+    })?;
+    let stated = Stated {
+        spec: lifelong(&everywhere),
+        certificate: name.certificate().map(|text| lifelong(&text)),
     };
-    let certificate = certificate.map(|text| lifelong(&text));
-    let unnamed = || ModuleError::Name { spec: spec.to_owned() };
-    let module: &'static dyn Module = if name.contains('/') {
-        Box::leak(Box::new(library::Library::load(name, certificate)?))
-    } else {
-        match name.split_once(':') {
-            Some((OPENSSL, "")) => return Err(unnamed()),
-            Some((OPENSSL, provider)) => {
-                Box::leak(Box::new(openssl::OpenSsl::load(provider, certificate)?))
-            }
-            Some((scheme, _)) => {
-                return Err(Unknown::new("kind of module", scheme, [OPENSSL]).into());
-            }
-            None if name == AWS_LC => aws_lc(certificate)?,
-            None => return Err(unnamed()),
-        }
+    let module: &'static dyn Module = match kind {
+        Kind::Library(file) => Box::leak(Box::new(library::Library::load(file, stated)?)),
+        Kind::OpenSsl(provider) => Box::leak(Box::new(openssl::OpenSsl::load(provider, stated)?)),
+        Kind::AwsLc => aws_lc(stated)?,
     };
     loaded.insert(spec.to_owned(), module);
     Ok(module)
 }
 
 #[cfg(feature = "aws-lc-fips")]
-fn aws_lc(certificate: Option<&'static str>) -> Result<&'static dyn Module, ModuleError> {
-    Ok(Box::leak(Box::new(crate::aws_lc::AwsLc::load(certificate)?)))
+fn aws_lc(stated: Stated) -> Result<&'static dyn Module, ModuleError> {
+    Ok(Box::leak(Box::new(crate::aws_lc::AwsLc::load(stated)?)))
 }
 
 #[cfg(not(feature = "aws-lc-fips"))]
-fn aws_lc(_: Option<&'static str>) -> Result<&'static dyn Module, ModuleError> {
-    Err(ModuleError::NotBuilt { module: AWS_LC })
+fn aws_lc(_: Stated) -> Result<&'static dyn Module, ModuleError> {
+    Err(ModuleError::NotBuilt { module: crate::name::AWS_LC })
 }
 
 #[cfg(test)]

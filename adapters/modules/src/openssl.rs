@@ -17,6 +17,7 @@ use crate::error::ModuleError;
 use crate::ffi::libcrypto::{Algorithm, Direction, Failed, Keyed, KeyedMac, Provider};
 use crate::gcm::{Gcm, GcmCalls};
 use crate::lifelong::lifelong;
+use crate::load::Stated;
 
 /// Longest key of a cipher, in bytes.
 const KEY_BYTES_MAX: usize = 64;
@@ -27,21 +28,18 @@ const KEPT_MAX: usize = 64;
 pub(crate) struct OpenSsl {
     name: &'static str,
     version: &'static str,
-    certificate: Option<&'static str>,
+    stated: Stated,
     provider: Provider,
 }
 
 impl OpenSsl {
     /// Loads the provider `provider` with the user's configuration of OpenSSL, and runs its self
     /// tests.
-    pub(crate) fn load(
-        provider: &str,
-        certificate: Option<&'static str>,
-    ) -> Result<Self, ModuleError> {
+    pub(crate) fn load(provider: &str, stated: Stated) -> Result<Self, ModuleError> {
         let name = lifelong(&format!("openssl:{provider}"));
         let loaded = Provider::load(provider)?;
         loaded.self_test().map_err(|found| ModuleError::SelfTest { module: name.into(), found })?;
-        Ok(Self { name, version: lifelong(&loaded.version()), certificate, provider: loaded })
+        Ok(Self { name, version: lifelong(&loaded.version()), stated, provider: loaded })
     }
 
     /// Returns the algorithm of `cipher` in `mode`.
@@ -69,7 +67,11 @@ impl Module for OpenSsl {
     }
 
     fn certificate(&self) -> Option<&'static str> {
-        self.certificate
+        self.stated.certificate
+    }
+
+    fn spec(&self) -> &'static str {
+        self.stated.spec
     }
 
     fn aead(

@@ -182,7 +182,10 @@ fn a_module_says_what_it_is_and_what_its_user_states() {
     let title = module::title(module);
     assert!(title.starts_with("openssl:default 3."), "{title}");
     let stated = sealstone_modules::load("openssl:default?certificate=FIPS%20140-3%20%234282");
-    assert_eq!(stated.unwrap().certificate(), Some("FIPS 140-3 #4282"));
+    let stated = stated.unwrap();
+    assert_eq!(stated.certificate(), Some("FIPS 140-3 #4282"));
+    assert_eq!(stated.spec(), "openssl:default?certificate=FIPS%20140-3%20%234282");
+    assert_eq!(module.spec(), "openssl:default");
     assert_eq!(reference().name(), "reference-shim");
     // once for the life of the process
     assert!(std::ptr::eq(openssl(), openssl()));

@@ -122,7 +122,8 @@ pub struct Sealing {
     pub cipher: Option<String>,
     /// Name of the backend; absent: the fastest.
     pub accel: Option<String>,
-    /// Cryptographic module that computes, such as `openssl:fips`; absent for our own code.
+    /// Cryptographic module that computes, as every process loads it, such as `openssl:fips` or the
+    /// absolute path of a library; absent for our own code.
     pub module: Option<String>,
     /// File with the passphrase of a key file that has one, an absolute path.
     pub passphrase_file: Option<PathBuf>,

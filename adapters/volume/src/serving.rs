@@ -32,7 +32,7 @@ pub struct Serving<'a> {
     pub key: &'a OsStr,
     /// File with the passphrase of the key.
     pub passphrase_file: Option<&'a Path>,
-    /// Name of the cryptographic module that computes.
+    /// Cryptographic module that computes, as `--module` takes it.
     pub module: Option<&'a str>,
     /// Name of the instruction set of the cipher.
     pub accel: &'a str,

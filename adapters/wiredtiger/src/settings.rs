@@ -7,6 +7,8 @@
 
 use std::path::{Path, PathBuf};
 
+use sealstone_modules::is_relative_name;
+
 pub use self::notation::NotationError;
 use self::notation::{SyntaxError, pairs, plain, quoted, quoted_path};
 
@@ -201,9 +203,7 @@ impl Settings {
         if !path.starts_with('/') {
             return Err(SettingsError::Relative { name: "key", found: key });
         }
-        if let Some(file) =
-            module.as_ref().filter(|name| name.contains('/') && !name.starts_with('/'))
-        {
+        if let Some(file) = module.as_ref().filter(|name| is_relative_name(name)) {
             return Err(SettingsError::Relative { name: "module", found: file.clone() });
         }
         if let Some(file) = passphrase_file.as_ref().filter(|file| !Path::new(file).is_absolute()) {

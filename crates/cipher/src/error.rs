@@ -67,7 +67,7 @@ pub enum Error {
     },
     /// The module failed, or is in an error state.
     #[error(
-        "module {module} failed: {doing}; nothing was written\n\
+        "module {module} failed: {doing}; nothing takes its place\n\
          see what the module itself reports, and start again: it may refuse work until then"
     )]
     Module {

@@ -41,6 +41,10 @@ pub trait Module: fmt::Debug + Send + Sync {
     /// Returns the certificate as the module or its user states it; None where nobody stated one.
     fn certificate(&self) -> Option<&'static str>;
 
+    /// Returns the text by which another program loads the same module, wherever it runs, with what
+    /// the user stated about it: for a library its absolute path.
+    fn spec(&self) -> &'static str;
+
     /// Sets `key` for the cipher's authenticated mode.
     ///
     /// # Errors

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use sealstone_cipher::{Backend, DEFAULT_CIPHER};
 use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
-use sealstone_keys::{KeyFile, absolute_path, absolute_source, absolute_text};
+use sealstone_keys::{KeyFile, absolute_path, absolute_source};
+use sealstone_modules::absolute_name;
 use sealstone_stores::at_rest::{SealedServer, Sealing};
 
 use crate::flags::{SealedServerAction, SealedServerCommand, SealingFlags};
@@ -63,7 +64,7 @@ pub(crate) fn sealing(
     let library =
         server.find_library(flags.extension.as_deref()).map_err(anyhow::Error::from_boxed)?;
     let passphrase_file = passphrase_file(flags)?;
-    let module = flags.opening.module.module.as_deref().map(absolute_module).transpose()?;
+    let module = flags.opening.module.module.as_deref().map(absolute_name).transpose()?;
     let opening = Opening {
         passphrase_file: passphrase_file.as_deref(),
         holder: None,
@@ -95,11 +96,6 @@ pub(crate) fn sealing(
         module,
         passphrase_file,
     })
-}
-
-/// Returns the name of a module as a server takes it, which is started anywhere.
-fn absolute_module(name: &str) -> anyhow::Result<String> {
-    Ok(if name.contains('/') { absolute_text(Path::new(name))? } else { name.to_owned() })
 }
 
 fn passphrase_file(flags: &SealingFlags) -> anyhow::Result<Option<PathBuf>> {

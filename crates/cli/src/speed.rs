@@ -8,7 +8,7 @@ use sealstone_bench::results::Machine;
 use sealstone_bench::study::machine;
 use sealstone_bench::study::plan::NO_MODULE;
 use sealstone_cipher::speed::{BUFFER_BYTES, Speed, Work, measure};
-use sealstone_cipher::{Backend, Cipher, Provider};
+use sealstone_cipher::{Backend, Cipher, Error, Provider};
 use serde_json::{Value, json};
 
 use crate::flags::CiphersFlags;
@@ -53,11 +53,9 @@ pub(crate) fn run(flags: &CiphersFlags, ciphers: &[&'static Cipher]) -> anyhow::
             let mut speeds = Vec::new();
             for size in &sizes {
                 bar.set_message(format!("{} {}", cipher.name, size_name(*size)));
-                let takes = *size as u64 <= cipher.limits.message_bytes;
                 speeds.push(match measure(cipher, *provider, work, *size, time) {
-                    _ if !takes => None,
-                    // what a module lacks has no speed
-                    Err(sealstone_cipher::Error::Lacks { .. }) => None,
+                    // what a cipher does not take, or a module lacks, has no speed
+                    Err(Error::MessageTooLong { .. } | Error::Lacks { .. }) => None,
                     measured => Some(measured?),
                 });
                 bar.inc(1);

@@ -98,10 +98,10 @@ impl Choice {
         }
     }
 
-    /// Returns the name of the module that computes, if one does.
+    /// Returns the text by which another program loads the module that computes, if one does.
     #[must_use]
     pub fn module(&self) -> Option<&'static str> {
-        self.provider.module().map(|module| module.name())
+        self.provider.module().map(|module| module.spec())
     }
 }
 

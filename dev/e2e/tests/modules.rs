@@ -317,6 +317,32 @@ fn a_mounted_volume_is_written_by_its_module() {
     place.volume(&["unmount", "m"]).done();
 }
 
+/// What is printed for other programs leads to the module from wherever they run, with what was
+/// stated about it.
+#[test]
+fn a_module_is_handed_on_as_it_was_named() {
+    let home = tempfile::tempdir().expect("a directory");
+    let dir = home.path();
+    let library = compiled(dir, "reference.c", &["NAME=\"vendor\""]);
+    let name = library.file_name().expect("a name").to_str().expect("text");
+    let stated = "?certificate=17/2026";
+    let absolute = |name: &str| format!("{}/{name}{stated}", dir.canonicalize().unwrap().display());
+    within(dir, "keys new orders.key").done();
+    within(dir, "volume create v --key orders.key --size 16MiB").done();
+    fs::write(dir.join("libsealstone_wiredtiger.so"), "any").expect("room");
+    for (module, wanted) in [
+        (format!("./{name}{stated}"), absolute(name)),
+        (format!("{MODULE}{stated}"), format!("{MODULE}{stated}")),
+    ] {
+        let module = format!("--module {module}");
+        let unit = call(dir, &format!("volume unit v /mnt/v --key orders.key {module}")).done();
+        assert!(unit.contains(&wanted), "{unit}");
+        let config = "mongo config --dbpath db --key orders.key --extension";
+        let config = call(dir, &format!("{config} libsealstone_wiredtiger.so {module}")).done();
+        assert!(config.contains(&wanted), "{config}");
+    }
+}
+
 /// A module is an axis of a comparison; a policy that asks for one recommends nothing else, and
 /// results say which it was.
 #[test]

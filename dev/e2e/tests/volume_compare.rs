@@ -11,6 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
 use sealstone_e2e::volume_place::{holds, is_skipped};
+use sealstone_modules::testing::compiled;
 use sealstone_servers::testing::{is_installed, reachable};
 use sealstone_servers::{MARIADB_PROGRAM, POSTGRES_PROGRAM, Program, REDIS_PROGRAM};
 use serde_json::Value;
@@ -95,6 +96,31 @@ fn mysql_is_measured_on_a_volume() {
 #[test]
 fn redis_is_measured_on_a_volume() {
     server_is_sealed("redis_is_measured_on_a_volume", "redis", &REDIS_PROGRAM, b"\r\nuser1000");
+}
+
+/// The process that serves a volume loads the module that was named, a library of this directory
+/// with what was stated about it.
+#[test]
+fn a_volume_in_a_module_is_served_in_it() {
+    let test = "a_volume_in_a_module_is_served_in_it";
+    let home = reachable();
+    let library = compiled(home.path(), "reference.c", &["NAME=\"vendor\""]);
+    let name = library.file_name().unwrap().to_str().unwrap();
+    let module = format!("--module=./{name}?certificate=No 17/2026");
+    // the reference has no LEA
+    let small: Vec<&str> =
+        SMALL.iter().copied().filter(|flag| !flag.starts_with("--ciphers")).collect();
+    let more = ["--seal=volume", "--ciphers=none,aria-256", &module];
+    let done = run(&mut sealstone(home.path(), &[&small, &more[..]].concat()));
+    if is_skipped(test, &done) {
+        return;
+    }
+    done.done();
+    let results = results(home.path());
+    let rest = &results["variants"][1]["layers"]["rest"];
+    assert_eq!(rest["seal"], "volume");
+    let stated = rest["module"].as_str().unwrap();
+    assert!(stated.ends_with(", certificate No 17/2026"), "{stated}");
 }
 
 #[test]

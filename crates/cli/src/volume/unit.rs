@@ -28,12 +28,8 @@ pub(super) fn run(
         flags.push_str(&format!(" --passphrase-file {}", absolute(file)?));
     }
     if let Some(module) = &store.opening.module.module {
-        let module = if module.contains('/') {
-            absolute(Path::new(module))?
-        } else {
-            quoted(Path::new(module))
-        };
-        flags.push_str(&format!(" --module {module}"));
+        let module = sealstone_modules::absolute_name(module)?;
+        flags.push_str(&format!(" --module {}", quoted(Path::new(&module))));
     }
     if let Some(anchor) = anchor {
         // a file is made absolute as a key's path is; an address stays
