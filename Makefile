@@ -116,7 +116,7 @@ test: setup setup-rivals setup-lints
 
 # One after the other: apt takes one at a time. Without MAKEFLAGS: programs that build know of their own how many jobs to run.
 setup-tests:
-	@unset MAKEFLAGS MFLAGS; for part in deb deny shells valgrind kmip mongod redis postgres mariadb wiredtiger rocksdb-tools gpu go-ycsb esp iscsi strongswan tshark user-mode-kernel python; do \
+	@unset MAKEFLAGS MFLAGS; for part in deb deny shells softhsm valgrind kmip mongod redis postgres mariadb wiredtiger rocksdb-tools gpu go-ycsb esp iscsi strongswan tshark user-mode-kernel python; do \
 		sh dev/setup.sh $$part || exit 1; \
 	done
 
@@ -159,7 +159,7 @@ setup:
 
 # What tests, comparisons and measurements use from elsewhere, one part of dev/setup.sh each; a test without its part is a
 # counted skip. mysql is a MySQL 8.0.15 from Maven Central (35 MB), which `make test` does without.
-SETUPS := chromium deb esp go-ycsb gpu iscsi kmip mariadb mongod mysql postgres python redis rivals rocksdb-tools shells user-mode-kernel valgrind wiredtiger
+SETUPS := chromium deb esp go-ycsb gpu iscsi kmip mariadb mongod mysql postgres python redis rivals rocksdb-tools shells softhsm user-mode-kernel valgrind wiredtiger
 .PHONY: $(SETUPS:%=setup-%)
 $(SETUPS:%=setup-%): setup-%:
 	@sh dev/setup.sh $*

@@ -8,7 +8,7 @@
 # RocksDB's own programs (argument `rocksdb-tools`); what makes a Debian package (argument `deb`) and tries it (argument
 # `test-deb`), what reads the manual and the completions in tests (argument `shells`), a device of OpenCL made of the CPU,
 # with NVIDIA's compiler (argument `gpu`), another client with YCSB's workloads (argument `go-ycsb`), another end of
-# sealed packets (argument `esp`), another program that carries them (argument `strongswan`), what opens captured ones
+# sealed packets (argument `esp`), a token (argument `softhsm`), another program that carries them (argument `strongswan`), what opens captured ones
 # (argument `tshark`), another kernel for what this one lacks (argument `user-mode-kernel`), an iSCSI target with the
 # library of the other end (argument `iscsi`), libraries of Python that tables come from (argument `python`), and Spark
 # (argument `spark`); other programs that volumes are measured with (argument `volume-rivals`) or judged by (argument `volume-judges`); what looks at licences and origins of dependencies (argument `deny`), what builds AWS-LC (argument `aws-lc-fips`). Prints what it does; does nothing, and needs no network, if everything is installed.
@@ -298,6 +298,10 @@ redis)
 	optional='the tests that need it will be skipped'
 	[ -n "${SEALSTONE_REDIS_SERVER:-}" ] || command -v redis-server >/dev/null 2>&1 || missing="$missing redis-server"
 	no_service=redis-server
+	;;
+softhsm)
+	optional='the tests that need it will be skipped'
+	command -v softhsm2-util >/dev/null 2>&1 || missing="$missing softhsm2"
 	;;
 esp)
 	optional='the tests that need it will be skipped'

@@ -22,8 +22,7 @@ use crate::counter::{self, CounterCalls};
 use crate::error::ModuleError;
 use crate::gcm::{Gcm, GcmCalls};
 use crate::lifelong::lifelong;
-use crate::load::Stated;
-use crate::name::AWS_LC as NAME;
+use crate::name::{AWS_LC as NAME, Stated};
 
 /// The module, which passed its tests.
 pub(crate) struct AwsLc {

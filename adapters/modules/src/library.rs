@@ -11,7 +11,7 @@ use crate::error::ModuleError;
 use crate::ffi::interface::{Keyed, KeyedMac, Refused, Shim};
 use crate::gcm::{Gcm, GcmCalls};
 use crate::lifelong::lifelong;
-use crate::load::Stated;
+use crate::name::Stated;
 
 /// One library, loaded.
 pub(crate) struct Library {

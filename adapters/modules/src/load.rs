@@ -8,17 +8,8 @@ use sealstone_cipher::module::Module;
 
 use crate::error::ModuleError;
 use crate::lifelong::lifelong;
-use crate::name::{Kind, Name, absolute_name};
+use crate::name::{Kind, Name, Stated, absolute_name};
 use crate::{library, openssl};
-
-/// Statements of the user about a module, for as long as it lives.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stated {
-    /// The name by which every process loads it, with the certificate.
-    pub(crate) spec: &'static str,
-    /// Text of its certificate.
-    pub(crate) certificate: Option<&'static str>,
-}
 
 /// Loads the module `spec` and has it test itself; a module that was loaded before is returned
 /// again. It stays loaded as long as the process lives.

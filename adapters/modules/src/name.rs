@@ -26,6 +26,15 @@ pub(crate) struct Name<'a> {
     stated: Option<&'a str>,
 }
 
+/// Statements of the user about a module, for as long as it lives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stated {
+    /// The name by which every process loads it, with the certificate.
+    pub(crate) spec: &'static str,
+    /// Text of its certificate.
+    pub(crate) certificate: Option<&'static str>,
+}
+
 /// One module of each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind<'a> {

@@ -17,7 +17,7 @@ use crate::error::ModuleError;
 use crate::ffi::libcrypto::{Algorithm, Direction, Failed, Keyed, KeyedMac, Provider};
 use crate::gcm::{Gcm, GcmCalls};
 use crate::lifelong::lifelong;
-use crate::load::Stated;
+use crate::name::Stated;
 
 /// Longest key of a cipher, in bytes.
 const KEY_BYTES_MAX: usize = 64;

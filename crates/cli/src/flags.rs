@@ -47,7 +47,7 @@ pub(crate) use field::{
     FieldCheckFlags, FieldColumns, FieldCommand, FieldDevice, FieldLayout, FieldOpenFlags,
     FieldOutput, FieldResealFlags, FieldSealFlags, SealedFields,
 };
-pub(crate) use keys::{HolderCommand, KeysCommand, SealedWith};
+pub(crate) use keys::{HolderCommand, KeysCommand, SealedWith, TokenFlags};
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use migrate::FieldMigrateFlags;
 use names::{

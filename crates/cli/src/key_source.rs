@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sealstone_cipher::Provider;
 use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
-use sealstone_keys::{KeyError, KeyFile, KeySource, Passphrase, did_you_mean};
+use sealstone_keys::{KeyError, KeyFile, KeySource, Passphrase, TokenAddress, did_you_mean};
 
 use crate::flags::{HolderFlags, OpeningFlags, SealedStore};
 
@@ -77,7 +77,38 @@ pub(crate) fn open_file(path: &Path, flags: &HolderFlags) -> anyhow::Result<KeyF
     Ok(KeyFile::open_with(path, &ask(passphrase_file.as_deref(), holder.as_deref()))?)
 }
 
-/// Returns the passphrase of an existing key file.
+/// Returns the PIN of the token that `address` names, which protects key files already or is to
+/// protect a new one: from the file that is named, from the file that the environment names, or
+/// from the terminal.
+pub(crate) fn pin(named: Option<&Path>, address: &TokenAddress) -> anyhow::Result<Passphrase> {
+    match source::passphrase_file(named) {
+        Some(file) => Ok(Passphrase::from_file(file)?),
+        None => asked_pin(
+            address,
+            &format!(
+                "name a file that holds it with --passphrase-file or in {PASSPHRASE_VARIABLE}"
+            ),
+        ),
+    }
+}
+
+/// As [`pin`], for a file that has another passphrase now: that one may be in the environment.
+pub(crate) fn new_pin(named: Option<&Path>, address: &TokenAddress) -> anyhow::Result<Passphrase> {
+    match named {
+        Some(file) => Ok(Passphrase::from_file(file)?),
+        None => asked_pin(address, "name a file that holds it with --new-passphrase-file"),
+    }
+}
+
+fn asked_pin(address: &TokenAddress, missing: &str) -> anyhow::Result<Passphrase> {
+    let token = address.token_name();
+    if !std::io::stdin().is_terminal() {
+        anyhow::bail!("no PIN of token {token}: there is no terminal to ask on\n{missing}");
+    }
+    Ok(prompt(&format!("PIN of token {token}: "))?)
+}
+
+/// Returns the passphrase of an existing key file, or the PIN of the token that protects it.
 fn ask(
     passphrase_file: Option<&Path>,
     holder: Option<&str>,
@@ -87,6 +118,11 @@ fn ask(
         let whose = holder
             .as_ref()
             .map_or_else(|| "passphrase".into(), |holder| format!("passphrase of {holder}"));
+        let token = KeyFile::inspect(key_file).ok().and_then(|summary| summary.token);
+        let whose = match &token {
+            Some(token) => &format!("PIN of token {}", token.token_name()),
+            None => &whose,
+        };
         let passphrase = match &named {
             Some(file) => Passphrase::from_file(file),
             None if std::io::stdin().is_terminal() => {

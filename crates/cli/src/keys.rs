@@ -17,14 +17,14 @@ use sealstone_keys::kmip::enumeration::State;
 #[cfg(feature = "kmip")]
 use sealstone_keys::kmip::family::{Family, KeyVersion};
 use sealstone_keys::{
-    Cost, KeyError, KeyFile, KeyFileSummary, KeySource, key_files_in, new_key_id, source,
+    Cost, KeyError, KeyFile, KeyFileSummary, KeySource, Protect, key_files_in, new_key_id, source,
 };
 use sealstone_seal::{Probe, probe};
 use serde_json::{Value, json};
 
 use shown::{SCHEMA, facts, show};
 
-use crate::flags::{HolderFlags, KeysCommand, SealedWith};
+use crate::flags::{HolderFlags, KeysCommand, OpeningFlags, SealedWith, TokenFlags};
 use crate::key_source::{self, Opening};
 use crate::message::{Answer, print, print_json, say};
 use crate::table::Table;
@@ -37,7 +37,7 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
         return Ok(answer);
     }
     match command {
-        New { key, id, cipher, protect, opening, json } => {
+        New { key, id, cipher, protect, token, opening, json } => {
             let path = key_file(key)?;
             if let Some(cipher) = cipher {
                 bail!(
@@ -45,34 +45,15 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
                      --cipher out"
                 );
             }
-            path::check_parent(path)?;
-            let provider = key_source::provider(opening.module.module.as_deref())?;
-            let named = opening.passphrase_file.as_deref();
-            let protected = *protect || source::passphrase_file(named).is_some();
-            check_unprotected(provider, path, || Ok(protected))?;
-            let passphrase = key_source::new_passphrase(*protect, named, path)?;
             let id = id.clone().unwrap_or_else(|| new_key_id(path));
-            let key = match &passphrase {
-                Some(passphrase) => {
-                    KeyFile::create_protected(path, &id, passphrase, Cost::default())?
-                }
-                None => KeyFile::create_by(provider, path, &id)?,
-            };
-            let needed =
-                if passphrase.is_some() { "this file and its passphrase" } else { "this file" };
-            say(&format!(
-                "made key {id} in {}; without {needed} nothing sealed under it can be read: keep a \
-                 copy apart from the data",
-                path.display()
-            ));
-            show(&key.summary(), *json)
+            make(path, &id, *protect, token, opening, *json)
         }
         List { keys, json } => list(keys, *json),
         Show { key, json } => show(&KeyFile::inspect(key_file(key)?)?, *json),
         Rotate { key, passphrase, module, json } => {
             let provider = key_source::provider(module.module.as_deref())?;
             let path = key_file(key)?;
-            check_unprotected(provider, path, || Ok(KeyFile::inspect(path)?.is_protected()))?;
+            check_unprotected(provider, path, || Ok(KeyFile::inspect(path)?.has_passphrase()))?;
             rotate(&key_source::open_file(path, passphrase)?, provider, *json)
         }
         Retire { key, version, sealed, unchecked: _, passphrase, json } => {
@@ -95,7 +76,7 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
                 None if !protect => {
                     if key.summary().is_protected() && !unprotected {
                         bail!(
-                            "{} has a passphrase, and {} would have none\n\
+                            "{} is protected, and {} would not be\n\
                              give it one with --protect or --out-passphrase-file, or say \
                              --unprotected",
                             key.describe(),
@@ -131,11 +112,52 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
             let module = module.module.as_deref();
             check(key, Opening { passphrase_file, holder, module }, cipher, *json)
         }
-        Passwd { key, new_passphrase_file, no_passphrase, passphrase, json } => {
-            holders::passwd(key, new_passphrase_file.as_deref(), *no_passphrase, passphrase, *json)
+        Passwd { key, new_passphrase_file, no_passphrase, token, passphrase, json } => {
+            let new = holders::New {
+                passphrase_file: new_passphrase_file.as_deref(),
+                no_passphrase: *no_passphrase,
+                token,
+            };
+            holders::passwd(key, new, passphrase, *json)
         }
         Holder(command) => holders::run(command),
     }
+}
+
+/// Makes a key file at `path`, with the protection that is asked for.
+fn make(
+    path: &Path,
+    id: &str,
+    asks: bool,
+    token: &TokenFlags,
+    opening: &OpeningFlags,
+    json: bool,
+) -> anyhow::Result<Answer> {
+    path::check_parent(path)?;
+    let provider = key_source::provider(opening.module.module.as_deref())?;
+    let named = opening.passphrase_file.as_deref();
+    let (key, needed) = if let Some(address) = &token.token {
+        let pin = key_source::pin(named, address)?;
+        let protect = Protect::Token { address, pin: &pin, makes_key: token.new_token_key };
+        (KeyFile::create_as(provider, path, id, protect)?, "this file and the token's key")
+    } else {
+        let protected = asks || source::passphrase_file(named).is_some();
+        check_unprotected(provider, path, || Ok(protected))?;
+        match key_source::new_passphrase(asks, named, path)? {
+            Some(passphrase) => {
+                let protect = Protect::Passphrase(&passphrase, Cost::default());
+                let key = KeyFile::create_as(provider, path, id, protect)?;
+                (key, "this file and its passphrase")
+            }
+            None => (KeyFile::create_by(provider, path, id)?, "this file"),
+        }
+    };
+    say(&format!(
+        "made key {id} in {}; without {needed} nothing sealed under it can be read: keep a copy \
+         apart from the data",
+        path.display()
+    ));
+    show(&key.summary(), json)
 }
 
 /// Refuses a passphrase of the key file `path`, if `provider` is a module, before one is asked for.
@@ -157,8 +179,11 @@ fn check_unprotected(
 fn on_server(command: &KeysCommand) -> anyhow::Result<Option<Answer>> {
     use KeysCommand::{Export, Import, New, Retire, Rotate, Show};
     let (family, json) = match command {
-        New { key, id, cipher, opening, json, .. } if source::is_kmip(key) => {
+        New { key, id, cipher, token, opening, json, .. } if source::is_kmip(key) => {
             refuse_module(opening.module.module.as_deref())?;
+            if token.token.is_some() {
+                bail!("a key server keeps its keys itself, in no token\nleave --token out here");
+            }
             (kmip::new(key, id.as_deref(), cipher.as_deref())?, json)
         }
         Show { key, json } if source::is_kmip(key) => (kmip::show(key)?, json),
@@ -281,7 +306,7 @@ fn list(specs: &[String], json: bool) -> anyhow::Result<Answer> {
 }
 
 fn file_table(keys: &[KeyFileSummary]) -> String {
-    let mut table = Table::new(["KEY", ">VERSIONS", ">NEWEST", "MADE", "PASSPHRASE", "FILE"]);
+    let mut table = Table::new(["KEY", ">VERSIONS", ">NEWEST", "MADE", "PROTECTION", "FILE"]);
     for key in keys {
         let (newest, created) = key.versions.last().expect("a key has a version");
         table.row([
@@ -289,7 +314,7 @@ fn file_table(keys: &[KeyFileSummary]) -> String {
             key.versions.len().to_string(),
             newest.to_string(),
             created.to_string(),
-            if key.is_protected() { "yes" } else { "no" }.to_string(),
+            shown::protector(key).to_string(),
             key.path.display().to_string(),
         ]);
     }

@@ -67,6 +67,17 @@ fn check_file_of(found: &Metadata, user: u32, caller: Option<u32>) -> Result<(),
     Ok(())
 }
 
+/// Checks that `path` is a regular file that nobody but this user and root can change or replace.
+///
+/// # Errors
+/// As [`crate::input::open`], and [`Untrusted`], as an [`io::Error`] of kind `PermissionDenied`.
+pub fn check(path: &Path) -> io::Result<()> {
+    let found = crate::input::open(path)?.metadata()?;
+    check_file(&found)
+        .and_then(|()| check_place(path))
+        .map_err(|found| io::Error::new(io::ErrorKind::PermissionDenied, found))
+}
+
 /// Checks that not everybody can put another file in the place of `path`: that neither the
 /// directory of this name nor the directory of a link's target is writable for everybody, unless it
 /// is sticky like `/tmp`.

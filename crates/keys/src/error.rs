@@ -11,6 +11,7 @@ use sealstone_message::without_secrets;
 
 use crate::KeyRef;
 use crate::kmip::KmipError;
+use crate::token::TokenError;
 
 /// Reason why a key is not available.
 #[derive(Debug, thiserror::Error)]
@@ -47,8 +48,8 @@ pub enum KeyError {
     #[error(
         "key file {} has a passphrase, and module {module} opens none: Argon2id and what it seals \
          are not the module's\n\
-         take the passphrase off for this use (sealstone keys passwd --no-passphrase), or keep the \
-         key on a key server", path.display()
+         take the passphrase off for this use (sealstone keys passwd --no-passphrase), have a \
+         token protect the file (--token), or keep the key on a key server", path.display()
     )]
     ProtectedInModule {
         /// The key file.
@@ -430,6 +431,43 @@ pub enum KeyError {
     /// A key server gave no key.
     #[error(transparent)]
     Kmip(#[from] KmipError),
+    /// The key file is sealed by a token, and no PIN was given.
+    #[error(
+        "key file {} is sealed by token {token}, and no PIN was given\n\
+         name a file that holds the PIN: with --passphrase-file, with passphrase_file= in settings \
+         of a library, or in SEALSTONE_PASSPHRASE_FILE", path.display()
+    )]
+    NoPin {
+        /// The key file.
+        path: PathBuf,
+        /// Name of the token.
+        token: String,
+    },
+    /// The token that a key file names cannot be used.
+    #[error("key file {}: {source}", path.display())]
+    TokenOf {
+        /// The key file.
+        path: PathBuf,
+        /// Error of the token.
+        source: Box<TokenError>,
+    },
+    /// A token cannot be used.
+    #[error(transparent)]
+    Token(#[from] Box<TokenError>),
+}
+
+impl From<TokenError> for KeyError {
+    fn from(error: TokenError) -> Self {
+        Self::Token(Box::new(error))
+    }
+}
+
+impl KeyError {
+    /// Returns a function from the error of a token to that of the key file at `path` which names
+    /// it.
+    pub(crate) fn of_token(path: &Path) -> impl Fn(TokenError) -> Self {
+        |error| Self::TokenOf { path: path.to_owned(), source: Box::new(error) }
+    }
 }
 
 /// Returns the text that a message about a missing key file adds if a file with a similar name is

@@ -1,8 +1,10 @@
 //! The key file: a small TOML text that contains every version of one key, readable only by its
-//! owner, and optionally protected by a passphrase, or by a passphrase for each of several holders.
+//! owner, and optionally protected by a passphrase, by a passphrase for each of several holders, or
+//! by a key of a PKCS #11 token.
 //!
 //! Without a passphrase the file *is* the key; anyone who reads it can open everything sealed under
-//! it. Not here: key servers, and asking people for passphrases (`sealstone-cli`).
+//! it. Not here: key servers, tokens (`token`), and asking people for passphrases
+//! (`sealstone-cli`).
 //!
 //! Rotation adds a version and puts the new file in place by a rename. A process that has the file
 //! open checks its metadata before it seals a new file, and so uses the new version from then on.
@@ -39,11 +41,12 @@ use sealstone_file::trust;
 use zeroize::Zeroizing;
 
 pub use directory::{in_directory, new_id};
-use format::{Content, FILE_BYTES_MAX, Guard, Stored, Version};
+use format::{Content, FILE_BYTES_MAX, Guard, Opener, Protection, Stored, Version};
 pub use holders::HOLDERS_MAX;
 use nearest::nearest;
 
 use crate::passphrase::Stretched;
+use crate::token::{Token, TokenAddress};
 use crate::{Ask, Cost, KeyError, KeyRef, KeySource, Passphrase, Secret, check_key_id};
 
 /// The key of one key file, in all its versions. The newest wraps new files.
@@ -77,6 +80,8 @@ pub struct Summary {
     pub id: String,
     /// Everyone who can open it with a passphrase; nobody if it has none.
     pub holders: Vec<Holder>,
+    /// The key of a token that seals it, if one does.
+    pub token: Option<TokenAddress>,
     /// Every version, ascending, with the time it was made (RFC 3339).
     pub versions: Vec<(u32, String)>,
 }
@@ -94,8 +99,55 @@ pub struct Holder {
 impl Summary {
     /// Returns whether opening the file requires a passphrase.
     #[must_use]
-    pub fn is_protected(&self) -> bool {
+    pub fn has_passphrase(&self) -> bool {
         !self.holders.is_empty()
+    }
+
+    /// Returns whether opening the file requires more than reading it: a passphrase, or a token and
+    /// its PIN.
+    #[must_use]
+    pub fn is_protected(&self) -> bool {
+        self.has_passphrase() || self.token.is_some()
+    }
+}
+
+/// Protection that a key file is to have.
+#[derive(Clone, Copy, Debug)]
+pub enum Protect<'a> {
+    /// None but its mode.
+    Nothing,
+    /// A passphrase, at this cost of trying it.
+    Passphrase(&'a Passphrase, Cost),
+    /// A key of a token.
+    Token {
+        /// The key.
+        address: &'a TokenAddress,
+        /// The PIN of the token's user.
+        pin: &'a Passphrase,
+        /// True if the key is made first, in the token.
+        makes_key: bool,
+    },
+}
+
+impl Protect<'_> {
+    /// Returns the guard of a file with this protection.
+    ///
+    /// # Errors
+    /// [`KeyError::Stretch`]; [`KeyError::Token`].
+    fn guard(self) -> Result<Guard, KeyError> {
+        Ok(match self {
+            Self::Nothing => Guard::Mode,
+            Self::Passphrase(passphrase, cost) => {
+                Guard::Passphrase(Arc::new(Stretched::fresh(passphrase, cost)?))
+            }
+            Self::Token { address, pin, makes_key } => {
+                let token = Token::new(address.clone(), pin.as_bytes())?;
+                if makes_key {
+                    token.make_key()?;
+                }
+                Guard::Token(token)
+            }
+        })
     }
 }
 
@@ -122,7 +174,7 @@ impl KeyFile {
         path: impl AsRef<Path>,
         id: &str,
     ) -> Result<Self, KeyError> {
-        Self::create_as(provider.into(), path.as_ref(), id, Guard::Mode)
+        Self::create_as(provider, path, id, Protect::Nothing)
     }
 
     /// As [`KeyFile::create`], protected by `passphrase` at `cost`.
@@ -135,18 +187,28 @@ impl KeyFile {
         passphrase: &Passphrase,
         cost: Cost,
     ) -> Result<Self, KeyError> {
-        check_key_id(id)?;
-        Self::create_as(Provider::own(), path.as_ref(), id, under(Some((passphrase, cost)))?)
+        Self::create_as(Provider::own(), path, id, Protect::Passphrase(passphrase, cost))
     }
 
-    fn create_as(
-        provider: Provider,
-        path: &Path,
+    /// As [`KeyFile::create_by`], with this protection.
+    ///
+    /// # Errors
+    /// As [`KeyFile::create`]; [`KeyError::Stretch`]; [`KeyError::Token`] and
+    /// [`KeyError::TokenOf`], and a key that was made in the token stays there.
+    pub fn create_as(
+        provider: impl Into<Provider>,
+        path: impl AsRef<Path>,
         id: &str,
-        guard: Guard,
+        protect: Protect<'_>,
     ) -> Result<Self, KeyError> {
+        let path = path.as_ref();
         check_key_id(id)?;
-        let secret = Secret::random(provider)?;
+        // before a passphrase is stretched or a token asked; what comes there later is found, too
+        if path.symlink_metadata().is_ok() {
+            return Err(KeyError::Exists { path: path.to_owned() });
+        }
+        let guard = protect.guard()?;
+        let secret = Secret::random(provider.into())?;
         let first = Version { version: 1, created: now(), secret };
         Self::write_new(path, Content { id: id.to_owned(), versions: vec![first], guard })
     }
@@ -185,8 +247,17 @@ impl KeyFile {
         let path = path.as_ref();
         let (file, stamp, stored) = read(path)?;
         let passphrases = stored.protection.passphrases();
-        let content = if passphrases.is_empty() {
-            stored.open(path, None)?
+        let content = if let Protection::Token(address) = &stored.protection {
+            let pin = passphrase(path).map_err(|error| match error {
+                KeyError::NoPassphrase { path } => {
+                    KeyError::NoPin { path, token: address.token_name() }
+                }
+                other => other,
+            })?;
+            let token = Token::new(address.clone(), pin.as_bytes())?;
+            stored.open(path, &Opener::Token(token))?
+        } else if passphrases.is_empty() {
+            stored.open(path, &Opener::Nothing)?
         } else {
             let given = passphrase(path)?;
             if let Some(wanted) = given.holder()
@@ -201,8 +272,8 @@ impl KeyFile {
             let mut opened = Err(KeyError::WrongPassphrase { path: path.to_owned() });
             for (name, (cost, salt)) in &passphrases {
                 if given.holder().is_none_or(|wanted| *name == Some(wanted)) {
-                    opened =
-                        stored.open(path, Some(&Arc::new(Stretched::new(&given, *cost, *salt)?)));
+                    let stretched = Arc::new(Stretched::new(&given, *cost, *salt)?);
+                    opened = stored.open(path, &Opener::Passphrase(stretched));
                 }
                 if !matches!(opened, Err(KeyError::WrongPassphrase { .. })) {
                     break;
@@ -230,7 +301,11 @@ impl KeyFile {
             cost,
         };
         let holders = stored.protection.passphrases().into_iter().map(shown).collect();
-        Ok(Summary { path: path.to_owned(), id: stored.id, holders, versions })
+        let token = match &stored.protection {
+            Protection::Token(address) => Some(address.clone()),
+            _ => None,
+        };
+        Ok(Summary { path: path.to_owned(), id: stored.id, holders, token, versions })
     }
 
     /// Returns the name of the key.
@@ -257,7 +332,7 @@ impl KeyFile {
         let state = self.held();
         let Content { versions, guard, .. } = &state.content;
         let holders = match guard {
-            Guard::Mode => Vec::new(),
+            Guard::Mode | Guard::Token(_) => Vec::new(),
             Guard::Passphrase(stretched) => vec![Holder { name: None, cost: stretched.cost }],
             Guard::Holders { list, .. } => list
                 .iter()
@@ -266,7 +341,11 @@ impl KeyFile {
         };
         let versions =
             versions.iter().map(|version| (version.version, version.created.clone())).collect();
-        Summary { path: self.path.clone(), id: self.id.clone(), holders, versions }
+        let token = match guard {
+            Guard::Token(token) => Some(token.address().clone()),
+            _ => None,
+        };
+        Summary { path: self.path.clone(), id: self.id.clone(), holders, token, versions }
     }
 
     /// Adds a fresh version, which seals new files from now on; the older versions stay. Returns
@@ -343,6 +422,8 @@ impl KeyFile {
         path: impl AsRef<Path>,
         passphrase: Option<(&Passphrase, Cost)>,
     ) -> Result<Self, KeyError> {
+        let protect = passphrase
+            .map_or(Protect::Nothing, |(passphrase, cost)| Protect::Passphrase(passphrase, cost));
         self.refresh()?;
         let version = {
             let state = self.held();
@@ -355,7 +436,7 @@ impl KeyFile {
             Version { version: found.version, created: found.created.clone(), secret }
         };
         let content =
-            Content { id: self.id.clone(), versions: vec![version], guard: under(passphrase)? };
+            Content { id: self.id.clone(), versions: vec![version], guard: protect.guard()? };
         Self::write_new(path.as_ref(), content)
     }
 
@@ -464,24 +545,17 @@ impl KeyFile {
                 id: stored.id,
             });
         }
-        let known = self.held().content.guard.stretched().cloned();
-        let salted = known.as_ref().map(|known| (known.cost, known.salt));
-        let passphrases = stored.protection.passphrases();
-        // a passphrase that became that of a holder is still the same
-        let same = match salted {
-            None => passphrases.is_empty(),
-            Some(salted) => passphrases.iter().any(|(_, found)| *found == salted),
-        };
-        if !same {
+        let known = self.held().content.guard.opener();
+        if !stored.protection.takes(&known) {
             return Err(KeyError::ProtectionChanged { path: self.path.clone() });
         }
         // A version that another process just added must not seal anything that outlives it in a
         // power cut. A directory that cannot be synced is not ours to sync.
         let _ = sealstone_file::sync_parent(&self.path);
-        if let Some(known) = &known {
+        if let Opener::Passphrase(known) = &known {
             known.key.check()?;
         }
-        Ok(State { stamp, content: stored.open(&self.path, known.as_ref())?, _file: file })
+        Ok(State { stamp, content: stored.open(&self.path, &known)?, _file: file })
     }
 
     /// Returns whether this process was forked since the file was read.
@@ -558,16 +632,6 @@ impl State {
     /// Stamps `file`, which holds `content`.
     fn new(file: File, content: Content) -> io::Result<Self> {
         Ok(Self { stamp: Stamp::of(&file.metadata()?), content, _file: file })
-    }
-}
-
-/// Returns the guard of a new file.
-fn under(passphrase: Option<(&Passphrase, Cost)>) -> Result<Guard, KeyError> {
-    match passphrase {
-        None => Ok(Guard::Mode),
-        Some((passphrase, cost)) => {
-            Ok(Guard::Passphrase(Arc::new(Stretched::fresh(passphrase, cost)?)))
-        }
     }
 }
 

@@ -44,6 +44,7 @@ mod passphrase;
 mod random;
 mod secret;
 pub mod source;
+mod token;
 
 pub use absolute::{
     AbsoluteError, path as absolute_path, source as absolute_source, text as absolute_text,
@@ -51,7 +52,7 @@ pub use absolute::{
 pub use ephemeral::EphemeralKey;
 pub use error::{KeyError, did_you_mean};
 pub use file::{
-    HOLDERS_MAX, Holder, KeyFile, Summary as KeyFileSummary, in_directory as key_files_in,
+    HOLDERS_MAX, Holder, KeyFile, Protect, Summary as KeyFileSummary, in_directory as key_files_in,
     new_id as new_key_id,
 };
 pub use hkdf::{SUBKEY_BYTES_MAX, subkey};
@@ -65,6 +66,7 @@ pub use key_server::{
 pub use passphrase::{Ask, Cost, PASSPHRASE_BYTES_MAX, Passphrase};
 pub use random::fill_random;
 pub use secret::Secret;
+pub use token::{TokenAddress, TokenError};
 
 use sealstone_cipher::module::Module;
 use sealstone_cipher::{Backend, Provider};

@@ -63,6 +63,11 @@ impl Passphrase {
         Self { holder, ..self }
     }
 
+    /// Returns its bytes. Never log, print or compare them.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Returns the holder it belongs to, if one was named.
     pub(crate) fn holder(&self) -> Option<&str> {
         self.holder.as_deref()

@@ -52,7 +52,7 @@ pub fn open(
     } else {
         check_path(spec)?;
         if let Some(module) = module
-            && KeyFile::inspect(spec)?.is_protected()
+            && KeyFile::inspect(spec)?.has_passphrase()
         {
             return Err(KeyError::ProtectedInModule { path: spec.into(), module: module.name() });
         }

@@ -270,8 +270,8 @@ fn contradictions_are_refused() {
     starts(&good.replace("orders", "two words"), "not a key id: it holds ' '");
     starts(&good.replace("format = 1", "format = 0"), "format 0 was never used");
     assert_eq!(
-        refusal("format = 4\nwhatever = true\n"),
-        "key file test.key has format 4, this program knows format 3\n\
+        refusal("format = 5\nwhatever = true\n"),
+        "key file test.key has format 5, this program knows format 4\n\
          use the version of sealstone that wrote it, or a newer one"
     );
 }

@@ -6,7 +6,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use sealstone_keys::{Cost, HOLDERS_MAX, KeyError, KeyFile, KeyRef, KeySource, Passphrase};
+use sealstone_keys::{
+    Cost, HOLDERS_MAX, KeyError, KeyFile, KeyRef, KeySource, Passphrase, Protect,
+};
 use tempfile::TempDir;
 
 /// So that tests are quick.
@@ -246,7 +248,7 @@ fn a_holder_changes_their_own_passphrase() {
     let (alice, bob) = (open(&path, "alice's").unwrap(), open(&path, "bob's").unwrap());
     let another_bob = open(&path, "bob's").unwrap();
     let before = fs::read_to_string(&path).unwrap();
-    bob.set_passphrase(Some((&passphrase("better"), LOW))).unwrap();
+    bob.set_protection(Protect::Passphrase(&passphrase("better"), LOW)).unwrap();
     assert!(is_wrong(open(&path, "bob's")) && is_wrong(open_as(&path, "better", "alice")));
     assert_eq!(open_as(&path, "better", "bob").unwrap().current().unwrap().0, orders(1));
     // the process that changed it goes on, and so do all others except those with the old
@@ -254,7 +256,10 @@ fn a_holder_changes_their_own_passphrase() {
     assert_eq!(bob.rotate().unwrap(), orders(2));
     assert_eq!(alice.current().unwrap().0, orders(2));
     assert!(matches!(another_bob.current(), Err(KeyError::ProtectionChanged { .. })));
-    assert!(matches!(another_bob.set_passphrase(None), Err(KeyError::ProtectionChanged { .. })));
+    assert!(matches!(
+        another_bob.set_protection(Protect::Nothing),
+        Err(KeyError::ProtectionChanged { .. })
+    ));
     // the private key is another one, too: the old entry opens nothing that was written since
     let [head, a, _, first, second] =
         parts(&fs::read_to_string(&path).unwrap()).try_into().unwrap();
@@ -265,7 +270,7 @@ fn a_holder_changes_their_own_passphrase() {
     write(&path, &after);
 
     assert_eq!(
-        alice.set_passphrase(None).unwrap_err().to_string(),
+        alice.set_protection(Protect::Nothing).unwrap_err().to_string(),
         format!(
             "key file {0} has several holders (alice, bob), and would be open without any \
              passphrase\n\
@@ -274,7 +279,7 @@ fn a_holder_changes_their_own_passphrase() {
         )
     );
     alice.remove_holder("bob").unwrap();
-    alice.set_passphrase(None).unwrap();
+    alice.set_protection(Protect::Nothing).unwrap();
     assert_eq!(KeyFile::open(&path).unwrap().current().unwrap().0, orders(2));
 }
 
@@ -299,10 +304,10 @@ fn a_passphrase_is_changed_taken_off_and_given() {
     ));
     assert_eq!(fs::read_to_string(&path).unwrap(), plain);
 
-    key.set_passphrase(Some((&passphrase("one"), LOW))).unwrap();
+    key.set_protection(Protect::Passphrase(&passphrase("one"), LOW)).unwrap();
     assert_eq!((format().as_str(), key.summary().is_protected()), ("format = 2", true));
     let old = fs::read_to_string(&path).unwrap();
-    key.set_passphrase(Some((&passphrase("two"), LOW))).unwrap();
+    key.set_protection(Protect::Passphrase(&passphrase("two"), LOW)).unwrap();
     assert!(is_wrong(open(&path, "one")));
     // the salt is drawn again: the key of the old passphrase is useless now
     let salt = |text: &str| text.lines().find(|line| line.starts_with("salt")).unwrap().to_owned();
@@ -312,7 +317,7 @@ fn a_passphrase_is_changed_taken_off_and_given() {
     let copy = dir.path().join("copy.key");
     write(&copy, &old);
     assert_eq!(open(&copy, "one").unwrap().current().unwrap().1.as_bytes(), &secret);
-    key.set_passphrase(None).unwrap();
+    key.set_protection(Protect::Nothing).unwrap();
     assert_eq!((format().as_str(), key.summary().is_protected()), ("format = 1", false));
     assert_eq!(KeyFile::open(&path).unwrap().current().unwrap().1.as_bytes(), &secret);
 }
@@ -500,7 +505,7 @@ fn changes_at_once_lose_nothing() {
                 changing
                     .as_ref()
                     .unwrap()
-                    .set_passphrase(Some((&passphrase(&format!("bob's {at}")), LOW)))
+                    .set_protection(Protect::Passphrase(&passphrase(&format!("bob's {at}")), LOW))
                     .unwrap();
             }
         });
@@ -533,8 +538,8 @@ fn a_passphrase_is_not_changed_twice_unnoticed() {
     let path = dir.path().join("a.key");
     let first = KeyFile::create_protected(&path, "orders", &passphrase("old"), LOW).unwrap();
     let second = open(&path, "old").unwrap();
-    first.set_passphrase(Some((&passphrase("first"), LOW))).unwrap();
-    let refused = second.set_passphrase(Some((&passphrase("second"), LOW)));
+    first.set_protection(Protect::Passphrase(&passphrase("first"), LOW)).unwrap();
+    let refused = second.set_protection(Protect::Passphrase(&passphrase("second"), LOW));
     assert!(matches!(refused, Err(KeyError::ProtectionChanged { .. })));
     open(&path, "first").unwrap();
 }

@@ -20,6 +20,7 @@ pub mod pages;
 pub mod python_package;
 pub mod rocksdb_tools;
 pub mod sealed_by_hand;
+pub mod softhsm;
 pub mod sql_server;
 pub mod terminal;
 pub mod transcript;

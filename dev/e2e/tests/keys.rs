@@ -386,7 +386,7 @@ fn versions_go_from_file_to_file() {
     fails(
         dir,
         &out,
-        "sealstone: key file safe.key has a passphrase, and plain.key would have none\n  \
+        "sealstone: key file safe.key is protected, and plain.key would not be\n  \
          give it one with --protect or --out-passphrase-file, or say --unprotected\n",
     );
     let plain = keys(dir, &[&out[..], &["--unprotected", "--json"]].concat());
@@ -434,9 +434,12 @@ fn keys_are_listed_with_what_protects_them() {
     let listed = keys(dir, &["keys", "list", "keys"]).done();
     let lines: Vec<Vec<&str>> =
         listed.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(lines[0], ["KEY", "VERSIONS", "NEWEST", "MADE", "PASSPHRASE", "FILE"]);
-    assert_eq!([&lines[1][..3], &lines[1][4..]].concat(), ["orders", "2", "2", "no", "keys/a.key"]);
-    assert_eq!([&lines[2][..3], &lines[2][4..]].concat(), ["wages", "1", "1", "yes", "keys/b.key"]);
+    assert_eq!(lines[0], ["KEY", "VERSIONS", "NEWEST", "MADE", "PROTECTION", "FILE"]);
+    assert_eq!([&lines[1][..3], &lines[1][4..]].concat(), ["orders", "2", "2", "-", "keys/a.key"]);
+    assert_eq!(
+        [&lines[2][..3], &lines[2][4..]].concat(),
+        ["wages", "1", "1", "passphrase", "keys/b.key"]
+    );
     assert_eq!(lines.len(), 3);
     let listed = json(&keys(dir, &["keys", "list", "keys/a.key", "keys/b.key", "--json"]).done());
     assert_eq!(listed["keys"].as_array().unwrap().len(), 2);

@@ -317,8 +317,7 @@ fn a_mounted_volume_is_written_by_its_module() {
     place.volume(&["unmount", "m"]).done();
 }
 
-/// What is printed for other programs leads to the module from wherever they run, with what was
-/// stated about it.
+/// Other programs are led to the module from wherever they run, with what was stated about it.
 #[test]
 fn a_module_is_handed_on_as_it_was_named() {
     let home = tempfile::tempdir().expect("a directory");

@@ -57,16 +57,18 @@ const LINKED: &str = "
     aead aes aes_gcm argon2 arrayvec base64ct bitflags blake2 blake3 block_buffer bytesize
     cfg_if cipher cmov const_oid constant_time_eq cpubits cpufeatures crc32c crypto_common ctr
     ctutils curve25519_dalek digest getrandom ghash hkdf hmac hpke hybrid_array inout jiff
-    jiff_core libc memchr nix object polyval rand_core serde serde_core serde_spanned sha2
+    jiff_core libc memchr nix object percent_encoding polyval rand_core serde serde_core serde_spanned sha2
     strsim subtle thiserror toml toml_datetime toml_parser toml_writer typenum universal_hash
     winnow x25519_dalek zeroize
 ";
 
-/// Additional crates that the plug-in links: itself, and crates that communicate with key servers.
+/// Additional crates that the plug-in links: itself, and crates that communicate with key servers,
+/// with tokens, and with cryptographic modules.
 const PLUGIN: &str = "
     sealstone_modules sealstone_rocksdb_plugin
 
-    libloading once_cell percent_encoding ring rustls rustls_pki_types untrusted webpki
+    cryptoki cryptoki_sys libloading log once_cell ring rustls rustls_pki_types secrecy untrusted
+    webpki
 ";
 
 /// Returns one line for each crate that is linked and not in the lists, or the reverse; `tree` is

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 use sealstone_cipher::DEFAULT_CIPHER;
+use sealstone_keys::TokenAddress;
 
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use super::columns::ServerTls;
@@ -18,8 +19,11 @@ Examples:
       the same without a terminal
   sealstone keys passwd orders.key --holder bob
       the passphrase of one of several holders
+  sealstone keys passwd orders.key --token \
+      'pkcs11:token=prod;object=orders?module-path=/usr/lib/softhsm/libsofthsm2.so' --new-token-key
+      a key in that token protects the file from now on
 
-Copies of the old file open with the old passphrase, forever.";
+Copies of the old file open as they did, forever.";
 
 const HOLDER_EXAMPLES: &str = "\
 Examples:
@@ -59,8 +63,10 @@ pub(crate) enum KeysCommand {
         #[arg(long, value_name = "NAME", value_parser = Suggest(cipher_names_only))]
         cipher: Option<String>,
         /// Protect the key file with a passphrase, prompted for unless a file with it is named
-        #[arg(long)]
+        #[arg(long, conflicts_with = "token")]
         protect: bool,
+        #[command(flatten)]
+        token: TokenFlags,
         #[command(flatten)]
         opening: OpeningFlags,
         /// Print JSON
@@ -85,7 +91,8 @@ pub(crate) enum KeysCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Change the passphrase of a key file, give it a first one, or take it off
+    /// Change the protection of a key file: give it a first or another passphrase, take it off, or
+    /// put the file under a token
     #[command(after_help = PASSWD_EXAMPLES)]
     Passwd {
         /// The key file
@@ -95,8 +102,10 @@ pub(crate) enum KeysCommand {
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         new_passphrase_file: Option<PathBuf>,
         /// Take the passphrase off: whoever reads the file then has the key
-        #[arg(long, conflicts_with = "new_passphrase_file")]
+        #[arg(long, conflicts_with_all = ["new_passphrase_file", "token"])]
         no_passphrase: bool,
+        #[command(flatten)]
+        token: TokenFlags,
         #[command(flatten)]
         passphrase: HolderFlags,
         /// Print JSON
@@ -203,6 +212,19 @@ pub(crate) enum KeysCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// The token that protects a key file.
+#[derive(Args, Debug)]
+pub(crate) struct TokenFlags {
+    /// Seal the key file by a key of this PKCS #11 token:
+    /// pkcs11:token=LABEL;object=LABEL?module-path=/PATH/OF/LIBRARY.so. Its PIN takes the place of
+    /// the passphrase
+    #[arg(long, value_name = "URI")]
+    pub(crate) token: Option<TokenAddress>,
+    /// Make that key in the token first
+    #[arg(long, requires = "token")]
+    pub(crate) new_token_key: bool,
 }
 
 /// Stores and files that were sealed with a key.

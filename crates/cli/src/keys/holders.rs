@@ -3,26 +3,53 @@
 use std::path::Path;
 
 use anyhow::bail;
-use sealstone_keys::{Cost, source};
+use sealstone_keys::{Cost, Protect, source};
 
 use super::shown::show;
-use crate::flags::{HolderCommand, HolderFlags};
+use crate::flags::{HolderCommand, HolderFlags, TokenFlags};
 use crate::key_source;
 use crate::message::{Answer, say};
 use crate::path::quoted;
 
-/// Changes the passphrase of the key file at `path`, gives it a first one, or takes it off.
+/// The protection that a key file is to get.
+#[derive(Clone, Copy)]
+pub(super) struct New<'a> {
+    /// File with the passphrase, or the PIN of the token.
+    pub(super) passphrase_file: Option<&'a Path>,
+    /// True if it is to have none.
+    pub(super) no_passphrase: bool,
+    /// The token, if one is to protect it.
+    pub(super) token: &'a TokenFlags,
+}
+
+/// Changes the passphrase of the key file at `path`, gives it a first one, takes it off, or has a
+/// token protect it.
 pub(super) fn passwd(
     path: &Path,
-    new_passphrase_file: Option<&Path>,
-    no_passphrase: bool,
+    new: New<'_>,
     flags: &HolderFlags,
     json: bool,
 ) -> anyhow::Result<Answer> {
+    let New { passphrase_file: new_passphrase_file, no_passphrase, token } = new;
     key_file_only(path)?;
     let key = key_source::open_file(path, flags)?;
     let file = path.display();
     let had_one = key.summary().is_protected();
+    if let Some(address) = &token.token {
+        let pin = key_source::new_pin(new_passphrase_file, address)?;
+        let makes_key = token.new_token_key;
+        key.set_protection(Protect::Token { address, pin: &pin, makes_key })?;
+        say(&format!(
+            "key {} of token {} protects key file {file} from now on; processes that have it open \
+             need the PIN at their next start\n\
+             copies of the old file open as they did, forever: destroy them, make new ones and, if \
+             others may have the key, {}",
+            address.key_name(),
+            address.token_name(),
+            rotating(path)
+        ));
+        return show(&key.summary(), json);
+    }
     let new = if no_passphrase {
         None
     } else {
@@ -36,7 +63,11 @@ pub(super) fn passwd(
         say(&format!("key file {file} has no passphrase; nothing was changed"));
         return show(&key.summary(), json);
     }
-    key.set_passphrase(new.as_ref().map(|passphrase| (passphrase, Cost::default())))?;
+    key.set_protection(
+        new.as_ref().map_or(Protect::Nothing, |passphrase| {
+            Protect::Passphrase(passphrase, Cost::default())
+        }),
+    )?;
     if new.is_none() {
         say(&format!(
             "warning: key file {file} has no passphrase any more: whoever reads it has the key"

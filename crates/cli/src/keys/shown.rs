@@ -21,7 +21,7 @@ pub(super) fn facts(key: &KeyFileSummary) -> Value {
     let holders: Vec<Value> = key.holders.iter().map(holder_facts).collect();
     json!({
         "file": key.path, "id": key.id, "protected": key.is_protected(), "holders": holders,
-        "versions": versions,
+        "token": key.token.as_ref().map(ToString::to_string), "versions": versions,
     })
 }
 
@@ -37,7 +37,7 @@ pub(super) fn show(key: &KeyFileSummary, json: bool) -> anyhow::Result<Answer> {
             table.row([&key.id, &version.to_string(), created.as_str()]);
         }
         let versions = table.render(terminal::stdout());
-        print(&format!("{}\n{}\n", versions.trim_end(), protection(&key.holders).trim_end()))?;
+        print(&format!("{}\n{}\n", versions.trim_end(), protection(key).trim_end()))?;
     }
     Ok(Answer::Done)
 }
@@ -51,9 +51,26 @@ fn holder_facts(holder: &Holder) -> Value {
     })
 }
 
-/// Describes the holders, and the cost of trying a passphrase.
-fn protection(holders: &[Holder]) -> String {
-    match holders {
+/// Returns the word for the protection of a key file.
+pub(super) fn protector(key: &KeyFileSummary) -> &'static str {
+    match key.token {
+        Some(_) => "token",
+        None if key.has_passphrase() => "passphrase",
+        None => "-",
+    }
+}
+
+/// Describes the protection of a key file: the token, or the holders and the cost of trying a
+/// passphrase.
+fn protection(key: &KeyFileSummary) -> String {
+    if let Some(token) = &key.token {
+        return format!(
+            "key {} of token {} protects it\n{token}",
+            token.key_name(),
+            token.token_name()
+        );
+    }
+    match &key.holders[..] {
         [] => "no passphrase protects it".into(),
         [Holder { name: None, cost, .. }] => {
             format!("a passphrase protects it ({})", in_words(*cost))

@@ -1,7 +1,8 @@
-//! The text of a key file, in its three formats: format 1 contains the secrets in the clear, format
+//! The text of a key file, in its four formats: format 1 contains the secrets in the clear, format
 //! 2 sealed under a passphrase, format 3 under a file key that each of several holders can open
-//! with their own passphrase. Every byte is specified in `docs/formats.md`. Not here: files
-//! (`file`), stretching passphrases (`passphrase`), the entry of a holder (`holders`).
+//! with their own passphrase, format 4 sealed by a PKCS #11 token. Every byte is specified in
+//! `docs/formats.md`. Not here: files (`file`), stretching passphrases (`passphrase`), the entry of
+//! a holder (`holders`), tokens (`token`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,16 +13,19 @@ use zeroize::Zeroizing;
 
 use super::hex::{Hex, push_hex};
 use super::holders::{self, Holder, IDENTITY_BYTES, Wrapped, X25519_BYTES};
-use super::sealed::{NONCE_BYTES, NotOpened, Sealed, TAG_BYTES, parts};
+use super::sealed::{NONCE_BYTES, NotOpened, Purpose, Sealed, TAG_BYTES, parts};
 use crate::passphrase::{Cost, SALT_BYTES, Stretched};
+use crate::token::{SealedByToken, Token, TokenAddress, TokenError};
 use crate::{KeyError, Secret, check_key_id};
 
 /// Format of key files without a passphrase.
 pub(crate) const FORMAT_PLAIN: i64 = 1;
 /// Format of key files under one passphrase.
 pub(crate) const FORMAT_PROTECTED: i64 = 2;
-/// Format of key files with several holders, and the newest that is read.
+/// Format of key files with several holders.
 pub(crate) const FORMAT_HOLDERS: i64 = 3;
+/// Format of key files under a key of a token, and the newest that is read.
+pub(crate) const FORMAT_TOKEN: i64 = 4;
 
 /// Longest key file that is read: room for more than two hundred versions, or for one hundred and
 /// all holders.
@@ -60,15 +64,29 @@ pub(super) enum Guard {
         /// Secret that all of them share.
         membership: Secret,
     },
+    /// A key of a token, which seals and opens the secrets itself.
+    Token(Arc<Token>),
+}
+
+/// Means by which the secrets of a file are opened.
+#[derive(Clone, Debug)]
+pub(super) enum Opener {
+    /// The file alone.
+    Nothing,
+    /// A passphrase, with the salt and cost of one that the file has.
+    Passphrase(Arc<Stretched>),
+    /// The token that the file names, with its PIN.
+    Token(Arc<Token>),
 }
 
 impl Guard {
-    /// Returns the passphrase that opened the file.
-    pub(super) fn stretched(&self) -> Option<&Arc<Stretched>> {
+    /// Returns the means by which the file was opened.
+    pub(super) fn opener(&self) -> Opener {
         match self {
-            Self::Mode => None,
-            Self::Passphrase(stretched) => Some(stretched),
-            Self::Holders { mine, .. } => Some(mine),
+            Self::Mode => Opener::Nothing,
+            Self::Passphrase(stretched) => Opener::Passphrase(stretched.clone()),
+            Self::Holders { mine, .. } => Opener::Passphrase(mine.clone()),
+            Self::Token(token) => Opener::Token(token.clone()),
         }
     }
 }
@@ -86,6 +104,7 @@ pub(super) enum Protection {
     Mode,
     Passphrase(Salted),
     Holders(Vec<(Holder, Wrapped)>),
+    Token(TokenAddress),
 }
 
 /// Parameters with which a passphrase is stretched.
@@ -96,12 +115,25 @@ impl Protection {
     /// is stretched with.
     pub(super) fn passphrases(&self) -> Vec<(Option<&str>, Salted)> {
         match self {
-            Self::Mode => Vec::new(),
+            Self::Mode | Self::Token(_) => Vec::new(),
             Self::Passphrase(salted) => vec![(None, *salted)],
             Self::Holders(list) => list
                 .iter()
                 .map(|(holder, _)| (Some(holder.name.as_str()), (holder.cost, holder.salt)))
                 .collect(),
+        }
+    }
+
+    /// Returns whether `opener` is a means for this protection.
+    pub(super) fn takes(&self, opener: &Opener) -> bool {
+        match (self, opener) {
+            (Self::Mode, Opener::Nothing) => true,
+            // a passphrase that became that of a holder is still the same
+            (_, Opener::Passphrase(known)) => {
+                self.passphrases().iter().any(|(_, found)| *found == (known.cost, known.salt))
+            }
+            (Self::Token(address), Opener::Token(token)) => address == token.address(),
+            _ => false,
         }
     }
 }
@@ -133,18 +165,22 @@ impl Stored {
             FORMAT_PLAIN => toml::from_str::<Plain>(text).map_err(place)?.taken_apart(),
             FORMAT_PROTECTED => toml::from_str::<Protected>(text).map_err(place)?.taken_apart(),
             FORMAT_HOLDERS => toml::from_str::<Held>(text).map_err(place)?.taken_apart(),
-            newer if newer > FORMAT_HOLDERS => {
+            FORMAT_TOKEN => toml::from_str::<InToken>(text)
+                .map_err(place)?
+                .taken_apart()
+                .map_err(|found| garbled(None, found.to_string()))?,
+            newer if newer > FORMAT_TOKEN => {
                 return Err(KeyError::NewerFormat {
                     path: path.to_owned(),
                     found: newer,
-                    known: FORMAT_HOLDERS,
+                    known: FORMAT_TOKEN,
                 });
             }
             never => return Err(garbled(None, format!("format {never} was never used"))),
         };
         check_key_id(&id).map_err(|error| garbled(None, error.to_string()))?;
         match &protection {
-            Protection::Mode => Ok(()),
+            Protection::Mode | Protection::Token(_) => Ok(()),
             Protection::Passphrase((cost, _)) => cost.check(),
             Protection::Holders(list) => holders::check(list.iter().map(|(holder, _)| holder)),
         }
@@ -167,55 +203,97 @@ impl Stored {
         self.entries.iter().map(|entry| (entry.version, entry.created.as_str()))
     }
 
-    /// Opens the secrets. `stretched` is a passphrase, with the salt and cost of one that the file
-    /// has.
-    pub(super) fn open(
-        &self,
-        path: &Path,
-        stretched: Option<&Arc<Stretched>>,
-    ) -> Result<Content, KeyError> {
+    /// Opens the secrets by `opener`.
+    ///
+    /// # Errors
+    /// [`KeyError::NoPassphrase`] where `opener` is none for this file, and those of each means.
+    pub(super) fn open(&self, path: &Path, opener: &Opener) -> Result<Content, KeyError> {
         let no_passphrase = || KeyError::NoPassphrase { path: path.to_owned() };
         let wrong = |_: NotOpened| KeyError::WrongPassphrase { path: path.to_owned() };
-        let (guard, file_key, binding) = match &self.protection {
-            Protection::Mode => (Guard::Mode, None, None),
-            Protection::Passphrase(_) => {
-                let stretched = stretched.ok_or_else(no_passphrase)?;
-                (Guard::Passphrase(stretched.clone()), Some(stretched.key.duplicate()?), None)
+        let (guard, versions) = match (&self.protection, opener) {
+            (Protection::Mode, _) => {
+                let opened = self.opened(None, |_, _, _| Err(no_passphrase()));
+                (Guard::Mode, opened?)
             }
-            Protection::Holders(list) => {
-                let mine = stretched.ok_or_else(no_passphrase)?;
+            (Protection::Passphrase(_), Opener::Passphrase(stretched)) => {
+                let opened = self.opened(None, |entry, associated, out| {
+                    entry.open(&self.id, &stretched.key, associated, out).map_err(wrong)
+                });
+                (Guard::Passphrase(stretched.clone()), opened?)
+            }
+            (Protection::Holders(list), Opener::Passphrase(mine)) => {
                 let found = list.iter().find(|(holder, _)| holder.is(mine)).ok_or(NotOpened);
                 let (holder, wrapped) = found.map_err(wrong)?;
                 let identity = holder.identity(&self.id, mine).map_err(wrong)?;
                 let file_key = holder.unwrap(&self.id, &identity, wrapped).map_err(wrong)?;
                 let binding =
                     holders::binding(list.iter().map(|(holder, wrapped)| (holder, wrapped)));
+                let opened = self.opened(Some(&binding), |entry, associated, out| {
+                    entry.open(&self.id, &file_key, associated, out).map_err(wrong)
+                });
                 let list = list.iter().map(|(holder, _)| holder.clone()).collect();
-                let guard =
-                    Guard::Holders { mine: mine.clone(), list, membership: identity.membership };
-                (guard, Some(file_key), Some(binding))
+                let membership = identity.membership;
+                (Guard::Holders { mine: mine.clone(), list, membership }, opened?)
             }
+            (Protection::Token(_), Opener::Token(token)) => {
+                let key = token.key().map_err(KeyError::of_token(path))?;
+                let opened = self.opened(Some(TOKEN_BINDING), |entry, associated, out| {
+                    let Sealed { nonce, bytes, tag } = entry.sealed;
+                    let sealed = SealedByToken { nonce, bytes, tag };
+                    key.open_sealed(&sealed, associated, out).map_err(KeyError::of_token(path))
+                });
+                (Guard::Token(token.clone()), opened?)
+            }
+            _ => return Err(no_passphrase()),
         };
+        Ok(Content { id: self.id.clone(), versions, guard })
+    }
+
+    /// Returns every version, opened by `open` where it is sealed.
+    ///
+    /// - `binding`: all else that the secrets of this file are bound to
+    /// - `open`: called with what is sealed, what that is bound to, and the place for the secret
+    fn opened(
+        &self,
+        binding: Option<&[u8]>,
+        open: impl Fn(&SealedEntry, &[u8], &mut [u8; Secret::BYTES]) -> Result<(), KeyError>,
+    ) -> Result<Vec<Version>, KeyError> {
         let list: Vec<u32> = self.entries.iter().map(|entry| entry.version).collect();
         let mut versions = Vec::with_capacity(self.entries.len());
         for StoredVersion { version, created, secret } in &self.entries {
-            let secret = match (secret, &file_key) {
-                (StoredSecret::Plain(secret), _) => secret.duplicate()?,
-                (StoredSecret::Sealed(_), None) => return Err(no_passphrase()),
-                (StoredSecret::Sealed(sealed), Some(key)) => {
-                    let associated =
-                        associated(&self.id, *version, created, &list, binding.as_deref());
+            let secret = match secret {
+                StoredSecret::Plain(secret) => secret.duplicate()?,
+                StoredSecret::Sealed(sealed) => {
+                    let associated = associated(&self.id, *version, created, &list, binding);
                     let mut opened = Secret::zero();
-                    let context: [&[u8]; 2] = [self.id.as_bytes(), &version.to_be_bytes()];
-                    sealed
-                        .open(key, (PURPOSE, &context), &associated, opened.as_bytes_mut())
-                        .map_err(wrong)?;
+                    let entry = SealedEntry { version: *version, sealed: sealed.clone() };
+                    open(&entry, &associated, opened.as_bytes_mut())?;
                     opened
                 }
             };
             versions.push(Version { version: *version, created: created.clone(), secret });
         }
-        Ok(Content { id: self.id.clone(), versions, guard })
+        Ok(versions)
+    }
+}
+
+/// The sealed secret of one version.
+struct SealedEntry {
+    version: u32,
+    sealed: Sealed<{ Secret::BYTES }>,
+}
+
+impl SealedEntry {
+    /// Opens it with `key`, into `out`, which contains nothing of use after an error.
+    fn open(
+        &self,
+        id: &str,
+        key: &Secret,
+        associated: &[u8],
+        out: &mut [u8; Secret::BYTES],
+    ) -> Result<(), NotOpened> {
+        let context: [&[u8]; 2] = [id.as_bytes(), &self.version.to_be_bytes()];
+        self.sealed.open(key, (PURPOSE, &context), associated, out)
     }
 }
 
@@ -246,27 +324,24 @@ impl Content {
         let room =
             2048 + holders::HOLDERS_MAX * 1024 + self.versions.len() * 512 + 6 * created_bytes;
         let mut text = Zeroizing::new(String::with_capacity(room));
-        let format = match self.guard {
-            Guard::Mode => FORMAT_PLAIN,
-            Guard::Passphrase(_) => FORMAT_PROTECTED,
-            Guard::Holders { .. } => FORMAT_HOLDERS,
+        let (format, first_lines) = match self.guard {
+            Guard::Mode => (FORMAT_PLAIN, LINES_PLAIN),
+            Guard::Passphrase(_) => (FORMAT_PROTECTED, LINES_PROTECTED),
+            Guard::Holders { .. } => (FORMAT_HOLDERS, LINES_PROTECTED),
+            Guard::Token(_) => (FORMAT_TOKEN, LINES_TOKEN),
         };
-        text.push_str(if format == FORMAT_PLAIN {
-            "# Sealstone key file. Whoever reads it can open every file sealed under this key;\n\
-             # without it those files are lost. Keep a copy in a safe place, apart from the data.\n"
-        } else {
-            "# Sealstone key file, protected by a passphrase. Without both, every file sealed \
-             under\n\
-             # this key is lost. Keep copies in safe places, apart from the data and from each \
-             other.\n"
-        });
+        text.push_str(first_lines);
         text.push_str(&format!("format = {format}\nid = \"{}\"\n", self.id));
-        let (key, binding) = match &self.guard {
-            Guard::Mode => (None, None),
+        match &self.guard {
+            Guard::Mode => self.push_versions(&mut text, None, |_, secret, _| {
+                Ok(Written::Plain(secret.duplicate()?))
+            }),
             Guard::Passphrase(stretched) => {
                 text.push_str("\n[passphrase]\n");
                 push_salted(&mut text, (stretched.cost, stretched.salt));
-                (Some(stretched.key.duplicate()?), None)
+                self.push_versions(&mut text, None, |version, secret, associated| {
+                    self.sealed(&stretched.key, version, secret, associated)
+                })
             }
             Guard::Holders { list, membership, .. } => {
                 let file_key = Secret::random(Provider::own())?;
@@ -285,10 +360,22 @@ impl Content {
                 list.iter()
                     .zip(&wrapped)
                     .for_each(|(holder, wrapped)| push_holder(&mut text, holder, wrapped));
-                (Some(file_key), Some(holders::binding(list.iter().zip(&wrapped))))
+                let binding = holders::binding(list.iter().zip(&wrapped));
+                self.push_versions(&mut text, Some(&binding), |version, secret, associated| {
+                    self.sealed(&file_key, version, secret, associated)
+                })
             }
-        };
-        self.push_versions(&mut text, key.as_ref(), binding.as_deref())?;
+            Guard::Token(token) => {
+                text.push_str(&format!("\n[token]\nuri = \"{}\"\n", token.address()));
+                let key = token.key().map_err(KeyError::of_token(path))?;
+                self.push_versions(&mut text, Some(TOKEN_BINDING), |_, secret, associated| {
+                    let sealed = key.seal(secret.as_bytes(), associated);
+                    let SealedByToken { nonce, bytes, tag } =
+                        sealed.map_err(KeyError::of_token(path))?;
+                    Ok(Written::Sealed(Sealed { nonce, bytes, tag }))
+                })
+            }
+        }?;
         if text.len() as u64 > FILE_BYTES_MAX {
             let path = path.to_owned();
             return Err(KeyError::Full { path, bytes: text.len(), bytes_max: FILE_BYTES_MAX });
@@ -296,32 +383,70 @@ impl Content {
         Ok(text)
     }
 
-    /// Adds the versions to `text`, sealed under `key` if there is one.
+    /// Seals a secret under `key`.
+    fn sealed(
+        &self,
+        key: &Secret,
+        version: u32,
+        secret: &Secret,
+        associated: &[u8],
+    ) -> Result<Written, KeyError> {
+        let context: [&[u8]; 2] = [self.id.as_bytes(), &version.to_be_bytes()];
+        let purpose: Purpose<'_> = (PURPOSE, &context);
+        Ok(Written::Sealed(Sealed::seal(secret.as_bytes(), key, purpose, associated)?))
+    }
+
+    /// Adds the versions to `text`, each as `written` makes it of the number, the secret, and what
+    /// it is to be bound to.
     fn push_versions(
         &self,
         text: &mut String,
-        key: Option<&Secret>,
         binding: Option<&[u8]>,
+        written: impl Fn(u32, &Secret, &[u8]) -> Result<Written, KeyError>,
     ) -> Result<(), KeyError> {
         let list: Vec<u32> = self.versions.iter().map(|version| version.version).collect();
         for Version { version, created, secret } in &self.versions {
             text.push_str(&format!("\n[[keys]]\nversion = {version}\n"));
             // it may come from a file that a person wrote, with anything in it
             text.push_str(&format!("created = {}\n", toml::Value::String(created.clone())));
-            let Some(key) = key else {
-                push_hex(text, "secret", secret.as_bytes());
-                continue;
-            };
             let associated = associated(&self.id, *version, created, &list, binding);
-            let context: [&[u8]; 2] = [self.id.as_bytes(), &version.to_be_bytes()];
-            let sealed = Sealed::seal(secret.as_bytes(), key, (PURPOSE, &context), &associated)?;
-            push_hex(text, "nonce", &sealed.nonce);
-            push_hex(text, "secret", &sealed.bytes);
-            push_hex(text, "tag", &sealed.tag);
+            match written(*version, secret, &associated)? {
+                Written::Plain(secret) => push_hex(text, "secret", secret.as_bytes()),
+                Written::Sealed(sealed) => {
+                    push_hex(text, "nonce", &sealed.nonce);
+                    push_hex(text, "secret", &sealed.bytes);
+                    push_hex(text, "tag", &sealed.tag);
+                }
+            }
         }
         Ok(())
     }
 }
+
+/// A secret as it is written.
+enum Written {
+    Plain(Secret),
+    Sealed(Sealed<{ Secret::BYTES }>),
+}
+
+/// First lines of files without protection of their own.
+const LINES_PLAIN: &str = "\
+# Sealstone key file. Whoever reads it can open every file sealed under this key;
+# without it those files are lost. Keep a copy in a safe place, apart from the data.
+";
+/// First lines of files under a passphrase.
+const LINES_PROTECTED: &str = "\
+# Sealstone key file, protected by a passphrase. Without both, every file sealed under
+# this key is lost. Keep copies in safe places, apart from the data and from each other.
+";
+/// First lines of files under a key of a token.
+const LINES_TOKEN: &str = "\
+# Sealstone key file, sealed by a key in a token. Without this file and that key, every file
+# sealed under this key is lost. Keep a copy of this file, and a backup of the token.
+";
+
+/// All else that secrets sealed by a token are bound to.
+const TOKEN_BINDING: &[u8] = b"sealstone key file 4";
 
 /// Purpose of the key of each version's secret.
 const PURPOSE: &str = "key file";
@@ -488,6 +613,32 @@ struct HolderEntry {
     encapsulated: Hex<X25519_BYTES>,
     file_key: Hex<{ Secret::BYTES }>,
     file_key_tag: Hex<TAG_BYTES>,
+}
+
+/// Format 4, whole.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InToken {
+    #[serde(rename = "format")]
+    _format: i64,
+    id: String,
+    token: TokenTable,
+    #[serde(default)]
+    keys: Vec<ProtectedEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TokenTable {
+    uri: String,
+}
+
+impl InToken {
+    fn taken_apart(self) -> Result<Apart, TokenError> {
+        let protection = Protection::Token(self.token.uri.parse()?);
+        let entries = self.keys.into_iter().map(ProtectedEntry::taken_apart).collect();
+        Ok((self.id, protection, entries))
+    }
 }
 
 impl Held {

@@ -1,47 +1,42 @@
 //! Changes of the holders of a key file and of their passphrases. Not here: a holder's entry in the
 //! file (`holders`), opening and writing a file (`file`).
 
-use std::sync::Arc;
-
 use sealstone_cipher::Provider;
 
 use super::format::{Content, Guard};
 use super::holders::{self, Holder as Member};
-use super::{KeyFile, no_holder};
+use super::{KeyFile, Protect, no_holder};
 use crate::passphrase::Stretched;
 use crate::{Cost, KeyError, Passphrase, Secret};
 
 impl KeyFile {
-    /// Changes the passphrase of the key file, sets a first one, or (`None`) removes it. With
-    /// several holders it changes the passphrase of the holder who opened the file. Processes that
-    /// have the file open under the old passphrase refuse to seal anything new until they are
-    /// restarted with the new passphrase.
+    /// Gives the key file another protection. A passphrase for a file with several holders becomes
+    /// that of the holder who opened the file. Processes that have the file open under the old
+    /// protection refuse to seal anything new until they are restarted with the new one.
     ///
-    /// A copy of the old file opens with the old passphrase, forever.
+    /// A copy of the old file opens as it did, forever.
     ///
     /// # Errors
-    /// [`KeyError::HoldersRemain`] if it cannot be taken off since there are other holders,
-    /// [`KeyError::Stretch`], and as [`KeyFile::rotate`].
-    pub fn set_passphrase(&self, new: Option<(&Passphrase, Cost)>) -> Result<(), KeyError> {
-        let fresh = new
-            .map(|(passphrase, cost)| Stretched::fresh(passphrase, cost))
-            .transpose()?
-            .map(Arc::new);
+    /// [`KeyError::HoldersRemain`] if passphrases cannot be taken off since there are other
+    /// holders; [`KeyError::Stretch`]; [`KeyError::Token`] and [`KeyError::TokenOf`]; and as
+    /// [`KeyFile::rotate`].
+    pub fn set_protection(&self, new: Protect<'_>) -> Result<(), KeyError> {
+        let fresh = new.guard()?;
         self.change(|content| {
             let Content { id, guard, .. } = content;
             match (guard, fresh) {
-                (Guard::Holders { mine, list, membership }, Some(fresh)) => {
+                (Guard::Holders { mine, list, membership }, Guard::Passphrase(fresh)) => {
                     let me =
                         list.iter_mut().find(|member| member.is(mine)).expect("it opened the file");
                     *me = Member::new(id, &me.name, &fresh, membership)?;
                     *mine = fresh;
                     holders::check(list.iter()).map_err(|found| self.no_more_holders(found))
                 }
-                (Guard::Holders { list, .. }, None) if list.len() > 1 => {
+                (Guard::Holders { list, .. }, _) if list.len() > 1 => {
                     Err(KeyError::HoldersRemain { path: self.path.clone(), holders: names(list) })
                 }
                 (guard, fresh) => {
-                    *guard = fresh.map_or(Guard::Mode, Guard::Passphrase);
+                    *guard = fresh;
                     Ok(())
                 }
             }
