@@ -3,15 +3,19 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use sealstone_fields::pass::Counts;
-use sealstone_fields::{FileLayout, FileMac, Keyed, MANIFEST_ENDING, Manifest};
+use sealstone_cipher::Backend;
+use sealstone_fields::pass::{Counts, Listener, OnMisfit, Plan, Reject, Work};
+use sealstone_fields::{
+    ColumnCipher, FieldsError, FileLayout, FileMac, Keyed, MANIFEST_ENDING, Manifest,
+};
 use sealstone_file::input;
 use sealstone_keys::KeySource;
 
 use crate::error::FileError;
 use crate::output::beside;
-use crate::reading::{Reading, check_parquet};
+use crate::reading::{AtOnce, Reading, Target, check_parquet};
 
 /// A sealed file, and the content of its manifest.
 pub struct SealedFile {
@@ -78,6 +82,32 @@ impl SealedFile {
             self.check(mac, self.manifest.rows)?;
         }
         Ok(reading)
+    }
+
+    /// Opens every value of the file, to nowhere, and returns what does not open.
+    ///
+    /// # Errors
+    /// [`FileError::NotTheFile`], and as [`Reading::pass`].
+    pub fn verify(&self, keyed: &Keyed) -> Result<Vec<Reject>, FileError> {
+        let table = self.manifest.table.clone();
+        let cipher = |column| ColumnCipher::new(&table, column, keyed, Backend::auto());
+        let ciphers = table.columns.iter().map(cipher).collect::<Result<_, FieldsError>>()?;
+        let plan = Plan { work: Work::Open(ciphers), table: table.clone() };
+        let mut found = Vec::new();
+        let mut on_reject = |reject: &Reject| {
+            found.push(reject.clone());
+            Ok(())
+        };
+        let stop = AtomicBool::new(false);
+        let mut listener = Listener { on_reject: &mut on_reject, on_progress: &mut |_| {} };
+        let mut nowhere = io::sink();
+        let target =
+            Target { output: &mut nowhere, path: None, mac: None, at_once: AtOnce::default() };
+        let mut reading = self.open(keyed)?;
+        let counts =
+            reading.pass(&self.file, &plan, OnMisfit::Report, &stop, target, &mut listener)?;
+        self.check_read(reading, &counts)?;
+        Ok(found)
     }
 
     /// Checks that the file read is the sealed file, unless that is known.

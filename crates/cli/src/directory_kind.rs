@@ -107,6 +107,28 @@ impl Kind {
     }
 }
 
+/// Data of a server of which no file is sealed here.
+#[derive(Clone, Copy)]
+pub(crate) struct PlainServer {
+    /// Name of the product.
+    pub(crate) name: &'static str,
+}
+
+impl PlainServer {
+    /// Returns the way to seal it.
+    pub(crate) fn remedy(&self) -> &'static str {
+        "put it on a sealed volume: docs/guide/volumes.md"
+    }
+}
+
+/// Returns the server whose data directory `dir` is, if no file of that server is sealed here.
+pub(crate) fn plain_server(dir: &Path) -> Option<PlainServer> {
+    match Kind::of(dir) {
+        Some(Kind::Server { name, .. }) => Some(PlainServer { name }),
+        _ => None,
+    }
+}
+
 /// Returns whether `dir` is a sealed volume.
 pub(crate) fn is_volume(dir: &Path) -> bool {
     engine_of(dir).is_some_and(|engine| engine.name() == VOLUME)

@@ -39,6 +39,8 @@ use crate::key_source;
 use crate::message::{Answer, say};
 use crate::path::{check_other, check_parent};
 use computing::Computing;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(crate) use migrate::connect;
 pub(crate) use need::check_files_unneeding;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use need::check_tables_unneeding;

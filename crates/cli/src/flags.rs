@@ -2,6 +2,7 @@
 //!
 //! Parsing does nothing else; values are interpreted where they are used.
 
+mod audit;
 mod columns;
 mod examples;
 mod field;
@@ -40,6 +41,7 @@ use sealstone_bench::words::target::{Limit, Target};
 use sealstone_cipher::speed::Work;
 
 use crate::count::parse_small;
+pub(crate) use audit::AuditFlags;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use columns::ServerTls;
 pub(crate) use columns::{ApprovedName, ColumnFlags};
@@ -204,6 +206,8 @@ pub(crate) enum Command {
     /// Make, protect, share, rotate and retire keys
     #[command(subcommand)]
     Keys(KeysCommand),
+    /// Make one page for an auditor: what is sealed, what is in the clear, and which keys
+    Audit(Box<AuditFlags>),
     /// Inspect and check sealed directories, rotate their keys
     #[command(subcommand)]
     Rest(RestCommand),

@@ -8,6 +8,7 @@
 mod age;
 mod anchor;
 mod asked_to_end;
+mod audit;
 #[cfg(any(feature = "volume", feature = "wire"))]
 mod background;
 mod bytes;
@@ -98,6 +99,7 @@ fn dispatch(command: Command) -> anyhow::Result<Answer> {
         Command::Ciphers(flags) => ciphers::run(&flags),
         Command::Workloads(flags) => workloads::run(&flags),
         Command::Keys(command) => keys::run(&command),
+        Command::Audit(flags) => audit::run(&flags),
         Command::Rest(command) => rest::run(&command),
         Command::Field(command) => field::run(&command),
         Command::SealedServer(command) => sealed_server::run(&command),

@@ -285,6 +285,16 @@ pub enum KeyError {
         /// The key file.
         path: PathBuf,
     },
+    /// A holder was to be added to a key file under a token.
+    #[error(
+        "key file {} is under a token, which has one PIN and no holders\n\
+         give the PIN to who needs it, or put the file under a passphrase first, with: sealstone \
+         keys passwd {} --new-passphrase-file FILE", path.display(), path.display()
+    )]
+    UnderToken {
+        /// The key file.
+        path: PathBuf,
+    },
     /// A key file with that holder would not be read.
     #[error("key file {} cannot have these holders: {found}\nremove holders who no longer need it",
         path.display())]

@@ -140,6 +140,9 @@ fn what_is_wrong_with_a_token_is_said_and_loses_nothing() {
     let line = format!("{new} {library}module-path={}", open.display());
     fails(&line, "everybody may put another file in its place");
 
+    let holder = "keys holder add orders.key --name bob --new-passphrase-file wrong";
+    fails(&format!("{holder} --passphrase-file pin"), "is under a token, which has one PIN");
+
     // two tokens of one name are none
     hsm.init("prod");
     fails(&format!("{check} --passphrase-file pin"), "2 tokens are meant by");

@@ -34,6 +34,9 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
             "crates/seal",
             "crates/store",
         ],
+        "crates/audit" => {
+            &["crates/cipher", "crates/fields", "crates/file", "crates/keys", "crates/seal"]
+        }
         "crates/bench" => &["crates/cipher", "crates/csv", "crates/file", "crates/store"],
         "adapters/arrow" => &["crates/cipher", "crates/keys", "crates/fields"],
         "adapters/files" => {

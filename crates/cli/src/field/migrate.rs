@@ -204,7 +204,7 @@ fn key_id(spec: &str) -> anyhow::Result<Option<String>> {
 }
 
 /// Returns a connection to the server at `address`, for the table `name`.
-pub(super) fn connect(
+pub(crate) fn connect(
     address: &str,
     name: &str,
     tls: &ServerTls,

@@ -1,4 +1,5 @@
-//! Check whether a sealed table still needs a version of its key. Not here: resealing it (`run`).
+//! Check of how a table is sealed, and of whether it still needs a version of its key. Not here:
+//! resealing it (`run`).
 
 use sealstone_keys::KeyRef;
 
@@ -7,6 +8,7 @@ use super::error::MigrationError;
 use super::layout::layout;
 use super::run::{said, shape, there};
 use super::server::{Phase, TableServer, Wanted};
+use crate::policy::Table;
 
 /// Part of a table that needs a version of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +19,25 @@ pub enum Need {
     Values(String),
     /// No value; but its manifest is under it, and so would be new values.
     Manifest,
+}
+
+/// Returns how the table of `server` is sealed, or partly sealed: its columns and its key; changes
+/// nothing, and takes no lock. Needs no key, so the table's manifest may not be genuine.
+///
+/// - `name`: the table, for messages
+///
+/// # Errors
+/// As [`need`].
+pub fn sealed_as(
+    server: &mut dyn TableServer,
+    name: &str,
+) -> Result<(Table, KeyRef), MigrationError> {
+    shape(server, name)?;
+    let Some(state) = server.state()? else {
+        return Err(MigrationError::NotSealed { place: server.place(), table: name.to_owned() });
+    };
+    let (manifest, _) = said(&*server, name, &state)?;
+    Ok((manifest.table, manifest.key))
 }
 
 /// Returns what part of a sealed table needs `key`; changes nothing, and takes no lock. Needs no

@@ -48,7 +48,8 @@ impl KeyFile {
     /// earlier programs do not open.
     ///
     /// # Errors
-    /// [`KeyError::NothingToShare`] if the file has no passphrase, [`KeyError::HolderExists`],
+    /// [`KeyError::NothingToShare`] if the file has no passphrase, [`KeyError::UnderToken`],
+    /// [`KeyError::HolderExists`],
     /// [`KeyError::BadHolder`], [`KeyError::HoldersFull`], [`KeyError::Stretch`], and as
     /// [`KeyFile::rotate`].
     pub fn add_holder(
@@ -68,7 +69,11 @@ impl KeyFile {
                 *guard = Guard::Holders { mine, list, membership };
             }
             let Guard::Holders { list, membership, .. } = guard else {
-                return Err(KeyError::NothingToShare { path: self.path.clone() });
+                let path = self.path.clone();
+                return Err(match guard {
+                    Guard::Token(_) => KeyError::UnderToken { path },
+                    _ => KeyError::NothingToShare { path },
+                });
             };
             if list.iter().any(|member| member.name == name) {
                 return Err(KeyError::HolderExists {

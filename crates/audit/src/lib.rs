@@ -1,0 +1,22 @@
+//! One page for an auditor: what is sealed in the places that were named, what is not, with what,
+//! under which keys and how old these are, when it was checked that all is whole, and whether a
+//! text that must not be in the clear is anywhere.
+//!
+//! [`facts`] has what was found, [`Verdict`] what follows from it, [`page()`] makes the page of
+//! both in English or Korean, and [`leak`] searches files.
+//!
+//! Not here: looking at stores, volumes, databases and keys (`sealstone-cli`).
+
+#![forbid(unsafe_code)]
+
+pub mod facts;
+mod language;
+pub mod leak;
+mod page;
+mod report;
+mod verdict;
+
+pub use language::Language;
+pub use page::{page, summary};
+pub use report::Report;
+pub use verdict::{Attention, Open, Verdict};

@@ -1,0 +1,95 @@
+//! `sealstone audit`: one page for an auditor about what is sealed, what is not, under which keys,
+//! and whether a text that must not be in the clear is anywhere. Not here: facts, conclusions and
+//! page (`sealstone-audit`), how each kind of place is looked at (the files below).
+
+mod columns;
+mod findings;
+mod keys;
+mod leaks;
+mod places;
+mod previous;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod tables;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use sealstone_audit::facts::Audit;
+use sealstone_audit::{Report, Verdict, page};
+use sealstone_file::output::{self, Access};
+
+use crate::flags::AuditFlags;
+use crate::message::{Answer, print, print_json, say};
+use crate::numbered::numbered;
+
+/// Names of the files of an audit.
+const PAGE: &str = "audit.html";
+const JSON: &str = "audit.json";
+/// Directory for them, if none is named.
+const OUT: &str = "sealstone-audit";
+
+/// Runs the command.
+pub(crate) fn run(flags: &AuditFlags) -> anyhow::Result<Answer> {
+    // what is wrong with a flag is said before hours of work
+    let search = leaks::wanted(flags)?;
+    let previous = flags.previous.as_deref().map(previous::read).transpose()?;
+    let out = directory(flags.out.as_deref())?;
+    let given = keys::given(flags)?;
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let program = format!("sealstone {}", env!("CARGO_PKG_VERSION"));
+    let now = jiff::Timestamp::now();
+    let mut audit = Audit::new(flags.title.clone(), program, host.trim().to_owned(), now);
+    let found = places::found(&flags.places)?;
+    audit.places = found.iter().map(|place| place.look(&given, flags.verify)).collect();
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    audit.places.extend(tables::looked_at(&flags.table, &flags.tls)?);
+    if let Some(previous) = &previous {
+        previous.fill(&mut audit.places);
+    }
+    audit.keys = keys::of(&audit.places, &given, flags.rotate_after, now);
+    audit.search =
+        search.map(|search| leaks::search(&search, &found, &flags.search)).transpose()?;
+    let verdict = Verdict::of(&audit);
+    let page = page(&audit, &verdict, flags.lang.into()).context("cannot make the page")?;
+    let report = Report { audit, verdict };
+    let mut json = serde_json::to_string_pretty(&report)?;
+    json.push('\n');
+    for (name, text) in [(JSON, &json), (PAGE, &page)] {
+        let path = out.join(name);
+        output::create(&path, Access::Private, text.as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if flags.json {
+        print_json(&report)?;
+        say(&out.join(PAGE).display().to_string());
+    } else {
+        print(&answer(&report, &out.join(PAGE)))?;
+    }
+    Ok(if report.verdict.is_sealed { Answer::Done } else { Answer::Negative })
+}
+
+/// Returns the answer in a few lines, the place of the page last.
+fn answer(report: &Report, page: &Path) -> String {
+    let mut text = sealstone_audit::summary(&report.verdict);
+    text.push_str(&format!("{}\n", page.display()));
+    text
+}
+
+/// Makes the directory for the page: the one that is named, which has no audit yet, or the next
+/// free one.
+fn directory(named: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let taken = |dir: &Path| [PAGE, JSON].iter().any(|name| dir.join(name).exists());
+    let dir = match named {
+        Some(dir) if taken(dir) => bail!(
+            "{} has an earlier audit, which stays\nname another directory with --out",
+            dir.display()
+        ),
+        Some(dir) => dir.to_owned(),
+        None => numbered(Path::new(OUT)).find(|dir| !taken(dir)).expect("numbers do not end"),
+    };
+    let cannot = || format!("cannot write into {}\nname another directory", dir.display());
+    fs::create_dir_all(&dir).with_context(cannot)?;
+    output::check_replaceable(&dir.join(PAGE), Access::Private).with_context(cannot)?;
+    Ok(dir)
+}

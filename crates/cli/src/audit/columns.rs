@@ -1,0 +1,79 @@
+//! Files with sealed columns in an audit. Not here: sealing and opening them (`field`).
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sealstone_audit::facts::{Kind, Maker, Place, Share, Unit};
+use sealstone_cipher::Approval;
+use sealstone_fields::pass::Reject;
+use sealstone_fields::policy::{Column, Table};
+use sealstone_files::{FileError, SealedFile};
+use sealstone_keys::{KeyRef, KeySource};
+
+use super::findings::{checked, share, unread};
+use super::keys::Given;
+
+/// Looks at the file `path`, which has a manifest beside it.
+pub(super) fn look(path: &Path, given: &[Given], verify: bool) -> Place {
+    let mut place = Place::new(path.display().to_string(), Kind::Columns, "file");
+    let sealed = match SealedFile::read(path, None, None) {
+        Ok(sealed) => sealed,
+        Err(error) => return unread(place, &error.into()),
+    };
+    let manifest = &sealed.manifest;
+    place.sealed = shares(&manifest.table, &manifest.key, manifest.rows);
+    for share in &mut place.sealed {
+        share.maker = Maker::of(manifest.module.clone());
+    }
+    place.verified = checked(&place, given, verify, |keys| opened(&sealed, keys));
+    place
+}
+
+/// Returns what each column of a table is sealed with.
+pub(super) fn shares(table: &Table, key: &KeyRef, rows: u64) -> Vec<Share> {
+    let of = |column: &Column| {
+        let modes = column.modes(table.cipher);
+        let approval = modes.iter().map(|mode| table.cipher.approval_in(*mode));
+        let approval = approval.reduce(Approval::and).unwrap_or(Approval::NONE);
+        Share {
+            key_id: Some(key.id.clone()),
+            mode: column.method_text(),
+            count: rows,
+            unit: Unit::Rows,
+            column: Some(column.name.clone()),
+            leaks: Some(column.leaks()),
+            fips: approval.fips,
+            kcmvp: approval.kcmvp,
+            ..share(table.cipher.name, None, key.version)
+        }
+    };
+    table.columns.iter().map(of).collect()
+}
+
+/// Opens every value of the file and returns what does not open.
+fn opened(sealed: &SealedFile, keys: Arc<dyn KeySource>) -> anyhow::Result<Vec<String>> {
+    let found = sealed.keyed(keys).and_then(|keyed| sealed.verify(&keyed));
+    match found {
+        Ok(found) => {
+            let of = |reject: &Reject| {
+                format!(
+                    "{} {}, {}: {}",
+                    place_of(sealed),
+                    reject.place,
+                    reject.column,
+                    reject.misfit
+                )
+            };
+            Ok(found.iter().map(of).collect())
+        }
+        // the file or its manifest is another one
+        Err(error @ (FileError::NotTheFile { .. } | FileError::Manifest { .. })) => {
+            Ok(vec![error.to_string().lines().next().unwrap_or_default().to_owned()])
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn place_of(sealed: &SealedFile) -> &'static str {
+    sealed.manifest.layout.place()
+}

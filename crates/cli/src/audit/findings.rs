@@ -1,0 +1,76 @@
+//! Findings about a place in an audit: a share, a place that could not be looked at, the result of
+//! a check. Not here: looking (`places`).
+
+use std::sync::Arc;
+
+use sealstone_audit::facts::{Clear, Maker, NotVerified, Place, Share, Unit, Verified};
+use sealstone_cipher::{Cipher, Mode, cipher};
+use sealstone_keys::KeySource;
+
+use super::keys::Given;
+
+/// Findings of a check that a page lists; more are only counted there.
+const FINDINGS_MAX: usize = 20;
+
+/// Returns a share of one file by `cipher` in `mode`, or its own.
+pub(super) fn share(name: &str, mode: Option<Mode>, key_version: u32) -> Share {
+    let cipher: Option<&'static Cipher> = cipher(name).ok();
+    let mode = mode.or_else(|| cipher.map(|cipher| cipher.mode));
+    let approval = cipher.zip(mode).map(|(cipher, mode)| cipher.approval_in(mode));
+    Share {
+        cipher: name.to_owned(),
+        mode: mode.map_or("?", Mode::word).to_owned(),
+        key_id: None,
+        key_version,
+        maker: Maker::Sealstone,
+        count: 1,
+        unit: Unit::Files,
+        bytes: None,
+        column: None,
+        leaks: None,
+        fips: approval.is_some_and(|approval| approval.fips),
+        kcmvp: approval.is_some_and(|approval| approval.kcmvp),
+    }
+}
+
+/// Returns `place`, which could not be looked at because of `error`.
+pub(super) fn unread(mut place: Place, error: &anyhow::Error) -> Place {
+    let remark = Some(format!("{error:#}").replace('\n', "; "));
+    place.unread.push(Clear { name: place.name.clone(), bytes: None, remark });
+    place
+}
+
+/// Checks `place` with the key that its first share is under, if that was asked for and given.
+///
+/// - `check`: returns the findings
+pub(super) fn checked(
+    place: &Place,
+    given: &[Given],
+    verify: bool,
+    check: impl FnOnce(Arc<dyn KeySource>) -> anyhow::Result<Vec<String>>,
+) -> Verified {
+    if !verify {
+        return Verified::Not { why: NotVerified::NotAsked };
+    }
+    let ids: Vec<&String> = place.sealed.iter().filter_map(|share| share.key_id.as_ref()).collect();
+    let Some(given) = given.iter().find(|given| ids.contains(&&given.id)) else {
+        return Verified::Not { why: NotVerified::NoKey };
+    };
+    match given.open().and_then(check) {
+        Ok(mut findings) => {
+            let is_whole = findings.is_empty();
+            findings.truncate(FINDINGS_MAX);
+            Verified::Checked { at: now(), is_whole, findings, earlier: None }
+        }
+        Err(error) => {
+            let reason = format!("{error:#}").replace('\n', "; ");
+            Verified::Not { why: NotVerified::Failed(reason) }
+        }
+    }
+}
+
+/// Returns the time, for people.
+fn now() -> String {
+    let now = jiff::Timestamp::now();
+    now.round(jiff::Unit::Second).unwrap_or(now).to_string()
+}

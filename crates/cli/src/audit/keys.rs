@@ -1,0 +1,157 @@
+//! Keys in an audit: those that were named, and those that something is under. Not here: opening a
+//! key (`key_source`).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::{Timestamp, ToSpan};
+use nix::unistd::{Uid, User};
+use sealstone_audit::facts::{Held, Key, Place, Protection, Version};
+use sealstone_keys::{KeyFile, KeyFileSummary, KeySource, source};
+use sealstone_message::without_secrets;
+
+use crate::flags::{AuditFlags, OpeningFlags};
+use crate::key_source;
+
+/// A key that was named.
+pub(super) struct Given {
+    /// Its name.
+    pub(super) id: String,
+    held: Held,
+    /// Versions, and the times they were made, where that is known.
+    versions: Vec<(u32, Option<String>)>,
+    spec: String,
+    opening: OpeningFlags,
+}
+
+impl Given {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// As [`key_source::open`].
+    pub(super) fn open(&self) -> anyhow::Result<Arc<dyn KeySource>> {
+        key_source::open(&self.spec, &self.opening)
+    }
+}
+
+/// Looks at the keys that the flags name. A key file needs no passphrase for that; a key server is
+/// asked.
+///
+/// # Errors
+/// A key file that is none, or that others may read; a server that does not answer.
+pub(super) fn given(flags: &AuditFlags) -> anyhow::Result<Vec<Given>> {
+    flags.key.iter().map(|spec| one(spec, &flags.opening)).collect()
+}
+
+fn one(spec: &str, opening: &OpeningFlags) -> anyhow::Result<Given> {
+    let given = |id, held, versions| Given {
+        id,
+        held,
+        versions,
+        spec: spec.to_owned(),
+        opening: opening.clone(),
+    };
+    if source::is_kmip(spec) {
+        let keys = key_source::open(spec, opening)?;
+        let mut versions: Vec<(u32, Option<String>)> =
+            keys.all()?.into_iter().map(|(key, _)| (key.version, None)).collect();
+        versions.sort();
+        let place = without_secrets(spec);
+        let held = Held { place, owner: None, mode: None, protection: Protection::Server };
+        return Ok(given(keys.name()?, held, versions));
+    }
+    source::check_path(spec)?;
+    let summary = KeyFile::inspect(spec)?;
+    let versions = summary.versions.iter().map(|(version, at)| (*version, Some(at.clone())));
+    let versions = versions.collect();
+    Ok(given(summary.id.clone(), held(&summary)?, versions))
+}
+
+fn held(summary: &KeyFileSummary) -> anyhow::Result<Held> {
+    let facts = fs::metadata(&summary.path)?;
+    let owner = User::from_uid(Uid::from_raw(facts.uid())).ok().flatten();
+    let names: Vec<String> =
+        summary.holders.iter().filter_map(|holder| holder.name.clone()).collect();
+    let protection = match &summary.token {
+        Some(token) => Protection::Token { token: token.token_name() },
+        None if !names.is_empty() => Protection::Holders { names },
+        None if summary.has_passphrase() => Protection::Passphrase,
+        None => Protection::Nothing,
+    };
+    let path = std::path::absolute(&summary.path)?;
+    Ok(Held {
+        place: path.display().to_string(),
+        owner: Some(owner.map_or_else(|| facts.uid().to_string(), |owner| owner.name)),
+        mode: Some(format!("{:04o}", facts.mode() & 0o7777)),
+        protection,
+    })
+}
+
+/// Returns every key that something in `places` is under, and every one that was named.
+///
+/// - `rotate_after`: days between rotations
+pub(super) fn of(places: &[Place], given: &[Given], rotate_after: u32, now: Timestamp) -> Vec<Key> {
+    let mut used: BTreeMap<&str, BTreeMap<u32, u64>> = BTreeMap::new();
+    for key in given {
+        used.entry(&key.id).or_default();
+    }
+    for place in places {
+        let mut here: Vec<(&str, u32)> = place
+            .sealed
+            .iter()
+            .filter_map(|share| Some((share.key_id.as_deref()?, share.key_version)))
+            .collect();
+        here.sort_unstable();
+        here.dedup();
+        for (id, version) in here {
+            *used.entry(id).or_default().entry(version).or_default() += 1;
+        }
+    }
+    let key = |(id, used): (&str, BTreeMap<u32, u64>)| {
+        let given = given.iter().find(|given| given.id == id);
+        let held: BTreeMap<u32, Option<String>> =
+            given.map(|given| given.versions.iter().cloned().collect()).unwrap_or_default();
+        let numbers: std::collections::BTreeSet<u32> =
+            used.keys().chain(held.keys()).copied().collect();
+        let version = |number: u32| {
+            let made_at = held.get(&number).cloned().flatten();
+            Version {
+                version: number,
+                age_days: made_at.as_deref().and_then(|at| age_days(at, now)),
+                made_at,
+                places: used.get(&number).copied().unwrap_or_default(),
+                is_held: held.contains_key(&number),
+            }
+        };
+        let versions: Vec<Version> = numbers.into_iter().map(version).collect();
+        let newest = versions.iter().rfind(|version| version.is_held);
+        let due = newest.and_then(|newest| day_after(newest.made_at.as_deref()?, rotate_after));
+        Key {
+            id: id.to_owned(),
+            held: given.map(|given| given.held.clone()),
+            versions,
+            is_overdue: due.is_some_and(|due| due < now),
+            rotate_by: due.map(|due| due.strftime("%Y-%m-%d").to_string()),
+        }
+    };
+    used.into_iter().map(key).collect()
+}
+
+fn age_days(made_at: &str, now: Timestamp) -> Option<i64> {
+    let made_at: Timestamp = made_at.parse().ok()?;
+    Some((now - made_at).get_seconds().max(0) / 86_400)
+}
+
+/// Returns the time `days` days after `made_at`.
+fn day_after(made_at: &str, days: u32) -> Option<Timestamp> {
+    let made_at: Timestamp = made_at.parse().ok()?;
+    made_at.checked_add((i64::from(days) * 24).hours()).ok()
+}
+
+/// Returns whether `path` is a key file: these are left out of a search.
+pub(super) fn is_key_file(path: &Path) -> bool {
+    KeyFile::inspect(path).is_ok()
+}

@@ -1,0 +1,298 @@
+//! Places of an audit: what each path is, and how it is looked at. Not here: files with sealed
+//! columns (`columns`), tables (`tables`).
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use sealstone_audit::facts::{Clear, Kind, Maker, NotVerified, Place, Unit, Verified};
+use sealstone_cipher::Backend;
+use sealstone_fields::MANIFEST_ENDING;
+use sealstone_file::walk;
+use sealstone_files::beside;
+use sealstone_rocksdb::rest;
+use sealstone_seal::account::{Account, FileAccount, Standing};
+use sealstone_stores::at_rest::SealedServer;
+use sealstone_stores::engine_of;
+
+use super::columns;
+use super::findings::{checked, share, unread};
+use super::keys::Given;
+use crate::directory_kind::{PlainServer, is_volume, plain_server};
+use crate::message::say;
+
+/// A path, and what it is.
+pub(super) struct Found {
+    /// The absolute path.
+    pub(super) path: PathBuf,
+    what: What,
+    /// Directory of the sealed volume that it is on, if that was named, too.
+    pub(super) on_volume: Option<PathBuf>,
+}
+
+/// Kind of what is at a path.
+enum What {
+    /// A RocksDB store.
+    Store,
+    /// Data of a server whose files can be sealed.
+    Server(&'static dyn SealedServer),
+    /// Data of a server of which nothing is sealed here.
+    Plain(PlainServer),
+    #[cfg(feature = "volume")]
+    Volume,
+    /// A file with sealed columns.
+    Columns,
+}
+
+/// Recognises `paths`; a directory with files that have sealed columns stands for these files.
+///
+/// # Errors
+/// A path that is not there, or that is nothing that can be sealed.
+pub(super) fn found(paths: &[PathBuf]) -> anyhow::Result<Vec<Found>> {
+    let mut found = Vec::new();
+    for path in paths {
+        let absolute = std::path::absolute(path)
+            .and_then(|path| path.metadata().map(|_| path))
+            .with_context(|| format!("cannot look at {}", path.display()))?;
+        let before = found.len();
+        if absolute.is_dir() {
+            match kind(&absolute) {
+                Some(what) => found.push(Found { path: absolute.clone(), what, on_volume: None }),
+                None => found.extend(files_below(&absolute)?),
+            }
+        } else if beside(&absolute, MANIFEST_ENDING).exists() {
+            found.push(Found { path: absolute.clone(), what: What::Columns, on_volume: None });
+        }
+        if found.len() == before {
+            bail!(
+                "{} is no store, no data of a server, no sealed volume, and has no sealed \
+                 columns\nname such places; logs and other directories are searched with --search",
+                path.display()
+            );
+        }
+    }
+    #[cfg(feature = "volume")]
+    volumes::place(&mut found);
+    Ok(found)
+}
+
+fn kind(dir: &Path) -> Option<What> {
+    #[cfg(feature = "volume")]
+    if is_volume(dir) {
+        return Some(What::Volume);
+    }
+    match engine_of(dir) {
+        Some(engine) => Some(engine.server().map_or(What::Store, What::Server)),
+        None => plain_server(dir).map(What::Plain),
+    }
+}
+
+/// Returns the files below `dir` that have a manifest beside them.
+fn files_below(dir: &Path) -> anyhow::Result<Vec<Found>> {
+    let below = walk::below(dir).with_context(|| format!("cannot read {}", dir.display()))?;
+    let names = below.into_iter().map(|found| dir.join(found.name));
+    let files = names.filter(|path| beside(path, MANIFEST_ENDING).exists());
+    Ok(files.map(|path| Found { path, what: What::Columns, on_volume: None }).collect())
+}
+
+impl Found {
+    /// Looks at the place; what keeps it from being looked at is part of the answer.
+    pub(super) fn look(&self, given: &[Given], verify: bool) -> Place {
+        let name = self.path.display().to_string();
+        say(&format!("looking at {name}"));
+        let mut place = match &self.what {
+            What::Store => self.store(given, verify),
+            What::Server(server) => self.server(*server),
+            What::Plain(server) => self.plain(server),
+            #[cfg(feature = "volume")]
+            What::Volume => volumes::look(&self.path, given, verify),
+            What::Columns => columns::look(&self.path, given, verify),
+        };
+        if let Some(volume) = &self.on_volume {
+            place.on_volume = Some(volume.display().to_string());
+            // below its file system everything is sealed
+            place.clear.clear();
+            place.beside.clear();
+        }
+        place
+    }
+
+    fn store(&self, given: &[Given], verify: bool) -> Place {
+        let mut place = Place::new(self.path.display().to_string(), Kind::Store, "RocksDB");
+        let status = match rest::status(&self.path) {
+            Ok(status) => status,
+            Err(error) => return unread(place, &error.into()),
+        };
+        place.sealed = status
+            .totals
+            .iter()
+            .map(|total| {
+                let mut share = share(total.cipher, None, total.key_version);
+                share.key_id = Some(total.key_id.clone());
+                share.maker = Maker::of(total.module.clone());
+                (share.count, share.bytes) = (total.files, Some(total.stored_bytes));
+                share
+            })
+            .collect();
+        let bytes_of = |name: &String| {
+            status.files.iter().find(|file| file.name == *name).map(|file| file.stored_bytes)
+        };
+        let clear =
+            |name: &String| Clear { name: name.clone(), bytes: bytes_of(name), remark: None };
+        place.clear = status.not_sealed.iter().map(clear).collect();
+        place.unread = status.unreadable.iter().map(clear).collect();
+        place.verified = checked(&place, given, verify, |keys| {
+            let report = rest::verify(&self.path, &*keys, Backend::auto(), None, &mut |_| {})?;
+            let said = report.failures.iter().map(|one| format!("{}: {}", one.file, one.what));
+            Ok(said.map(|line| line.lines().next().unwrap_or_default().to_owned()).collect())
+        });
+        place
+    }
+
+    fn server(&self, server: &dyn SealedServer) -> Place {
+        let name = self.path.display().to_string();
+        let mut place = Place::new(name, Kind::Server, server.product());
+        place.verified = Verified::Not { why: NotVerified::WhenRead };
+        let account = match server.account(&self.path) {
+            Ok(account) => account,
+            Err(error) => return unread(place, &anyhow::Error::from_boxed(error)),
+        };
+        let mode = sealstone_stores::stores()
+            .iter()
+            .find(|kind| kind.name == server.server_name())
+            .and_then(|kind| kind.rest_mode);
+        place.sealed = account
+            .sealed
+            .iter()
+            .map(|sealed| {
+                let mut share = share(sealed.cipher, mode, sealed.key_version);
+                share.key_id.clone_from(&account.key_id);
+                // pages have no room for it
+                share.maker = Maker::NotRecorded;
+                share.unit = Unit::Blocks;
+                (share.count, share.bytes) = (sealed.blocks, Some(sealed.bytes));
+                share
+            })
+            .collect();
+        let with = |standing: Standing| {
+            let files = account.files.iter().filter(move |file| file.standing == standing);
+            files.map(clear_file)
+        };
+        place.clear = with(Standing::Clear).collect();
+        place.unread = with(Standing::Unread).collect();
+        place.beside = beside_it(&account);
+        place
+    }
+
+    fn plain(&self, server: &PlainServer) -> Place {
+        let name = self.path.display().to_string();
+        let mut place = Place::new(name, Kind::Server, server.name);
+        place.verified = Verified::Not { why: NotVerified::NotAsked };
+        match walk::below(&self.path) {
+            Ok(files) => {
+                for walk::Found { name, bytes } in files {
+                    let name = name.to_string_lossy().into_owned();
+                    let clear =
+                        Clear { name, bytes: bytes.ok(), remark: Some(server.remedy().to_owned()) };
+                    add(&mut place.clear, clear);
+                }
+                place
+            }
+            Err(error) => unread(place, &error.into()),
+        }
+    }
+}
+
+/// Adds `clear` to `list`, in which the files of one directory at the top are one entry.
+fn add(list: &mut Vec<Clear>, clear: Clear) {
+    let name = clear.name.split_inclusive('/').next().unwrap_or(&clear.name).to_owned();
+    match list.iter_mut().find(|one| one.name == name) {
+        Some(one) => one.bytes = Some(one.bytes.unwrap_or(0) + clear.bytes.unwrap_or(0)),
+        None => list.push(Clear { name, ..clear }),
+    }
+}
+
+/// Returns the files that no encryptor gets to see, a line for each directory, and what the server
+/// keeps elsewhere.
+fn beside_it(account: &Account) -> Vec<Clear> {
+    let mut found: Vec<Clear> = Vec::new();
+    let aside = [Standing::AlwaysClear, Standing::Unknown];
+    for file in account.files.iter().filter(|file| aside.contains(&file.standing)) {
+        add(&mut found, clear_file(file));
+    }
+    found.extend(account.elsewhere.iter().map(|(what, step)| Clear {
+        name: (*what).to_owned(),
+        bytes: None,
+        remark: Some((*step).to_owned()),
+    }));
+    found
+}
+
+fn clear_file(file: &FileAccount) -> Clear {
+    let why = file.unread.clone().or_else(|| file.other.clone());
+    Clear {
+        name: file.name.clone(),
+        bytes: Some(file.bytes),
+        remark: why.or_else(|| file.remedy.map(str::to_owned)),
+    }
+}
+
+/// Sealed volumes.
+#[cfg(feature = "volume")]
+mod volumes {
+    use std::path::Path;
+
+    use sealstone_audit::facts::{Kind, Maker, NotVerified, Place, Unit, Verified};
+    use sealstone_file::walk;
+    use sealstone_volume::attachment::{Attached, Attachment, RUNTIME_DIR};
+    use sealstone_volume::{Directory, header};
+
+    use super::super::findings::{checked, share, unread};
+    use super::super::keys::Given;
+    use super::{Found, What};
+
+    /// Says of each place that is not a volume which of the volumes among them it is on.
+    pub(super) fn place(found: &mut [Found]) {
+        let mut mounts = Vec::new();
+        for volume in found.iter().filter(|found| matches!(found.what, What::Volume)) {
+            let attachment = header(&volume.path)
+                .map(|info| Attachment::of(Path::new(RUNTIME_DIR), &info.file_id));
+            let mounted = attachment.and_then(|attachment| attachment.mounts());
+            mounts.extend(
+                mounted.unwrap_or_default().into_iter().map(|at| (at, volume.path.clone())),
+            );
+        }
+        for one in found.iter_mut().filter(|found| !matches!(found.what, What::Volume)) {
+            let path = one.path.canonicalize().unwrap_or_else(|_| one.path.clone());
+            // the innermost
+            let on = mounts.iter().filter(|(at, _)| path.starts_with(at));
+            let on = on.max_by_key(|(at, _)| at.components().count());
+            one.on_volume = on.map(|(_, volume)| volume.clone());
+        }
+    }
+
+    pub(super) fn look(dir: &Path, given: &[Given], verify: bool) -> Place {
+        let mut place = Place::new(dir.display().to_string(), Kind::Volume, "sealed volume");
+        let info = match header(dir) {
+            Ok(info) => info,
+            Err(error) => return unread(place, &error.into()),
+        };
+        let mut sealed = share(info.cipher.name, None, info.key.version);
+        sealed.key_id = Some(info.key.id.clone());
+        sealed.maker = Maker::of(info.module.clone());
+        sealed.unit = Unit::Volumes;
+        let files = walk::below(dir).unwrap_or_default();
+        sealed.bytes = Some(files.iter().filter_map(|file| file.bytes.as_ref().ok()).sum());
+        place.sealed.push(sealed);
+        let attachment = Attachment::of(Path::new(RUNTIME_DIR), &info.file_id);
+        if !matches!(attachment.state(), Ok(Attached::No)) && verify {
+            place.verified = Verified::Not { why: NotVerified::InUse };
+            return place;
+        }
+        place.verified = checked(&place, given, verify, |keys| {
+            let disk = Directory::read_only(dir);
+            let report = sealstone_volume::verify(&disk, &*keys, None, &mut |_, _| {})?;
+            Ok(report.findings)
+        });
+        place
+    }
+}

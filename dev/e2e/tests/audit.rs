@@ -1,0 +1,257 @@
+//! `sealstone audit` on real stores, volumes and files: what it finds is so, what it does not say
+//! is not, and no text that was looked for is repeated.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use sealstone_e2e::transcript::{Transcript, run, sealstone};
+use sealstone_rocksdb::{DbOptions, PlainEnv};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const MARKER: &str = "PLANTED-MARKER-q7Zx2";
+const PEOPLE: &str = "id,name,memo\n1,Kim,call before noon\n2,Lee,PLANTED-MARKER-q7Zx2\n";
+
+/// Runs `sealstone` in `dir` with the words of `line`.
+fn call(dir: &Path, line: &str) -> Transcript {
+    run(&mut sealstone(dir, &line.split(' ').collect::<Vec<_>>()))
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON")
+}
+
+/// Makes a store of some records in the clear.
+fn plain_store(dir: &Path) {
+    let text = "create_if_missing=true;compression=kNoCompression".into();
+    let options = DbOptions { text, ..DbOptions::default() };
+    let db = PlainEnv::new().open(dir, &options).expect("a plain store");
+    for n in 0..500 {
+        db.put(format!("order{n:05}").as_bytes(), MARKER.as_bytes(), false).expect("room");
+    }
+    db.flush().expect("room");
+    db.close().expect("a clean end");
+}
+
+/// Returns a directory with a key, a sealed store, a volume and a sealed file.
+fn sealed() -> TempDir {
+    let home = tempfile::tempdir().expect("a directory");
+    let dir = home.path();
+    call(dir, "keys new orders.key --id orders").done();
+    plain_store(&dir.join("db"));
+    let reseal = "rest reseal db --key orders.key --cipher aria-256 --from-plain --yes";
+    call(dir, reseal).done();
+    call(dir, "volume create vol --size 16MiB --key orders.key --cipher lea-256").done();
+    fs::create_dir(dir.join("files")).expect("room");
+    fs::write(dir.join("people.csv"), PEOPLE).expect("room");
+    let seal = "field seal people.csv --column memo=aead --cipher seed-128 --key orders.key";
+    call(dir, &format!("{seal} --out files/people.csv")).done();
+    fs::remove_file(dir.join("people.csv")).expect("it is there");
+    home
+}
+
+#[test]
+fn what_is_sealed_is_shown_with_its_keys() {
+    let home = sealed();
+    let dir = home.path();
+    let done = call(dir, "audit db vol files --key orders.key --verify").done();
+    assert!(done.starts_with("Nothing that was looked at is in the clear\n"), "{done}");
+    assert!(done.ends_with("sealstone-audit/audit.html\n"), "{done}");
+    let audit = json(&dir.join("sealstone-audit/audit.json"));
+    assert_eq!(audit["verdict"]["is_sealed"], true);
+    let places = audit["places"].as_array().expect("a list");
+    let of = |at: usize| {
+        let share = &places[at]["sealed"][0];
+        let text = |name: &str| share[name].as_str().expect(name).to_owned();
+        (text("cipher"), text("mode"), text("key_id"), share["key_version"].as_u64())
+    };
+    let sealed = |cipher: &str, mode: &str| {
+        (cipher.to_owned(), mode.to_owned(), "orders".to_owned(), Some(1))
+    };
+    assert_eq!(of(0), sealed("aria-256", "gcm"));
+    assert_eq!(of(1), sealed("lea-256", "gcm"));
+    assert_eq!(of(2), sealed("seed-128", "aead"));
+    assert_eq!(places[2]["sealed"][0]["column"], "memo");
+    for place in places {
+        assert_eq!(place["verified"]["state"], "checked", "{place}");
+        assert_eq!(place["verified"]["is_whole"], true, "{place}");
+    }
+    let key = &audit["keys"][0];
+    assert_eq!((&key["id"], &key["held"]["mode"]), (&"orders".into(), &"0600".into()));
+    assert_eq!(key["held"]["protection"]["by"], "nothing");
+    assert_eq!((&key["versions"][0]["places"], &key["is_overdue"]), (&3.into(), &false.into()));
+    let facts = fs::metadata(dir.join("sealstone-audit/audit.json")).expect("a file");
+    assert_eq!(facts.permissions().mode() & 0o777, 0o600);
+    let page = fs::read_to_string(dir.join("sealstone-audit/audit.html")).expect("a page");
+    for wanted in ["aria-256", "not a validated module", "orders.key", "<html lang=\"en\">"] {
+        assert!(page.contains(wanted), "{wanted}");
+    }
+    // the next one in Korean, beside it
+    call(dir, "audit db vol files --key orders.key --lang ko").done();
+    let page = fs::read_to_string(dir.join("sealstone-audit-2/audit.html")).expect("a page");
+    for wanted in ["<html lang=\"ko\">", "암호화 점검 보고서", "평문으로 남은 것이 없습니다"]
+    {
+        assert!(page.contains(wanted), "{wanted}");
+    }
+    assert!(!page.contains("Nothing that was looked at"));
+}
+
+#[test]
+fn what_is_in_the_clear_damaged_or_unread_is_no() {
+    let home = sealed();
+    let dir = home.path();
+    let mut number = 0;
+    let mut no = |line: &str, what: &str| {
+        number += 1;
+        let done = call(dir, &format!("audit {line} --out out{number}"));
+        assert_eq!(done.code, Some(1), "{line}: {}{}", done.stdout, done.stderr);
+        let said = "Something is in the clear, damaged or unread\n";
+        assert!(done.stdout.starts_with(said), "{line}: {}", done.stdout);
+        let audit = json(&dir.join(format!("out{number}/audit.json")));
+        assert_eq!(audit["verdict"]["open"][0]["what"], what, "{line}: {}", done.stdout);
+        audit
+    };
+    plain_store(&dir.join("plain"));
+    no("plain", "clear");
+    fs::create_dir_all(dir.join("pg/base")).expect("room");
+    fs::create_dir(dir.join("pg/global")).expect("room");
+    fs::write(dir.join("pg/PG_VERSION"), "15\n").expect("room");
+    no("pg", "clear");
+    // one file among sealed ones, with a name that is no part of a page
+    fs::write(dir.join("db/<script>alert(1)<b>.sst"), MARKER).expect("room");
+    no("db", "clear");
+    let page = fs::read_to_string(dir.join("out3/audit.html")).expect("a page");
+    assert!(page.contains("&lt;script&gt;") && !page.contains("<script>"), "{page}");
+    fs::remove_file(dir.join("db/<script>alert(1)<b>.sst")).expect("it is there");
+    // something else in the place of a file
+    fs::create_dir(dir.join("db/link")).expect("room");
+    std::os::unix::fs::symlink("/nonexistent", dir.join("db/link/000001.sst")).expect("room");
+    no("db", "unread");
+    fs::remove_dir_all(dir.join("db/link")).expect("it is there");
+    // a byte of a table: headers do not show it, the check does
+    let table = fs::read_dir(dir.join("db"))
+        .expect("a directory")
+        .map(|entry| entry.expect("an entry").path())
+        .find(|path| path.extension().is_some_and(|ending| ending == "sst"))
+        .expect("a table");
+    let mut bytes = fs::read(&table).expect("a file");
+    let last = bytes.len() - 100;
+    bytes[last] ^= 1;
+    fs::write(&table, &bytes).expect("room");
+    let done = call(dir, "audit db --key orders.key --out headers").done();
+    assert!(done.contains("db was not checked"), "{done}");
+    no("db --key orders.key --verify", "damaged");
+    // what an earlier audit found is shown where nothing is checked now
+    let audit = no("db --key orders.key --previous out5/audit.json", "damaged");
+    assert_eq!(audit["places"][0]["verified"]["earlier"], "out5/audit.json");
+    // a row that was taken out of a sealed file
+    let path = dir.join("files/people.csv");
+    let text = fs::read_to_string(&path).expect("a file");
+    let (first, _) = text.trim_end().rsplit_once('\n').expect("lines");
+    fs::write(&path, format!("{first}\n")).expect("room");
+    no("files --key orders.key --verify", "damaged");
+}
+
+#[test]
+fn what_must_not_be_anywhere_is_found_and_not_repeated() {
+    let home = sealed();
+    let dir = home.path();
+    fs::write(dir.join("markers.txt"), format!("# planted\n\n{MARKER}\ncall before noon\n"))
+        .expect("room");
+    fs::create_dir(dir.join("logs")).expect("room");
+    fs::write(dir.join("logs/app.log"), "nothing to see\n").expect("room");
+    let search = "audit db vol files --leak-markers markers.txt --search logs . --out";
+    let done = call(dir, &format!("{search} clean")).done();
+    assert!(done.starts_with("Nothing that was looked at"), "{done}");
+    let audit = json(&dir.join("clean/audit.json"));
+    assert_eq!(audit["search"]["markers"], 2);
+    assert!(audit["search"]["files"].as_u64().expect("a number") > 5);
+
+    let slow = format!("query took 3 s: {MARKER}\n");
+    fs::write(dir.join("logs/slow.log"), &slow).expect("room");
+    let utf16: Vec<u8> = MARKER.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    fs::write(dir.join("logs/core.17"), [&[0; 5000][..], &utf16, b"\0\0"].concat()).expect("room");
+    let mut gzip = std::process::Command::new("gzip")
+        .stdin(std::process::Stdio::piped())
+        .stdout(fs::File::create(dir.join("logs/old.log.gz")).expect("room"))
+        .spawn()
+        .expect("gzip");
+    gzip.stdin.take().expect("piped").write_all(slow.as_bytes()).expect("it reads");
+    assert!(gzip.wait().expect("an end").success());
+    let done = call(dir, &format!("{search} leaks"));
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    let audit = json(&dir.join("leaks/audit.json"));
+    let hits = audit["search"]["hits"].as_object().expect("a table");
+    let real = dir.display().to_string();
+    for (file, encoding, offset) in [
+        ("logs/slow.log", "plain", 16),
+        ("logs/core.17", "utf16le", 5000),
+        ("logs/old.log.gz", "plain", 0),
+    ] {
+        let hit = &hits[&format!("{real}/{file}")][0];
+        assert_eq!(hit["encoding"], encoding, "{file}: {hit}");
+        assert_eq!(hit["first_offset"], offset, "{file}: {hit}");
+        assert_eq!(hit["what"], "line 3 of markers.txt", "{file}: {hit}");
+    }
+    // the markers themselves and the audits are no leaks, and nothing repeats a text
+    assert_eq!(hits.len(), 3, "{hits:?}");
+    let page = fs::read_to_string(dir.join("leaks/audit.html")).expect("a page");
+    for text in [page, audit.to_string(), done.stdout, done.stderr] {
+        assert!(!text.contains(MARKER) && !text.contains("call before noon"), "{text}");
+    }
+}
+
+#[test]
+fn keys_that_are_old_or_missing_ask_for_attention() {
+    let home = sealed();
+    let dir = home.path();
+    let done = call(dir, "audit db files").done();
+    assert!(done.contains("nobody who was named holds key orders, version 1"), "{done}");
+    let key = dir.join("orders.key");
+    let text = fs::read_to_string(&key).expect("a file");
+    let at = text.find("created = \"").expect("a time") + 11;
+    fs::write(&key, format!("{}2020{}", &text[..at], &text[at + 4..])).expect("room");
+    let done = call(dir, "audit db files --key orders.key").done();
+    assert!(done.contains("key orders was to be rotated by 202"), "{done}");
+    assert!(done.contains("whoever reads the file of key orders has the key"), "{done}");
+    // a newer version is what counts
+    call(dir, "keys rotate orders.key").done();
+    let done = call(dir, "audit db files --key orders.key").done();
+    assert!(!done.contains("was to be rotated"), "{done}");
+}
+
+#[test]
+fn what_is_wrong_is_said_before_any_work() {
+    let home = tempfile::tempdir().expect("a directory");
+    let dir = home.path();
+    fs::create_dir(dir.join("photos")).expect("room");
+    fs::write(dir.join("photos/a.jpg"), "x").expect("room");
+    fs::write(dir.join("short"), "abc\n").expect("room");
+    fs::create_dir(dir.join("done")).expect("room");
+    fs::write(dir.join("done/audit.json"), "{}").expect("room");
+    plain_store(&dir.join("db"));
+    for (line, wanted) in [
+        ("audit nowhere", "cannot look at nowhere"),
+        ("audit photos", "photos is no store, no data of a server, no sealed volume"),
+        ("audit db --search /tmp", "--search without anything to look for"),
+        ("audit db --leak-markers short", "line 1 of short"),
+        ("audit db --leak-markers none", "cannot read none"),
+        ("audit db --out done", "done has an earlier audit, which stays"),
+        ("audit db --previous done/audit.json", "is no audit of this version"),
+        ("audit db --key none.key", "no key file at none.key"),
+        ("audit db --verify", "--key"),
+        ("audit db --rotate-after 0", "0"),
+    ] {
+        let refused = call(dir, line);
+        assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{line}");
+        assert!(refused.stderr.contains(wanted), "{line}: {}", refused.stderr);
+        assert!(!dir.join("sealstone-audit/audit.json").exists(), "{line}");
+    }
+    // a FIFO in a place that is searched holds nothing, and nobody waits for it
+    nix::unistd::mkfifo(&dir.join("db/pipe"), nix::sys::stat::Mode::S_IRWXU).expect("a FIFO");
+    fs::write(dir.join("markers"), "some long text\n").expect("room");
+    let done = call(dir, "audit db --leak-markers markers --search db");
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+}
