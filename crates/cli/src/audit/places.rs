@@ -17,7 +17,9 @@ use sealstone_stores::engine_of;
 use super::columns;
 use super::findings::{checked, share, unread};
 use super::keys::Given;
-use crate::directory_kind::{PlainServer, is_volume, plain_server};
+#[cfg(feature = "volume")]
+use crate::directory_kind::is_volume;
+use crate::directory_kind::{PlainServer, plain_server};
 use crate::message::say;
 
 /// A path, and what it is.
