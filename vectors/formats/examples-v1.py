@@ -274,6 +274,14 @@ example("version 1 in key-format-3.key, by the holder alice under the passphrase
         digested("B", binding), said("key of version 1", key, '"key file"'), said("nonce", version["nonce"]),
         digested("associated data", associated), said("KEK", kek, "that of v1.key"))
 
+file, token_key = key_file("key-format-4.key"), bytes(range(32))
+version = file["keys"][0]
+associated = b"".join(map(part, [KEY_ID, KEY_VERSION, version["created"].encode(), u32(1), b"sealstone key file 4"]))
+kek = opened(token_key, version["nonce"], version["secret"] + version["tag"], associated)
+assert kek == KEK
+example("version 1 in key-format-4.key, under a key of a token whose bytes are 00 01 02 … 1f",
+        said("nonce", version["nonce"]), whole("associated data", associated), said("KEK", kek, "that of v1.key"))
+
 # 9. Counter mode plus MAC
 
 drawing([("nonce", 8), ("length of AD, LE", 8), ("length of ciphertext, LE", 8), ("AD", "a"), ("ciphertext", "L")])

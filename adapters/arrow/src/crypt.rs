@@ -66,14 +66,14 @@ pub fn open_array(
 /// [`plain_type`] returns; null where they are null. Empty texts for a column without an index.
 ///
 /// # Errors
-/// [`ArrayError::Type`], [`ArrayError::TooLong`].
+/// [`ArrayError::Type`], [`ArrayError::TooLong`], [`ArrayError::Fields`].
 pub fn index_array(cipher: &ColumnCipher, values: &ArrayRef) -> Result<ArrayRef, ArrayError> {
     let index =
         |texts: &[&str], _: Option<&Texts>, out: &mut Texts, _: &mut Vec<(usize, Misfit)>| {
             let mut text = String::new();
             for value in texts {
                 text.clear();
-                cipher.index(value, &mut text);
+                cipher.index(value, &mut text)?;
                 out.push(&text);
             }
             Ok(())

@@ -4,8 +4,8 @@
 use std::process::ExitCode;
 
 use sealstone_cipher::module::title;
-use sealstone_cipher::testing::{aead_conformance, ctr_conformance};
-use sealstone_cipher::{Error, Provider, aead, ciphers, ctr};
+use sealstone_cipher::testing::{aead_conformance, cmac_conformance, ctr_conformance};
+use sealstone_cipher::{Error, Provider, aead, ciphers, cmac, ctr};
 use sealstone_keys::{HmacSha256, Secret, subkey};
 
 fn main() -> ExitCode {
@@ -40,6 +40,9 @@ fn main() -> ExitCode {
         let set = |key: &[u8]| ctr(cipher, key, module);
         let what = format!("{} in ctr", cipher.name);
         tell(what, set(&key).err(), &|| format!("{:?}", ctr_conformance(cipher, &set)));
+        let set = |key: &[u8]| cmac(cipher, key, module);
+        let what = format!("{} in cmac", cipher.name);
+        tell(what, set(&key).err(), &|| format!("{:?}", cmac_conformance(cipher, &set)));
     }
     let mac = |provider: Provider| {
         let mut mac = HmacSha256::new(provider, &[7; 32])?;

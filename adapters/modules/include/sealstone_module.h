@@ -81,6 +81,11 @@ typedef struct sealstone_module {
                        size_t info_bytes, uint8_t *out, size_t out_bytes);
     /* Fills `out` from the module's generator. */
     int (*random)(uint8_t *out, size_t out_bytes);
+
+    /* Computes the CMAC (SP 800-38B) of a message with `cipher`, whose blocks have 16 bytes: the
+     * values of index columns. */
+    int (*cmac)(const char *cipher, const uint8_t *key, size_t key_bytes, const uint8_t *message,
+                size_t message_bytes, uint8_t tag[16]);
 } sealstone_module;
 
 /* The one function that a shim exports: returns the table, which lives as long as the library is

@@ -43,6 +43,12 @@ static int failing_hkdf(const uint8_t *secret, size_t secret_bytes, const uint8_
                   : hkdf_sha256(secret, secret_bytes, info, info_bytes, out, out_bytes);
 }
 
+static int failing_cmac(const char *cipher, const uint8_t *key, size_t key_bytes,
+                        const uint8_t *message, size_t message_bytes, uint8_t tag[16]) {
+    return dies() ? SEALSTONE_MODULE_FAILED
+                  : cmac(cipher, key, key_bytes, message, message_bytes, tag);
+}
+
 const sealstone_module *sealstone_module_table(void) {
     static sealstone_module table;
     table = *reference_table();
@@ -64,6 +70,12 @@ const sealstone_module *sealstone_module_table(void) {
 #endif
 #ifdef FAILS_HKDF
     table.hkdf_sha256 = failing_hkdf;
+#endif
+#ifdef FAILS_CMAC
+    table.cmac = failing_cmac;
+#endif
+#ifdef NO_CMAC
+    table.cmac = NULL;
 #endif
 #ifdef NO_RANDOM
     table.random = NULL;

@@ -1,5 +1,5 @@
 /* A shim between Sealstone and a cryptographic library, to start yours from: here libcrypto of
- * OpenSSL 3 plays the vendor's library. AES and ARIA in GCM, HMAC, HKDF, random bytes.
+ * OpenSSL 3 plays the vendor's library. AES and ARIA in GCM and CMAC, HMAC, HKDF, random bytes.
  *
  * Build it with: cc -shared -fPIC -O2 -I adapters/modules/include -o libreference.so
  *                adapters/modules/shim/reference.c -lcrypto
@@ -176,6 +176,38 @@ static int random_bytes(uint8_t *out, size_t out_bytes) {
                                                               : SEALSTONE_MODULE_FAILED;
 }
 
+static int cmac(const char *name, const uint8_t *key, size_t key_bytes, const uint8_t *message,
+                size_t message_bytes, uint8_t tag[16]) {
+    static const struct {
+        const char *name;
+        const char *cipher;
+        size_t key_bytes;
+    } known[] = {
+        {"aes-128", "AES-128-CBC", 16},   {"aes-192", "AES-192-CBC", 24},
+        {"aes-256", "AES-256-CBC", 32},   {"aria-128", "ARIA-128-CBC", 16},
+        {"aria-192", "ARIA-192-CBC", 24}, {"aria-256", "ARIA-256-CBC", 32},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(known[i].name, name) != 0) {
+            continue;
+        }
+        OSSL_PARAM params[] = {
+            OSSL_PARAM_utf8_string(OSSL_MAC_PARAM_CIPHER, (char *)known[i].cipher, 0),
+            OSSL_PARAM_END};
+        EVP_MAC *mac = EVP_MAC_fetch(NULL, "CMAC", NULL);
+        EVP_MAC_CTX *context = mac ? EVP_MAC_CTX_new(mac) : NULL;
+        size_t length = 0;
+        int done = context != NULL && key_bytes == known[i].key_bytes &&
+                   EVP_MAC_init(context, key, key_bytes, params) == 1 &&
+                   EVP_MAC_update(context, message, message_bytes) == 1 &&
+                   EVP_MAC_final(context, tag, &length, 16) == 1 && length == 16;
+        EVP_MAC_CTX_free(context);
+        EVP_MAC_free(mac);
+        return done ? SEALSTONE_MODULE_OK : SEALSTONE_MODULE_FAILED;
+    }
+    return SEALSTONE_MODULE_UNSUPPORTED;
+}
+
 const sealstone_module *sealstone_module_table(void) {
     static const sealstone_module table = {
         .interface = SEALSTONE_MODULE_INTERFACE,
@@ -194,6 +226,7 @@ const sealstone_module *sealstone_module_table(void) {
         .hmac_sha256_free = hmac_free,
         .hkdf_sha256 = hkdf_sha256,
         .random = random_bytes,
+        .cmac = cmac,
     };
     return &table;
 }

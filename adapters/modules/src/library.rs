@@ -1,17 +1,22 @@
 //! A vendor's library, behind the interface of `include/sealstone_module.h`, as a module. Not here:
 //! calls into it (`ffi::interface`).
 
+use std::ffi::CString;
 use std::fmt;
 
 use sealstone_cipher::memory::Protected;
-use sealstone_cipher::module::{MessageMac, Module, SHA256_BYTES};
+use sealstone_cipher::module::{KeyedCmac, MessageMac, Module, SHA256_BYTES};
 use sealstone_cipher::{Aead, Cipher, Ctr, Error, Mode};
+use zeroize::Zeroize;
 
 use crate::error::ModuleError;
-use crate::ffi::interface::{Keyed, KeyedMac, Refused, Shim};
+use crate::ffi::interface::{BLOCK_BYTES, Keyed, KeyedMac, Refused, Shim};
 use crate::gcm::{Gcm, GcmCalls};
 use crate::lifelong::lifelong;
 use crate::name::Stated;
+
+/// Longest key of a cipher, in bytes.
+const KEY_BYTES_MAX: usize = 64;
 
 /// One library, loaded.
 pub(crate) struct Library {
@@ -106,6 +111,26 @@ impl Module for Library {
         Err(Error::Lacks { module: self.name, what: Mode::Ctr.word(), cipher: cipher.name })
     }
 
+    fn cmac(
+        &'static self,
+        cipher: &'static Cipher,
+        key: &[u8],
+    ) -> Result<Box<dyn KeyedCmac>, Error> {
+        cipher.check_key(key)?;
+        let what = Mode::Cmac.word();
+        let lacks = Error::Lacks { module: self.name, what, cipher: cipher.name };
+        let name = CString::new(cipher.name).map_err(|_| lacks)?;
+        if cipher.block_bytes != BLOCK_BYTES {
+            return Err(lacks);
+        }
+        let mut set = Protected::with(|| CmacKey { key: [0; KEY_BYTES_MAX], bytes: key.len() });
+        set.key[..key.len()].copy_from_slice(key);
+        let cmac = Cmac { library: self, cipher: cipher.name, name, key: set };
+        // a module that has no such cipher says so now
+        cmac.mac(b"", &mut [0; BLOCK_BYTES])?;
+        Ok(Box::new(cmac))
+    }
+
     fn hmac_sha256(&'static self, key: &[u8]) -> Result<Box<dyn MessageMac>, Error> {
         let begun = self.shim.hmac_sha256(key);
         let mac = begun.map_err(|refused| self.error(refused, "HMAC-SHA-256", "", MAC))?;
@@ -124,6 +149,38 @@ impl Module for Library {
             out.fill(0);
             self.error(refused, "generator of random bytes", "", "drawing random bytes")
         })
+    }
+}
+
+/// A key for CMAC, which the library gets with each message.
+struct Cmac {
+    library: &'static Library,
+    cipher: &'static str,
+    name: CString,
+    key: Protected<CmacKey>,
+}
+
+struct CmacKey {
+    key: [u8; KEY_BYTES_MAX],
+    bytes: usize,
+}
+
+impl Drop for CmacKey {
+    fn drop(&mut self) {
+        self.key.zeroize();
+    }
+}
+
+impl KeyedCmac for Cmac {
+    fn mac(&self, message: &[u8], tag: &mut [u8]) -> Result<(), Error> {
+        tag.fill(0);
+        let mut made = [0; BLOCK_BYTES];
+        let key = &self.key.key[..self.key.bytes];
+        self.library.shim.cmac(&self.name, key, message, &mut made).map_err(|refused| {
+            self.library.error(refused, Mode::Cmac.word(), self.cipher, "computing CMAC")
+        })?;
+        tag.copy_from_slice(&made);
+        Ok(())
     }
 }
 

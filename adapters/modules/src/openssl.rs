@@ -4,11 +4,12 @@
 //! algorithm is fetched with a property query for it: what the program around us does with OpenSSL
 //! changes nothing, and another provider never steps in.
 
+use std::ffi::CString;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use sealstone_cipher::memory::Protected;
-use sealstone_cipher::module::{MessageMac, Module, SHA256_BYTES};
+use sealstone_cipher::module::{KeyedCmac, MessageMac, Module, SHA256_BYTES};
 use sealstone_cipher::{Aead, Cipher, Ctr, Error, Mode};
 use zeroize::Zeroize;
 
@@ -100,6 +101,27 @@ impl Module for OpenSsl {
         let contexts = Contexts::protected(self.name, algorithm, key);
         contexts.set_once()?;
         Ok(counter::protected(contexts))
+    }
+
+    fn cmac(
+        &'static self,
+        cipher: &'static Cipher,
+        key: &[u8],
+    ) -> Result<Box<dyn KeyedCmac>, Error> {
+        cipher.check_key(key)?;
+        let what = Mode::Cmac.word();
+        let lacks = Error::Lacks { module: self.name, what, cipher: cipher.name };
+        let name = format!("{}-CBC", cipher.name).to_uppercase();
+        if !self.provider.has_cmac() || self.provider.cipher(&name).is_none() {
+            return Err(lacks);
+        }
+        let mut set = Protected::with(|| CmacKey { key: [0; KEY_BYTES_MAX], bytes: key.len() });
+        set.key[..key.len()].copy_from_slice(key);
+        let name = CString::new(name).map_err(|_| lacks)?;
+        let cmac = Cmac { module: self, cipher: name, key: set };
+        // a module that refuses the key does so now
+        cmac.begin()?;
+        Ok(Box::new(cmac))
     }
 
     fn hmac_sha256(&'static self, key: &[u8]) -> Result<Box<dyn MessageMac>, Error> {
@@ -214,6 +236,43 @@ impl GcmCalls for Protected<Contexts> {
         tag: &[u8; 16],
     ) -> Result<(), Error> {
         self.with(Direction::Decrypt, |context| context.open(nonce, associated, data, tag))
+    }
+}
+
+/// A key for CMAC, and a context for each message, since a context serves one at a time.
+struct Cmac {
+    module: &'static OpenSsl,
+    cipher: CString,
+    key: Protected<CmacKey>,
+}
+
+struct CmacKey {
+    key: [u8; KEY_BYTES_MAX],
+    bytes: usize,
+}
+
+impl Drop for CmacKey {
+    fn drop(&mut self) {
+        self.key.zeroize();
+    }
+}
+
+impl Cmac {
+    fn begin(&self) -> Result<KeyedMac, Error> {
+        let begun = self.module.provider.cmac(&self.cipher, &self.key.key[..self.key.bytes]);
+        begun.map_err(|_| self.failed())
+    }
+
+    fn failed(&self) -> Error {
+        Error::Module { module: self.module.name, doing: "computing CMAC" }
+    }
+}
+
+impl KeyedCmac for Cmac {
+    fn mac(&self, message: &[u8], tag: &mut [u8]) -> Result<(), Error> {
+        tag.fill(0);
+        let mut mac = self.begin()?;
+        mac.update(message).and_then(|()| mac.finish(tag)).map_err(|_| self.failed())
     }
 }
 

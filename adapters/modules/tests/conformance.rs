@@ -2,7 +2,7 @@
 //! what it has is the same to the bit, and what it lacks is an error that says what.
 
 use sealstone_cipher::module::Module;
-use sealstone_cipher::testing::{aead_conformance, bytes, ctr_conformance};
+use sealstone_cipher::testing::{aead_conformance, bytes, cmac_conformance, ctr_conformance};
 use sealstone_cipher::{Error, Provider, aead, blocks, cipher, ciphers, cmac, ctr, hctr2, module};
 use sealstone_keys::{HmacSha256, subkey};
 use sealstone_modules::testing::compiled;
@@ -105,6 +105,28 @@ fn in_counter_mode(module: &'static dyn Module) -> Vec<&'static str> {
     ran
 }
 
+#[test]
+fn modules_conform_in_cmac() {
+    for module in [openssl(), reference()] {
+        let provider = Provider::Module(module);
+        let mut ran = Vec::new();
+        for cipher in ciphers() {
+            match cmac(cipher, &vec![7; cipher.key_bytes], provider) {
+                Ok(_) => {
+                    let summary = cmac_conformance(cipher, &|key| cmac(cipher, key, provider));
+                    assert!(summary.messages > 50 && summary.forgeries > 50, "{summary:?}");
+                    ran.push(cipher.name);
+                }
+                Err(error) => assert_eq!(
+                    error,
+                    Error::Lacks { module: module.name(), what: "cmac", cipher: cipher.name }
+                ),
+            }
+        }
+        assert_eq!(ran, IN_LIBCRYPTO, "{module:?}");
+    }
+}
+
 /// Derivation and MAC are ours to the bit, for secrets and texts of every length that occurs, none
 /// and empty parts among them.
 #[test]
@@ -163,7 +185,8 @@ fn what_a_module_has_not_is_an_error_and_nothing_takes_its_place() {
         );
     };
     lacks(blocks(aria, &key, module).err(), "block cipher by itself");
-    lacks(cmac(aria, &key, module).err(), "cmac");
+    let lea = cipher("lea-256").unwrap();
+    lacks(cmac(lea, &key, module).err(), "cmac");
     lacks(hctr2(aria, &key, module).err(), "hctr2");
     lacks(sealstone_cipher::cbc::cbc(aria, &key, module).err(), "cbc");
     let ahead = sealstone_cipher::Ahead::new(aria, &key, module).unwrap();

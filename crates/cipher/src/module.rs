@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::facts::Cipher;
 use crate::memory::Protected;
 use crate::mode::run::check_parts;
+use crate::modes::Mode;
 use zeroize::Zeroizing;
 
 /// Length of an output of SHA-256, in bytes.
@@ -62,6 +63,19 @@ pub trait Module: fmt::Debug + Send + Sync {
     fn ctr(&'static self, cipher: &'static Cipher, key: &[u8])
     -> Result<Protected<dyn Ctr>, Error>;
 
+    /// Sets `key` for CMAC (SP 800-38B). A module that has none leaves this out.
+    ///
+    /// # Errors
+    /// As [`Module::aead`].
+    fn cmac(
+        &'static self,
+        cipher: &'static Cipher,
+        key: &[u8],
+    ) -> Result<Box<dyn KeyedCmac>, Error> {
+        cipher.check_key(key)?;
+        Err(Error::Lacks { module: self.name(), what: Mode::Cmac.word(), cipher: cipher.name })
+    }
+
     /// Begins an HMAC-SHA-256 (RFC 2104) under `key`.
     ///
     /// # Errors
@@ -80,6 +94,15 @@ pub trait Module: fmt::Debug + Send + Sync {
     /// # Errors
     /// Those of every function.
     fn random(&self, out: &mut [u8]) -> Result<(), Error>;
+}
+
+/// A CMAC with its key set, which serves many threads at once. Its key is zeroed on drop.
+pub trait KeyedCmac: Send + Sync {
+    /// Writes the tag of `message`, as long as a block of the cipher.
+    ///
+    /// # Errors
+    /// `Error::Module`; `tag` is zeros then.
+    fn mac(&self, message: &[u8], tag: &mut [u8]) -> Result<(), Error>;
 }
 
 /// The MAC of one message, which comes in pieces. What it has of its key is zeroed on drop.

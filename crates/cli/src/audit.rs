@@ -10,6 +10,8 @@ mod places;
 mod previous;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod tables;
+#[cfg(feature = "volume")]
+mod volumes;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,6 +24,7 @@ use sealstone_file::output::{self, Access};
 use crate::flags::AuditFlags;
 use crate::message::{Answer, print, print_json, say};
 use crate::numbered::numbered;
+use crate::secret_words::hide;
 
 /// Names of the files of an audit.
 const PAGE: &str = "audit.html";
@@ -40,7 +43,7 @@ pub(crate) fn run(flags: &AuditFlags) -> anyhow::Result<Answer> {
     let program = format!("sealstone {}", env!("CARGO_PKG_VERSION"));
     let now = jiff::Timestamp::now();
     let mut audit = Audit::new(flags.title.clone(), program, host.trim().to_owned(), now);
-    let found = places::found(&flags.places)?;
+    let found = places::found(flags)?;
     audit.places = found.iter().map(|place| place.look(&given, flags.verify)).collect();
     #[cfg(any(feature = "mysql", feature = "postgres"))]
     audit.places.extend(tables::looked_at(&flags.table, &flags.tls)?);
@@ -57,7 +60,8 @@ pub(crate) fn run(flags: &AuditFlags) -> anyhow::Result<Answer> {
     json.push('\n');
     for (name, text) in [(JSON, &json), (PAGE, &page)] {
         let path = out.join(name);
-        output::create(&path, Access::Private, text.as_bytes())
+        // a title or a name may have an address with a password in it
+        output::create(&path, Access::Private, hide(text).as_bytes())
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     if flags.json {

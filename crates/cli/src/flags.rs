@@ -206,7 +206,7 @@ pub(crate) enum Command {
     /// Make, protect, share, rotate and retire keys
     #[command(subcommand)]
     Keys(KeysCommand),
-    /// Make one page for an auditor: what is sealed, what is in the clear, and which keys
+    /// Make a page for an auditor: what is sealed, what is in the clear, which keys
     Audit(Box<AuditFlags>),
     /// Inspect and check sealed directories, rotate their keys
     #[command(subcommand)]

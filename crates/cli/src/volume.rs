@@ -4,7 +4,7 @@
 mod attach;
 mod convert;
 mod mount;
-mod place;
+pub(crate) mod place;
 mod reseal;
 mod status;
 mod unfinished;

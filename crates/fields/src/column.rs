@@ -159,10 +159,13 @@ impl ColumnCipher {
 
     /// Appends the index value of `value`, which is in the clear, to `out`; nothing for a column
     /// without an index, and for an empty value that stays empty.
-    pub fn index(&self, value: &str, out: &mut String) {
-        if let Some(index) = self.index.as_ref().filter(|_| !(value.is_empty() && self.keeps_empty))
-        {
-            index.write(value, out);
+    ///
+    /// # Errors
+    /// [`FieldsError::Cipher`] if a cryptographic module fails; nothing is appended then.
+    pub fn index(&self, value: &str, out: &mut String) -> Result<(), FieldsError> {
+        match self.index.as_ref().filter(|_| !(value.is_empty() && self.keeps_empty)) {
+            Some(index) => index.write(value, out),
+            None => Ok(()),
         }
     }
 

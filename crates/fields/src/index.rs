@@ -39,10 +39,14 @@ impl IndexCipher {
     }
 
     /// Appends the index value of `value`: the first bits of its CMAC, as hexadecimal digits.
-    pub(crate) fn write(&self, value: &str, out: &mut String) {
-        let tag = self.cmac.mac(value.as_bytes());
+    ///
+    /// # Errors
+    /// [`FieldsError::Cipher`] if a module fails; nothing is appended then.
+    pub(crate) fn write(&self, value: &str, out: &mut String) -> Result<(), FieldsError> {
+        let tag = self.cmac.mac(value.as_bytes())?;
         let nibbles =
             tag.iter().flat_map(|byte| [byte >> 4, byte & 15]).take(self.bits as usize / 4);
         out.extend(nibbles.filter_map(|nibble| char::from_digit(nibble.into(), 16)));
+        Ok(())
     }
 }

@@ -25,8 +25,8 @@ const VERSION: i64 = 1;
 const VERSION_LAYOUT: i64 = 2;
 /// The `layout` of a Parquet file.
 const PARQUET: &str = "parquet";
-/// Key of the module that sealed the file.
-const MODULE: &str = "module";
+/// Key of the module that sealed the file, or the values of a table.
+pub(crate) const MODULE: &str = "module";
 /// Length of a file's id, in bytes.
 const ID_BYTES: usize = 16;
 /// Length of a MAC, in bytes.

@@ -39,7 +39,7 @@ pub use check::{Checked, CheckedColumn, Narrow, SealedAs, check};
 pub use error::{MigrationError, RowMisfit};
 pub use forget::forget;
 pub use layout::MARK_ENDING;
-pub use need::{Need, need, sealed_as};
+pub use need::{Need, Record, need, record};
 pub use run::{Listener, Misfits, Options, Outcome, Progress, Step, open, reseal, seal};
 pub use server::{
     Cell, FailureKind, NewCell, Phase, Row, RowChange, ServerFailure, State, TableServer, Wanted,

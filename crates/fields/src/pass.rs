@@ -163,7 +163,7 @@ impl Plan {
             }
             Work::Seal(ciphers) => {
                 ciphers[at].seal(values, rows, &mut out, misfits)?;
-                indexes(&ciphers[at], values)
+                indexes(&ciphers[at], values)?
             }
             Work::Open(ciphers) => {
                 ciphers[at].open(values, rows, &mut out, misfits)?;
@@ -176,7 +176,7 @@ impl Plan {
                 // an unopened value is empty, and may be a misfit again: the first reason counts
                 misfits.sort_by_key(|(number, _)| *number);
                 misfits.dedup_by_key(|(number, _)| *number);
-                indexes(&to[at], &clear)
+                indexes(&to[at], &clear)?
             }
         };
         Ok(Worked { values: Some(out), index })
@@ -233,10 +233,12 @@ impl Plan {
     }
 }
 
-fn indexes<V: Values + ?Sized>(cipher: &ColumnCipher, values: &V) -> Texts {
+fn indexes<V: Values + ?Sized>(cipher: &ColumnCipher, values: &V) -> Result<Texts, FieldsError> {
     let mut indexes = Texts::new();
     for number in 0..values.len() {
-        indexes.push_with(|text| cipher.index(values.get(number), text));
+        let mut done = Ok(());
+        indexes.push_with(|text| done = cipher.index(values.get(number), text));
+        done?;
     }
-    indexes
+    Ok(indexes)
 }

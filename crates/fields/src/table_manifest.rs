@@ -3,13 +3,14 @@
 
 use std::path::Path;
 
-use sealstone_cipher::cipher;
+use sealstone_cipher::module::{name_in, title};
+use sealstone_cipher::{Backend, cipher};
 use sealstone_keys::{HmacSha256, KeyRef, check_key_id};
 use toml::{Table as Toml, Value};
 
 use crate::error::FieldsError;
 use crate::keyed::Keyed;
-use crate::manifest::{ManifestError, bytes, hex};
+use crate::manifest::{MODULE, ManifestError, bytes, hex};
 use crate::policy::{ColumnReader, PolicyFileError, Table, columns_text, syntax};
 
 /// Version of the format.
@@ -32,6 +33,9 @@ pub(crate) struct TableManifest {
     pub(crate) table: Table,
     /// The key, with the version under which values are sealed from now on.
     pub(crate) key: KeyRef,
+    /// Name and version of the cryptographic module that seals the values under that version, if
+    /// one does.
+    pub(crate) module: Option<String>,
 }
 
 impl TableManifest {
@@ -42,12 +46,24 @@ impl TableManifest {
     pub(crate) fn new(table: &Table, keyed: &Keyed) -> Result<Self, FieldsError> {
         let mut id = [0; ID_BYTES];
         keyed.fill_random(&mut id)?;
-        Ok(Self { id, table: table.clone(), key: keyed.key().clone() })
+        Ok(Self { id, table: table.clone(), key: keyed.key().clone(), module: module_of(keyed) })
     }
 
-    /// Returns the same table, sealed under `key` from now on.
-    pub(crate) fn under(&self, key: &KeyRef) -> Self {
-        Self { key: key.clone(), ..self.clone() }
+    /// Returns the same table, sealed under the key of `keyed` from now on, and by its module if
+    /// that is another version of the key: every value is sealed again then.
+    pub(crate) fn under(&self, keyed: &Keyed) -> Self {
+        let key = keyed.key().clone();
+        let module = if key == self.key { self.module.clone() } else { module_of(keyed) };
+        Self { key, module, ..self.clone() }
+    }
+
+    /// Returns the names of the module that sealed the values, and of the one at hand, if that may
+    /// not go on: only a module of that name does, so that the record stays true.
+    pub(crate) fn other_module(&self, keyed: &Keyed) -> Option<(String, &'static str)> {
+        let title = self.module.as_deref()?;
+        let by = keyed.provider(Backend::auto()).module().map(|module| module.name());
+        let is_other = by != Some(name_in(title));
+        is_other.then(|| (title.to_owned(), by.unwrap_or("none")))
     }
 
     /// Returns whether `table` is sealed in the same way: the same name, cipher and columns, in any
@@ -75,8 +91,9 @@ impl TableManifest {
             ("key-version", Value::Integer(self.key.version.into())),
             ("columns", Value::Table(columns_text(&self.table.columns))),
         ]
-        .map(|(key, value)| (key.to_owned(), value))
         .into_iter()
+        .chain(self.module.as_deref().map(|module| (MODULE, text(module))))
+        .map(|(key, value)| (key.to_owned(), value))
         .collect();
         let body = body.to_string();
         let tag = self.mac(&body, keyed)?.finish()?;
@@ -104,7 +121,7 @@ impl TableManifest {
         if found != VERSION {
             return Err(ManifestError::Version(found));
         }
-        reader.check_keys(&toml, PLACE, &KEYS)?;
+        reader.check_keys(&toml, PLACE, &[&KEYS[..], &[MODULE]].concat())?;
         let text = |key: &'static str| -> Result<String, ManifestError> {
             Ok(reader.text(&toml, PLACE, key)?.ok_or_else(|| reader.missing(PLACE, key))?)
         };
@@ -117,7 +134,8 @@ impl TableManifest {
             .map_err(|_| ManifestError::Damaged("key-version"))?;
         let key = KeyRef { id: text("key")?, version };
         check_key_id(&key.id).map_err(|_| ManifestError::Damaged("key"))?;
-        Ok(Self { id, table, key })
+        let module = reader.text(&toml, PLACE, MODULE)?;
+        Ok(Self { id, table, key, module })
     }
 
     /// Checks that `text`, which [`TableManifest::parse`] read, is genuine and `keyed` the key that
@@ -139,6 +157,11 @@ impl TableManifest {
         mac.update(body.as_bytes());
         Ok(mac)
     }
+}
+
+/// Returns the title of the module that computes with `keyed`, if one does.
+fn module_of(keyed: &Keyed) -> Option<String> {
+    keyed.provider(Backend::auto()).module().map(title)
 }
 
 /// Returns the MAC on the first line of `text`, and the rest.

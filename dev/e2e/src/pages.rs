@@ -212,17 +212,17 @@ fn remark(comment: &str, block: &mut Block) -> Result<bool, String> {
     Ok(true)
 }
 
-/// Returns `text` with the system's directories that pages name (`/etc/sealstone`, `/data`,
-/// `/var/lib`) below `root`.
+/// Directories of the system that pages name.
+const SYSTEM: [&str; 5] = ["/etc/sealstone", "/data", "/var/lib", "/var/log", "/var/crash"];
+
+/// Returns `text` with the directories of [`SYSTEM`] below `root`.
 #[must_use]
 pub fn rooted(text: &str, root: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
     let mut rest = text;
     while let Some(next) = rest.chars().next() {
-        if " ='\"\n:>".contains(before)
-            && ["/etc/sealstone", "/data", "/var/lib"].iter().any(|dir| rest.starts_with(dir))
-        {
+        if " ='\"\n:>".contains(before) && SYSTEM.iter().any(|dir| rest.starts_with(dir)) {
             out.push_str(root);
         }
         out.push(next);

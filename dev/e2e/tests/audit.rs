@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
+use sealstone_e2e::volume_place::VolumePlace;
 use sealstone_rocksdb::{DbOptions, PlainEnv};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -201,6 +202,42 @@ fn what_must_not_be_anywhere_is_found_and_not_repeated() {
     for text in [page, audit.to_string(), done.stdout, done.stderr] {
         assert!(!text.contains(MARKER) && !text.contains("call before noon"), "{text}");
     }
+}
+
+/// Data of a server that seals nothing is sealed if it is on a volume, and a search looks at the
+/// volume's own files, not through the mount.
+#[test]
+fn a_server_on_a_sealed_volume_is_sealed() {
+    let test = "a_server_on_a_sealed_volume_is_sealed";
+    let home = tempfile::tempdir_in("/var/tmp").expect("a directory");
+    let place = VolumePlace::new(home, "aria-256", "64MiB");
+    if !place.mounts_new(test) {
+        return;
+    }
+    for name in ["m/pg/base", "m/pg/global"] {
+        fs::create_dir_all(place.at(name)).expect("room");
+    }
+    fs::write(place.at("m/pg/PG_VERSION"), "15\n").expect("room");
+    fs::write(place.at("m/pg/base/1"), MARKER.repeat(100)).expect("room");
+    fs::write(place.at("markers"), format!("{MARKER}\n")).expect("room");
+    let audit = |more: &[&str], out: &str| {
+        let begin = ["audit", "--runtime-dir", "run", "--leak-markers", "markers", "--out", out];
+        let done = place.sealstone(&[&begin[..], more].concat());
+        (done.code, json(&place.at(out).join("audit.json")))
+    };
+    let key = ["--key", "k.key", "--verify"];
+    let (code, found) = audit(&[&["vol", "m/pg"], &key[..]].concat(), "mounted");
+    assert_eq!(code, Some(0), "{found:#}");
+    let places = &found["places"];
+    assert_eq!(places[1]["on_volume"], places[0]["name"], "{places}");
+    assert_eq!(places[0]["verified"]["why"], "in_use", "{places}");
+    // without the volume it is data in the clear, with what must not be there
+    let (code, found) = audit(&["m/pg"], "alone");
+    assert_eq!((code, &found["places"][0]["on_volume"]), (Some(1), &Value::Null));
+    assert_eq!(found["verdict"]["open"].as_array().expect("a list").len(), 2, "{found:#}");
+    place.volume(&["unmount", "m"]).done();
+    let (code, found) = audit(&[&["vol"], &key[..]].concat(), "unmounted");
+    assert_eq!((code, &found["places"][0]["verified"]["is_whole"]), (Some(0), &true.into()));
 }
 
 #[test]

@@ -308,7 +308,7 @@ fn is_sealed_and_comes_back(kind: SqlKind, name: &str) {
     scene.is_sealed(&plain, 1);
     assert_eq!(scene.marks(7), ["1", "1", "1", "1", "1", "1", "NULL"]);
     let mut index = String::new();
-    scene.cipher("phone", 1).index(plain[4].values[2].as_ref().unwrap(), &mut index);
+    scene.cipher("phone", 1).index(plain[4].values[2].as_ref().unwrap(), &mut index).unwrap();
     let found = scene.session.done(&format!("SELECT id FROM people WHERE phone_index = '{index}'"));
     assert!(found.contains(&vec!["5".to_owned()]), "{found:?}");
     assert_eq!(scene.migrated(&FLAGS)["changed_rows"].as_u64(), Some(0), "nothing is sealed twice");
@@ -712,4 +712,58 @@ fn a_mariadb_is_migrated_by_one_at_a_time_and_as_often_as_it_takes() {
 fn a_postgres_is_migrated_by_one_at_a_time_and_as_often_as_it_takes() {
     let name = "a_postgres_is_migrated_by_one_at_a_time_and_as_often_as_it_takes";
     one_at_a_time_and_as_often_as_it_takes(SqlKind::Postgres, name);
+}
+
+/// The module that sealed a table is on record, and only that module seals more of it under the
+/// same version of the key; an audit repeats the record, and counts what is in the clear.
+#[test]
+fn a_table_names_the_module_that_sealed_it() {
+    let kind = SqlKind::Postgres;
+    if !kind.is_available("a_table_names_the_module_that_sealed_it") {
+        return;
+    }
+    let mut scene = Scene::new(kind);
+    scene.create("notes (id INT PRIMARY KEY, memo VARCHAR(400))");
+    let insert = |scene: &mut Scene, id: u32| {
+        scene.session.done(&format!("INSERT INTO notes (id, memo) VALUES ({id}, 'note {id}')"));
+    };
+    insert(&mut scene, 1);
+    let columns = ["--column=memo=aead", "--cipher=aria-256", "--table=notes"];
+    let module = ["--module", "openssl:default"];
+    let seal = |scene: &Scene, more: &[&str]| scene.migrate(&[&columns[..], more].concat());
+    seal(&scene, &module).done();
+    let text = "SELECT manifest FROM sealstone_fields WHERE table_name = 'notes'";
+    let manifest = scene.session.done(text).remove(0).remove(0);
+    assert!(manifest.contains("module = \"openssl:default 3."), "{manifest}");
+
+    insert(&mut scene, 2);
+    let refused = seal(&scene, &[]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    assert!(refused.stderr.contains("was sealed by module openssl:default 3."), "{refused:?}");
+    let audit = |out: &str| {
+        let table = ["audit", "--table", "@address#notes", "--out", out];
+        let done = run(&mut sealstone(scene.path(), &table));
+        let json = fs::read(scene.path().join(out).join("audit.json")).unwrap();
+        (done.code, serde_json::from_slice::<Value>(&json).unwrap())
+    };
+    let (code, found) = audit("open");
+    assert_eq!((code, &found["verdict"]["open"][0]["what"]), (Some(1), &"clear".into()));
+    let share = &found["places"][0]["sealed"][0];
+    let maker = share["maker"]["module"].as_str().unwrap();
+    assert!(maker.starts_with("openssl:default 3."), "{share}");
+    assert_eq!((&share["count"], &share["column"]), (&1.into(), &"memo".into()));
+    seal(&scene, &module).done();
+    assert_eq!(audit("sealed").0, Some(0));
+
+    // under another version of the key everything is sealed again, by whoever does it
+    let reseal = ["--reseal", "--table=notes"];
+    let refused = scene.migrate(&reseal);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    run(&mut sealstone(scene.path(), &["keys", "rotate", "people.key"])).done();
+    scene.migrate(&reseal).done();
+    let (code, found) = audit("ours");
+    let share = &found["places"][0]["sealed"][0];
+    assert_eq!((code, &share["maker"]), (Some(0), &"sealstone".into()));
+    assert_eq!((&share["count"], &share["key_version"]), (&2.into(), &2.into()));
+    scene.migrate(&["--open", "--table=notes"]).done();
 }

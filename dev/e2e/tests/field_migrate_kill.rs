@@ -198,7 +198,7 @@ fn is_sealed(scene: &Scene, rows: &Rows) {
         let marks = [row[3].as_str(), row[4].as_str()];
         assert_eq!(marks, ["1", if memo.is_some() { "1" } else { "NULL" }], "row {}", row[0]);
         let mut wanted = String::new();
-        index.index(phone, &mut wanted);
+        index.index(phone, &mut wanted).unwrap();
         assert_eq!(row[5], wanted, "the index value of row {}", row[0]);
     }
 }

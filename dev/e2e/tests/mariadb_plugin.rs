@@ -378,6 +378,14 @@ fn a_lab_of_mariadb_is_sealed_by_its_plug_in_and_says_so() {
     let data = member["data_dir"].as_str().unwrap();
     let checked = at(&["mysql", "check", data]).done();
     assert!(checked.contains("seed-128") && checked.contains("aria_log."), "{checked}");
+    // an audit says the same, with the mode, and names what is beside it
+    let audit = at(&["audit", data, "--json"]).done();
+    let audit: serde_json::Value = serde_json::from_str(&audit).unwrap();
+    let place = &audit["places"][0];
+    let share = &place["sealed"][0];
+    assert_eq!((&share["cipher"], &share["mode"]), (&"seed-128".into(), &"hctr2".into()));
+    assert_eq!((&share["kcmvp"], &share["maker"]), (&false.into(), &"not_recorded".into()));
+    assert!(place["beside"].to_string().contains("aria_log."), "{place:#}");
     let other = at(&["mongo", "check", data]);
     assert!(other.stderr.contains("sealstone mysql check"), "{}", other.stderr);
 

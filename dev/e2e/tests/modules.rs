@@ -20,7 +20,7 @@ const ALONE: &str = "SEALSTONE_ALONE";
 const MODULE: &str = "openssl:default";
 const PEOPLE: &str = "id,name,memo\n1,Kim,call before noon\n2,Lee,\n3,Park,PLANTED-MARKER-q7Zx2\n";
 /// The columns that are sealed.
-const COLUMNS: &str = "--column memo=aead --tweak memo=row:id --cipher aria-256";
+const COLUMNS: &str = "--column memo=aead --tweak memo=row:id --index memo --cipher aria-256";
 
 /// Runs `sealstone` in `dir` with the words of `line`.
 fn call(dir: &Path, line: &str) -> Transcript {
@@ -141,6 +141,14 @@ fn what_one_sealed_the_other_opens() {
     for name in ["one.csv", "other.csv"] {
         assert_eq!(fs::read_to_string(dir.join(name)).expect("a file"), PEOPLE);
     }
+    // rows are found by the same index, whoever made it
+    let index = |name: &str| {
+        let text = fs::read_to_string(dir.join(name)).expect("a file");
+        let last = |line: &str| line.rsplit(',').next().unwrap_or_default().to_owned();
+        text.lines().map(last).collect::<Vec<_>>()
+    };
+    assert_eq!(index("by-module.csv"), index("by-us.csv"));
+    assert_eq!(index("by-us.csv")[0], "memo_index");
     // the manifest says who sealed it, and cannot say otherwise
     let path = dir.join("by-module.csv.sealed.toml");
     let text = fs::read_to_string(&path).expect("a manifest");
@@ -215,8 +223,19 @@ fn a_module_that_is_of_no_use_is_one_error_and_writes_nothing() {
     fails(&format!("{volume} {}", shim("NO_AEAD")), "has no gcm with aes-256");
     fails(&format!("{volume} {}", shim("FAILS_SEAL")), "failed: encrypting");
 
-    // what only our own code has: FF1, index columns, passphrases
     fs::write(dir.join("people.csv"), PEOPLE).expect("room");
+    for (define, wanted) in [
+        ("NO_CMAC", "module broken has no cmac with aes-256"),
+        ("FAILS_CMAC", "module broken failed: computing CMAC"),
+    ] {
+        let seal = format!("field seal people.csv --out s.csv {key} --column memo=aead");
+        let refused = call(dir, &format!("{seal} --index memo --module {}", shim(define)));
+        assert_eq!(refused.code, Some(2), "{define}: {}", refused.stdout);
+        assert!(refused.stderr.contains(wanted), "{define}: {}", refused.stderr);
+        assert!(!dir.join("s.csv").exists(), "{define}");
+    }
+
+    // what only our own code has: FF1, passphrases
     fs::write(dir.join("words"), "correct horse\n").expect("room");
     fs::set_permissions(dir.join("words"), Permissions::from_mode(0o600)).expect("a mode");
     let before: Vec<_> =
@@ -224,7 +243,6 @@ fn a_module_that_is_of_no_use_is_one_error_and_writes_nothing() {
     let seal = format!("field seal people.csv --out s.csv {key} --module {MODULE} --column");
     for (line, wanted) in [
         (format!("{seal} name=ff1:alphabet:A-Za-z"), "module openssl:default has no ff1 with"),
-        (format!("{seal} memo=aead --index memo"), "module openssl:default has no cmac"),
         (
             format!("keys new k --passphrase-file words --module {MODULE}"),
             "has a passphrase, and module openssl:default opens none",

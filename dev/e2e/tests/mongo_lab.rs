@@ -127,6 +127,9 @@ fn a_sealed_lab_goes_up_and_down_and_up_again() {
             assert!(text.contains(clear), "{clear} in:\n{text}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let audit = json(&run(&mut sealstone(dir.path(), &["audit", data, "--json"])).done());
+        let share = &audit["places"][0]["sealed"][0];
+        assert_eq!((&share["cipher"], &share["mode"]), (&"aria-256".into(), &"gcm".into()));
         let report = json(&mongo(dir.path(), &["check", data, "--json"]).done());
         let unknown: Vec<&Value> = report["files"]
             .as_array()
@@ -177,6 +180,10 @@ fn a_lab_in_the_clear_is_reported() {
     assert_eq!(found.code, Some(1));
     assert!(found.stdout.contains("nothing is sealed:\n"), "{}", found.stdout);
     assert!(found.stdout.contains("resync this member with the extension"), "{}", found.stdout);
+    // as does an audit
+    let audit = run(&mut sealstone(dir.path(), &["audit", data, "--json"]));
+    let open = &json(&audit.stdout)["verdict"]["open"][0]["what"];
+    assert_eq!((audit.code, open), (Some(1), &"clear".into()));
     // options for such a directory come with a warning
     run(&mut sealstone(dir.path(), &["keys", "new", "orders.key"])).done();
     let config = mongo(dir.path(), &["config", "--dbpath", data, "--key", "orders.key"]);

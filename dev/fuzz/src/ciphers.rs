@@ -103,7 +103,7 @@ impl Input {
         self.same("a forgery", &refused, &Err(Error::Authentication));
         assert!(wiped.iter().all(|byte| *byte == 0), "a forgery left data: {self:?}");
 
-        let mac = cmac(cipher, key, backend).expect(keyed).mac(text);
+        let mac = cmac(cipher, key, backend).expect(keyed).mac(text).expect(keyed);
         let mut wide = text.clone();
         if let Ok(keyed) = hctr2(cipher, key, backend)
             && keyed.encrypt(associated, &mut wide).is_ok()

@@ -17,6 +17,8 @@ use crate::error::ModuleError;
 
 /// Version of the interface: `SEALSTONE_MODULE_INTERFACE`.
 const INTERFACE: u32 = 1;
+/// Length of a tag of CMAC, in bytes: a block of the ciphers that it is for.
+pub(crate) const BLOCK_BYTES: usize = 16;
 /// Longest text that a table may have, in bytes.
 const TEXT_BYTES_MAX: usize = 1000;
 
@@ -55,6 +57,9 @@ type HmacUpdate = unsafe extern "C" fn(*mut RawMac, *const u8, usize) -> c_int;
 type HmacFinish = unsafe extern "C" fn(*mut RawMac, *mut u8) -> c_int;
 type Hkdf = unsafe extern "C" fn(*const u8, usize, *const u8, usize, *mut u8, usize) -> c_int;
 
+type Cmac =
+    unsafe extern "C" fn(*const c_char, *const u8, usize, *const u8, usize, *mut u8) -> c_int;
+
 /// `sealstone_module`.
 #[repr(C)]
 struct RawModule {
@@ -75,6 +80,7 @@ struct RawModule {
     hmac_sha256_free: Option<unsafe extern "C" fn(*mut RawMac)>,
     hkdf_sha256: Option<Hkdf>,
     random: Option<unsafe extern "C" fn(*mut u8, usize) -> c_int>,
+    cmac: Option<Cmac>,
 }
 
 /// Answer of a function that did not do its work.
@@ -246,6 +252,26 @@ impl Shim {
         let function = self.table.random.ok_or(Refused::Unsupported)?;
         // SAFETY: `out` lives during the call, with its length.
         answer(unsafe { function(out.as_mut_ptr(), out.len()) })
+    }
+}
+
+impl Shim {
+    /// Computes the CMAC of `message` under `key` with the cipher called `cipher`.
+    pub(crate) fn cmac(
+        &self,
+        cipher: &CStr,
+        key: &[u8],
+        message: &[u8],
+        tag: &mut [u8; BLOCK_BYTES],
+    ) -> Result<(), Refused> {
+        let function = self.table.cmac.ok_or(Refused::Unsupported)?;
+        // SAFETY: name, key, message and tag live during the call, with their lengths.
+        answer(unsafe {
+            let (key, key_bytes) = (key.as_ptr(), key.len());
+            let (message, message_bytes) = (message.as_ptr(), message.len());
+            let tag = tag.as_mut_ptr();
+            function(cipher.as_ptr(), key, key_bytes, message, message_bytes, tag)
+        })
     }
 }
 

@@ -20,7 +20,6 @@ use std::ptr::{self, NonNull};
 use std::sync::OnceLock;
 
 use libloading::Library;
-use sealstone_cipher::module::SHA256_BYTES;
 
 use crate::error::ModuleError;
 
@@ -210,6 +209,8 @@ pub(crate) struct Provider {
     /// Property query by which everything is fetched.
     query: CString,
     mac: NonNull<RawMac>,
+    /// None where the provider has no CMAC.
+    cmac: Option<NonNull<RawMac>>,
     kdf: NonNull<RawKdf>,
 }
 
@@ -262,7 +263,10 @@ impl Provider {
                 (functions.kdf_free)(kdf);
                 return Err(refused(Some("it has no HMAC or no HKDF")));
             };
-            Ok(Self { functions, library, provider, query, mac, kdf })
+            let cmac = (functions.mac_fetch)(raw, c"CMAC".as_ptr(), query.as_ptr());
+            (functions.clear_errors)();
+            let cmac = NonNull::new(cmac);
+            Ok(Self { functions, library, provider, query, mac, cmac, kdf })
         }
     }
 
@@ -317,14 +321,30 @@ impl Provider {
 
     /// Begins an HMAC-SHA-256 under `key`.
     pub(crate) fn hmac_sha256(&self, key: &[u8]) -> Result<KeyedMac, Failed> {
+        self.begin_mac(self.mac, RawParameter::text(c"digest", c"SHA2-256"), key)
+    }
+
+    /// Returns whether the provider has CMAC at all.
+    pub(crate) fn has_cmac(&self) -> bool {
+        self.cmac.is_some()
+    }
+
+    /// Begins a CMAC under `key` with the cipher of that name, such as `ARIA-256-CBC`.
+    pub(crate) fn cmac(&self, cipher: &CStr, key: &[u8]) -> Result<KeyedMac, Failed> {
+        let mac = self.cmac.ok_or(Failed::Call)?;
+        self.begin_mac(mac, RawParameter::text(c"cipher", cipher), key)
+    }
+
+    fn begin_mac(
+        &self,
+        mac: NonNull<RawMac>,
+        with: RawParameter,
+        key: &[u8],
+    ) -> Result<KeyedMac, Failed> {
         let functions = self.functions;
-        let list = [
-            RawParameter::text(c"digest", c"SHA2-256"),
-            RawParameter::text(c"properties", &self.query),
-            RawParameter::end(),
-        ];
+        let list = [with, RawParameter::text(c"properties", &self.query), RawParameter::end()];
         // SAFETY: the algorithm was fetched.
-        let context = unsafe { (functions.mac_context)(self.mac.as_ptr()) };
+        let context = unsafe { (functions.mac_context)(mac.as_ptr()) };
         let context = NonNull::new(context).ok_or(Failed::Call)?;
         let mac = KeyedMac { functions, context };
         // SAFETY: the context is this one's; key and list live during the call, the key with its
@@ -393,7 +413,7 @@ unsafe impl Send for KeyedMac {}
 
 impl Drop for KeyedMac {
     fn drop(&mut self) {
-        // SAFETY: it was made by `hmac_sha256`, and is freed once.
+        // SAFETY: it was made by `begin_mac`, and is freed once.
         unsafe { (self.functions.mac_context_free)(self.context.as_ptr()) }
     }
 }
@@ -407,8 +427,8 @@ impl KeyedMac {
         if done == 1 { Ok(()) } else { Err(self.functions.failed()) }
     }
 
-    /// Writes the tag; zeros after an error.
-    pub(crate) fn finish(&mut self, tag: &mut [u8; SHA256_BYTES]) -> Result<(), Failed> {
+    /// Writes the tag, which is to be as long as `tag`; zeros after an error.
+    pub(crate) fn finish(&mut self, tag: &mut [u8]) -> Result<(), Failed> {
         let (raw, mut written) = (self.context.as_ptr(), 0);
         // SAFETY: the tag has room for as many bytes as it is said to have.
         let done = unsafe {

@@ -1,23 +1,13 @@
 //! A MAC from a block cipher (CMAC, SP 800-38B). Not here: how a key is set ([`crate::cmac`]).
 
-use std::fmt;
-
 use zeroize::{Zeroize, Zeroizing, optimization_barrier};
 
 use super::blocks::Blocks;
-use crate::declassify::is_tag;
 use crate::error::Error;
 use crate::memory::Protected;
 
-/// CMAC keyed with one cipher. One object serves many threads at once; its key is zeroed on drop.
-///
-/// Each block waits for the one before it, so a message takes one block at a time on every backend.
-/// With `3des`, and on `portable` with every cipher whose S-boxes are circuits there (AES, ARIA,
-/// SEED), a pass costs the same for one block as for many, so that is slow.
-///
-/// Under one key at most 2^48 messages with blocks of 16 bytes, 2^21 with blocks of 8 (SP 800-38B,
-/// appendix B).
-pub struct Cmac {
+/// CMAC keyed with one cipher, as this crate computes it: see [`crate::Cmac`].
+pub(crate) struct Cmac {
     blocks: Protected<dyn Blocks>,
     /// On the heap, where moving the object leaves no copy behind.
     subkeys: Protected<Subkeys>,
@@ -49,12 +39,12 @@ impl Cmac {
     }
 
     /// Returns the length of a tag in bytes, that of a block: 8 or 16.
-    pub fn tag_bytes(&self) -> usize {
+    pub(crate) fn tag_bytes(&self) -> usize {
         self.blocks.block_bytes()
     }
 
     /// Returns the name of the backend that the block cipher uses, such as `avx512`.
-    pub fn backend(&self) -> &'static str {
+    pub(crate) fn backend(&self) -> &'static str {
         self.blocks.backend()
     }
 
@@ -62,7 +52,7 @@ impl Cmac {
     /// may take the first few.
     ///
     /// Source: SP 800-38B, 6.2.
-    pub fn mac(&self, message: &[u8]) -> Vec<u8> {
+    pub(crate) fn mac(&self, message: &[u8]) -> Vec<u8> {
         let block_bytes = self.tag_bytes();
         // The last block is held back: a whole one too, and an empty one where there is nothing
         // else.
@@ -85,25 +75,8 @@ impl Cmac {
         state.to_vec()
     }
 
-    /// Checks in constant time that `tag` is the whole tag over `message`.
-    ///
-    /// # Errors
-    /// `Error::Authentication`, for a tag of another length too.
-    ///
-    /// Source: SP 800-38B, 6.3.
-    pub fn verify(&self, message: &[u8], tag: &[u8]) -> Result<(), Error> {
-        let wanted = Zeroizing::new(self.mac(message));
-        if is_tag(&wanted[..], tag) { Ok(()) } else { Err(Error::Authentication) }
-    }
-
     fn encrypt(&self, block: &mut [u8]) {
         self.blocks.encrypt(block).expect("one block");
-    }
-}
-
-impl fmt::Debug for Cmac {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cmac").field("backend", &self.backend()).finish_non_exhaustive()
     }
 }
 
@@ -145,7 +118,7 @@ mod tests {
     fn tags_of_other_lengths_are_refused() {
         for cipher in ciphers() {
             let cmac = cmac(cipher, &vec![7; cipher.key_bytes], Backend::auto()).unwrap();
-            let mut tag = cmac.mac(b"message");
+            let mut tag = cmac.mac(b"message").unwrap();
             assert_eq!(tag.len(), cipher.block_bytes);
             assert_eq!(cmac.verify(b"message", &tag[1..]), Err(Error::Authentication));
             assert_eq!(cmac.verify(b"message", &tag[..tag.len() - 1]), Err(Error::Authentication));

@@ -56,7 +56,7 @@ fn used(cipher: &'static Cipher, backend: Backend) -> Keyed {
         keyed.2.encrypt(&mut data).unwrap();
         keyed.2.decrypt(&mut data).unwrap();
         keyed.3.encrypt(&iv, &mut data).unwrap();
-        keyed.4.mac(&data);
+        keyed.4.mac(&data).unwrap();
         if let Some(wide) = &keyed.5 {
             wide.encrypt(&iv, &mut data).unwrap();
             wide.decrypt(&iv, &mut data).unwrap();

@@ -8,6 +8,7 @@ use sealstone_cipher::{Cipher, Mode, cipher};
 use sealstone_keys::KeySource;
 
 use super::keys::Given;
+use crate::secret_words::hide;
 
 /// Findings of a check that a page lists; more are only counted there.
 const FINDINGS_MAX: usize = 20;
@@ -33,9 +34,14 @@ pub(super) fn share(name: &str, mode: Option<Mode>, key_version: u32) -> Share {
     }
 }
 
+/// Returns the words of `error` on one line, for a file: without a password from the command.
+fn said(error: &anyhow::Error) -> String {
+    hide(&format!("{error:#}").replace('\n', "; "))
+}
+
 /// Returns `place`, which could not be looked at because of `error`.
 pub(super) fn unread(mut place: Place, error: &anyhow::Error) -> Place {
-    let remark = Some(format!("{error:#}").replace('\n', "; "));
+    let remark = Some(said(error));
     place.unread.push(Clear { name: place.name.clone(), bytes: None, remark });
     place
 }
@@ -62,10 +68,7 @@ pub(super) fn checked(
             findings.truncate(FINDINGS_MAX);
             Verified::Checked { at: now(), is_whole, findings, earlier: None }
         }
-        Err(error) => {
-            let reason = format!("{error:#}").replace('\n', "; ");
-            Verified::Not { why: NotVerified::Failed(reason) }
-        }
+        Err(error) => Verified::Not { why: NotVerified::Failed(said(&error)) },
     }
 }
 

@@ -2,6 +2,7 @@
 //! here: the search of a file (`sealstone_audit::leak`).
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -136,6 +137,8 @@ pub(super) fn search(
                     found.hits.insert(file.display().to_string(), hits);
                 }
             }
+            // temporary files come and go
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => found.unread.push(unread(&file, &error)),
         }
     }

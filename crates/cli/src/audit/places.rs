@@ -18,9 +18,14 @@ use super::columns;
 use super::findings::{checked, share, unread};
 use super::keys::Given;
 #[cfg(feature = "volume")]
+use super::volumes;
+#[cfg(feature = "volume")]
 use crate::directory_kind::is_volume;
 use crate::directory_kind::{PlainServer, plain_server};
+use crate::flags::AuditFlags;
 use crate::message::say;
+#[cfg(feature = "volume")]
+use crate::volume::place::runtime_dir;
 
 /// A path, and what it is.
 pub(super) struct Found {
@@ -40,24 +45,29 @@ enum What {
     /// Data of a server of which nothing is sealed here.
     Plain(PlainServer),
     #[cfg(feature = "volume")]
-    Volume,
+    /// A sealed volume.
+    Volume {
+        /// Directory in which attached volumes are shown.
+        runtime_dir: PathBuf,
+    },
     /// A file with sealed columns.
     Columns,
 }
 
-/// Recognises `paths`; a directory with files that have sealed columns stands for these files.
+/// Recognises the places that the flags name; a directory with files that have sealed columns
+/// stands for these files.
 ///
 /// # Errors
 /// A path that is not there, or that is nothing that can be sealed.
-pub(super) fn found(paths: &[PathBuf]) -> anyhow::Result<Vec<Found>> {
+pub(super) fn found(flags: &AuditFlags) -> anyhow::Result<Vec<Found>> {
     let mut found = Vec::new();
-    for path in paths {
+    for path in &flags.places {
         let absolute = std::path::absolute(path)
             .and_then(|path| path.metadata().map(|_| path))
             .with_context(|| format!("cannot look at {}", path.display()))?;
         let before = found.len();
         if absolute.is_dir() {
-            match kind(&absolute) {
+            match kind(&absolute, flags)? {
                 Some(what) => found.push(Found { path: absolute.clone(), what, on_volume: None }),
                 None => found.extend(files_below(&absolute)?),
             }
@@ -73,19 +83,21 @@ pub(super) fn found(paths: &[PathBuf]) -> anyhow::Result<Vec<Found>> {
         }
     }
     #[cfg(feature = "volume")]
-    volumes::place(&mut found);
+    put_on_volumes(&mut found);
     Ok(found)
 }
 
-fn kind(dir: &Path) -> Option<What> {
+#[cfg_attr(not(feature = "volume"), expect(clippy::unnecessary_wraps))]
+fn kind(dir: &Path, flags: &AuditFlags) -> anyhow::Result<Option<What>> {
     #[cfg(feature = "volume")]
     if is_volume(dir) {
-        return Some(What::Volume);
+        return Ok(Some(What::Volume { runtime_dir: runtime_dir(&flags.runtime)? }));
     }
-    match engine_of(dir) {
+    let AuditFlags { .. } = flags;
+    Ok(match engine_of(dir) {
         Some(engine) => Some(engine.server().map_or(What::Store, What::Server)),
         None => plain_server(dir).map(What::Plain),
-    }
+    })
 }
 
 /// Returns the files below `dir` that have a manifest beside them.
@@ -106,7 +118,7 @@ impl Found {
             What::Server(server) => self.server(*server),
             What::Plain(server) => self.plain(server),
             #[cfg(feature = "volume")]
-            What::Volume => volumes::look(&self.path, given, verify),
+            What::Volume { runtime_dir } => volumes::look(&self.path, runtime_dir, given, verify),
             What::Columns => columns::look(&self.path, given, verify),
         };
         if let Some(volume) = &self.on_volume {
@@ -238,63 +250,21 @@ fn clear_file(file: &FileAccount) -> Clear {
     }
 }
 
-/// Sealed volumes.
+/// Records of each place that is no volume which of the volumes among them it is on.
 #[cfg(feature = "volume")]
-mod volumes {
-    use std::path::Path;
-
-    use sealstone_audit::facts::{Kind, Maker, NotVerified, Place, Unit, Verified};
-    use sealstone_file::walk;
-    use sealstone_volume::attachment::{Attached, Attachment, RUNTIME_DIR};
-    use sealstone_volume::{Directory, header};
-
-    use super::super::findings::{checked, share, unread};
-    use super::super::keys::Given;
-    use super::{Found, What};
-
-    /// Says of each place that is not a volume which of the volumes among them it is on.
-    pub(super) fn place(found: &mut [Found]) {
-        let mut mounts = Vec::new();
-        for volume in found.iter().filter(|found| matches!(found.what, What::Volume)) {
-            let attachment = header(&volume.path)
-                .map(|info| Attachment::of(Path::new(RUNTIME_DIR), &info.file_id));
-            let mounted = attachment.and_then(|attachment| attachment.mounts());
-            mounts.extend(
-                mounted.unwrap_or_default().into_iter().map(|at| (at, volume.path.clone())),
-            );
-        }
-        for one in found.iter_mut().filter(|found| !matches!(found.what, What::Volume)) {
-            let path = one.path.canonicalize().unwrap_or_else(|_| one.path.clone());
-            // the innermost
-            let on = mounts.iter().filter(|(at, _)| path.starts_with(at));
-            let on = on.max_by_key(|(at, _)| at.components().count());
-            one.on_volume = on.map(|(_, volume)| volume.clone());
+fn put_on_volumes(found: &mut [Found]) {
+    let mut mounts = Vec::new();
+    for one in found.iter() {
+        if let What::Volume { runtime_dir } = &one.what {
+            let mounted = volumes::mounts(&one.path, runtime_dir).into_iter();
+            mounts.extend(mounted.map(|at| (at, one.path.clone())));
         }
     }
-
-    pub(super) fn look(dir: &Path, given: &[Given], verify: bool) -> Place {
-        let mut place = Place::new(dir.display().to_string(), Kind::Volume, "sealed volume");
-        let info = match header(dir) {
-            Ok(info) => info,
-            Err(error) => return unread(place, &error.into()),
-        };
-        let mut sealed = share(info.cipher.name, None, info.key.version);
-        sealed.key_id = Some(info.key.id.clone());
-        sealed.maker = Maker::of(info.module.clone());
-        sealed.unit = Unit::Volumes;
-        let files = walk::below(dir).unwrap_or_default();
-        sealed.bytes = Some(files.iter().filter_map(|file| file.bytes.as_ref().ok()).sum());
-        place.sealed.push(sealed);
-        let attachment = Attachment::of(Path::new(RUNTIME_DIR), &info.file_id);
-        if !matches!(attachment.state(), Ok(Attached::No)) && verify {
-            place.verified = Verified::Not { why: NotVerified::InUse };
-            return place;
-        }
-        place.verified = checked(&place, given, verify, |keys| {
-            let disk = Directory::read_only(dir);
-            let report = sealstone_volume::verify(&disk, &*keys, None, &mut |_, _| {})?;
-            Ok(report.findings)
-        });
-        place
+    for one in found.iter_mut().filter(|found| !matches!(found.what, What::Volume { .. })) {
+        let path = one.path.canonicalize().unwrap_or_else(|_| one.path.clone());
+        let on = mounts.iter().filter(|(at, _)| path.starts_with(at));
+        // the innermost
+        let on = on.max_by_key(|(at, _)| at.components().count());
+        one.on_volume = on.map(|(_, volume)| volume.clone());
     }
 }

@@ -24,8 +24,11 @@ pub(super) fn looked_at(named: &[String], tls: &ServerTls) -> anyhow::Result<Vec
 }
 
 fn one(text: &str, tls: &ServerTls) -> anyhow::Result<Place> {
-    let Some((address, table)) =
-        text.rsplit_once('#').filter(|(address, table)| !address.is_empty() && !table.is_empty())
+    let Some((address, table)) = text
+        .rsplit_once('#')
+        .filter(|(address, table)| !address.is_empty() && !table.is_empty())
+        // that is the end of an address, with a # in its password
+        .filter(|(_, table)| !table.contains(['@', ':', '/']))
     else {
         // the text as written may have a password in it
         bail!(
@@ -47,7 +50,7 @@ fn one(text: &str, tls: &ServerTls) -> anyhow::Result<Place> {
 }
 
 fn look(server: &mut dyn TableServer, name: &str, mut place: Place) -> anyhow::Result<Place> {
-    let (table, key) = migration::sealed_as(server, name)?;
+    let migration::Record { table, key, module } = migration::record(server, name)?;
     let stop = AtomicBool::new(false);
     let options = Options {
         batch: BATCH_ROWS,
@@ -58,7 +61,7 @@ fn look(server: &mut dyn TableServer, name: &str, mut place: Place) -> anyhow::R
     let checked = migration::check(server, name, &table, Some(&key.id), &options, &mut |_| {})?;
     place.sealed = shares(&table, &key, checked.sealed);
     for share in &mut place.sealed {
-        share.maker = Maker::NotRecorded;
+        share.maker = Maker::of(module.clone());
     }
     for (column, found) in table.columns.iter().zip(&checked.columns) {
         let clear = found.clear.values;

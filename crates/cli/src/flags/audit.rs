@@ -8,6 +8,8 @@ use sealstone_audit::Language;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use super::columns::ServerTls;
 use super::opening::OpeningFlags;
+#[cfg(feature = "volume")]
+use super::volume::VolumeRuntime;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -16,7 +18,7 @@ Examples:
   sealstone audit /data/orders --key orders.key --verify
       every page and frame is checked, too
   sealstone audit /data/orders --leak-markers markers.txt --search /var/log/shop
-      looks for the lines of markers.txt in the data, the logs and core dumps there
+      looks for the lines of markers.txt in the data and there
   sealstone audit /data/orders --lang ko
       the page in Korean
 
@@ -53,48 +55,51 @@ pub(crate) struct AuditFlags {
     )]
     #[cfg_attr(not(any(feature = "mysql", feature = "postgres")), arg(required = true))]
     pub(crate) places: Vec<PathBuf>,
-    #[cfg(any(feature = "mysql", feature = "postgres"))]
-    /// Tables with sealed columns: the address of the database (or @FILE) and the name of the table
-    #[arg(long, value_name = "ADDRESS#TABLE", num_args = 1..)]
-    pub(crate) table: Vec<String>,
-    #[cfg(any(feature = "mysql", feature = "postgres"))]
-    #[command(flatten)]
-    pub(crate) tls: ServerTls,
-    /// The keys that things are under: key files, which need no passphrase for this, or kmip:...
+    /// Keys that things are under: files, kmip:...
     #[arg(long, value_name = "KEY", num_args = 1.., value_hint = ValueHint::AnyPath)]
     pub(crate) key: Vec<String>,
     /// Days between rotations of a key
-    #[arg(long, value_name = "DAYS", default_value_t = 365,
+    #[arg(long, hide_short_help = true, value_name = "DAYS", default_value_t = 365,
         value_parser = clap::value_parser!(u32).range(1..=36_500))]
     pub(crate) rotate_after: u32,
-    /// Check with these keys that everything is whole; reads all of it
+    /// Check with these keys that all of it is whole
     #[arg(long, requires = "key")]
     pub(crate) verify: bool,
     /// The JSON of an earlier audit: what it checked is shown where nothing is checked now
-    #[arg(long, value_name = "JSON", value_hint = ValueHint::FilePath)]
+    #[arg(long, hide_short_help = true, value_name = "JSON", value_hint = ValueHint::FilePath)]
     pub(crate) previous: Option<PathBuf>,
-    /// File with texts that must not be in the clear anywhere, one a line, at least 6 bytes each
+    /// File of texts, one a line, to be nowhere
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) leak_markers: Option<PathBuf>,
     /// Policy of sealed columns: values of their formats that can be told from other text are
     /// looked for (card, rrn, phone, email)
-    #[arg(long, value_name = "POLICY", value_hint = ValueHint::FilePath)]
+    #[arg(long, hide_short_help = true, value_name = "POLICY", value_hint = ValueHint::FilePath)]
     pub(crate) leak_policy: Option<PathBuf>,
-    /// More places to search: directories of logs, temporary files and core dumps
+    /// More places to search: logs, core dumps
     #[arg(long, value_name = "PATH", num_args = 1.., value_hint = ValueHint::AnyPath)]
     pub(crate) search: Vec<PathBuf>,
-    /// Directory for audit.html and audit.json [default: sealstone-audit, or the next free number]
+    /// Directory for the page and its JSON [default: sealstone-audit]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
     /// Language of the page
     #[arg(long, value_enum, value_name = "LANGUAGE", default_value = "en")]
     pub(crate) lang: LanguageName,
     /// Title of the page
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, hide_short_help = true, value_name = "TEXT")]
     pub(crate) title: Option<String>,
+    #[cfg(feature = "volume")]
+    #[command(flatten)]
+    pub(crate) runtime: VolumeRuntime,
     #[command(flatten)]
     pub(crate) opening: OpeningFlags,
     /// Print the JSON, too
     #[arg(long)]
     pub(crate) json: bool,
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    /// Tables with sealed columns: the address of the database (or @FILE) and the name of the table
+    #[arg(long, help_heading = "Tables", value_name = "ADDRESS#TABLE", num_args = 1..)]
+    pub(crate) table: Vec<String>,
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    #[command(flatten)]
+    pub(crate) tls: ServerTls,
 }

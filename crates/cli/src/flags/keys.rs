@@ -217,9 +217,8 @@ pub(crate) enum KeysCommand {
 /// The token that protects a key file.
 #[derive(Args, Debug)]
 pub(crate) struct TokenFlags {
-    /// Seal the key file by a key of this PKCS #11 token:
-    /// pkcs11:token=LABEL;object=LABEL?module-path=/PATH/OF/LIBRARY.so. Its PIN takes the place of
-    /// the passphrase
+    /// Seal the key file by a key of a PKCS #11 token, named by its URI (RFC 7512); its PIN takes
+    /// the place of the passphrase
     #[arg(long, value_name = "URI")]
     pub(crate) token: Option<TokenAddress>,
     /// Make that key in the token first

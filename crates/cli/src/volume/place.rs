@@ -15,7 +15,7 @@ pub(super) fn of(dir: &Path, runtime: &VolumeRuntime) -> anyhow::Result<Attachme
 }
 
 /// Returns the directory in which attached volumes are shown, as the kernel will name it.
-pub(super) fn runtime_dir(runtime: &VolumeRuntime) -> anyhow::Result<PathBuf> {
+pub(crate) fn runtime_dir(runtime: &VolumeRuntime) -> anyhow::Result<PathBuf> {
     let dir = runtime.runtime_dir.as_deref().unwrap_or(Path::new(RUNTIME_DIR));
     std::path::absolute(dir).with_context(|| dir.display().to_string())
 }

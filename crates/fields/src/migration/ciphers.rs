@@ -164,7 +164,7 @@ impl Ciphers {
                 continue;
             }
             let mut digest = String::new();
-            self.cipher(version, at)?.index(value, &mut digest);
+            self.cipher(version, at)?.index(value, &mut digest)?;
             let index = Some(digest).filter(|digest| has_index && !digest.is_empty());
             cells.push((*number, NewCell { value: Some(text.to_owned()), mark, index }));
         }

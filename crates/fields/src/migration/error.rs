@@ -114,6 +114,23 @@ pub enum MigrationError {
         /// The name that its values are bound to.
         bound: String,
     },
+    /// Its values were sealed by another module than the one at hand.
+    #[error(
+        "table {table} on {place} was sealed by module {made_by}, and the module at hand is {by}; \
+         nothing was changed\n\
+         name the same module with --module; or rotate the key first, and reseal: every value is \
+         sealed again then"
+    )]
+    OtherModule {
+        /// The server.
+        place: String,
+        /// The table.
+        table: String,
+        /// Name and version of the module that sealed them.
+        made_by: String,
+        /// Name of the module at hand.
+        by: &'static str,
+    },
     /// It is not sealed.
     #[error(
         "table {table} on {place} is not sealed: sealstone_fields has no row for it\n\

@@ -9,6 +9,7 @@ use super::layout::layout;
 use super::run::{said, shape, there};
 use super::server::{Phase, TableServer, Wanted};
 use crate::policy::Table;
+use crate::table_manifest::TableManifest;
 
 /// Part of a table that needs a version of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,23 +22,32 @@ pub enum Need {
     Manifest,
 }
 
-/// Returns how the table of `server` is sealed, or partly sealed: its columns and its key; changes
-/// nothing, and takes no lock. Needs no key, so the table's manifest may not be genuine.
+/// Record of how a table is sealed, or partly sealed.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// Its columns and the cipher.
+    pub table: Table,
+    /// The key, and the version under which values are sealed from now on.
+    pub key: KeyRef,
+    /// Name and version of the cryptographic module that seals the values under that version, if
+    /// one does.
+    pub module: Option<String>,
+}
+
+/// Returns the record of how a table is sealed; changes nothing, and takes no lock. Needs no key,
+/// so it may not be genuine.
 ///
 /// - `name`: the table, for messages
 ///
 /// # Errors
 /// As [`need`].
-pub fn sealed_as(
-    server: &mut dyn TableServer,
-    name: &str,
-) -> Result<(Table, KeyRef), MigrationError> {
+pub fn record(server: &mut dyn TableServer, name: &str) -> Result<Record, MigrationError> {
     shape(server, name)?;
     let Some(state) = server.state()? else {
         return Err(MigrationError::NotSealed { place: server.place(), table: name.to_owned() });
     };
-    let (manifest, _) = said(&*server, name, &state)?;
-    Ok((manifest.table, manifest.key))
+    let (TableManifest { table, key, module, .. }, _) = said(&*server, name, &state)?;
+    Ok(Record { table, key, module })
 }
 
 /// Returns what part of a sealed table needs `key`; changes nothing, and takes no lock. Needs no

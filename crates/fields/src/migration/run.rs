@@ -148,6 +148,12 @@ pub fn seal(
                 });
             }
             there(&*server, name, &shape, &manifest, phase)?;
+            check_module(
+                &*server,
+                name,
+                &manifest,
+                &Keyed::of(keys.clone(), manifest.key.clone())?,
+            )?;
             (manifest, phase)
         }
         None => (TableManifest::new(table, &Keyed::current(keys.clone())?)?, Phase::Preparing),
@@ -207,7 +213,8 @@ pub fn reseal(
     }
     there(&*server, name, &shape, &old, phase)?;
     let newest = Keyed::current(keys.clone())?;
-    let manifest = old.under(newest.key());
+    let manifest = old.under(&newest);
+    check_module(&*server, name, &manifest, &newest)?;
     let text = manifest.text(&newest)?;
     let run = Run::new(server, name, &shape, &manifest, keys, options, listener, true)?;
     run.server.prepare(&run.layout, false)?;
@@ -253,6 +260,24 @@ pub fn open(
     }
     outcome.changed_rows = run.changed;
     Ok(outcome)
+}
+
+/// Checks that whoever computes with `keyed` may seal more values of the table.
+fn check_module(
+    server: &dyn TableServer,
+    name: &str,
+    manifest: &TableManifest,
+    keyed: &Keyed,
+) -> Result<(), MigrationError> {
+    match manifest.other_module(keyed) {
+        None => Ok(()),
+        Some((made_by, by)) => Err(MigrationError::OtherModule {
+            place: server.place(),
+            table: name.to_owned(),
+            made_by,
+            by,
+        }),
+    }
 }
 
 /// Locks the table, and reads its state.

@@ -127,7 +127,7 @@ impl SealedTable {
             .collect::<Result<_, _>>()?;
         let mut indexes = Vec::with_capacity(self.columns.len());
         for column in self.columns.iter().filter(|column| column.index.is_some()) {
-            indexes.push(column.indexes(rows));
+            indexes.push(column.indexes(rows).map_err(StoreError::engine)?);
         }
         let assemble = |(at, (_, record)): (usize, &KeyedRecord<'_>)| {
             let mut whole = Record::with_capacity(self.stored.fields.len(), 2 * record.bytes());
@@ -250,9 +250,10 @@ impl SealedTable {
             };
             let column = &self.columns[place];
             stored.push((field, self.seal_column(column, &row)?.get(0).as_bytes().to_vec()));
-            stored.extend(
-                column.index.map(|index| (index, column.indexes(&row).get(0).as_bytes().to_vec())),
-            );
+            if let Some(index) = column.index {
+                let indexes = column.indexes(&row).map_err(StoreError::engine)?;
+                stored.push((index, indexes.get(0).as_bytes().to_vec()));
+            }
         }
         Ok(stored)
     }
@@ -281,16 +282,21 @@ impl SealedTable {
 
 impl SealedColumn {
     /// Returns the index values of `rows`, which are in the clear, and text.
-    fn indexes(&self, rows: &[KeyedRecord<'_>]) -> Texts {
+    ///
+    /// # Errors
+    /// As [`ColumnCipher::index`].
+    fn indexes(&self, rows: &[KeyedRecord<'_>]) -> Result<Texts, FieldsError> {
         let mut indexes = Texts::new();
         for (_, record) in rows {
             let value = record
                 .get(self.field)
                 .and_then(|value| std::str::from_utf8(value).ok())
                 .unwrap_or_default();
-            indexes.push_with(|text| self.cipher.index(value, text));
+            let mut done = Ok(());
+            indexes.push_with(|text| done = self.cipher.index(value, text));
+            done?;
         }
-        indexes
+        Ok(indexes)
     }
 }
 

@@ -1,0 +1,44 @@
+//! Sealed volumes in an audit. Not here: mounting them (`volume`).
+
+use std::path::{Path, PathBuf};
+
+use sealstone_audit::facts::{Kind, Maker, NotVerified, Place, Unit, Verified};
+use sealstone_file::walk;
+use sealstone_volume::attachment::{Attached, Attachment};
+use sealstone_volume::{Directory, header};
+
+use super::findings::{checked, share, unread};
+use super::keys::Given;
+
+/// Returns the directories at which the volume in `dir` is mounted.
+pub(super) fn mounts(dir: &Path, runtime_dir: &Path) -> Vec<PathBuf> {
+    let attachment = header(dir).map(|info| Attachment::of(runtime_dir, &info.file_id));
+    attachment.and_then(|attachment| attachment.mounts()).unwrap_or_default()
+}
+
+/// Looks at the volume in `dir`.
+pub(super) fn look(dir: &Path, runtime_dir: &Path, given: &[Given], verify: bool) -> Place {
+    let mut place = Place::new(dir.display().to_string(), Kind::Volume, "sealed volume");
+    let info = match header(dir) {
+        Ok(info) => info,
+        Err(error) => return unread(place, &error.into()),
+    };
+    let mut sealed = share(info.cipher.name, None, info.key.version);
+    sealed.key_id = Some(info.key.id.clone());
+    sealed.maker = Maker::of(info.module.clone());
+    sealed.unit = Unit::Volumes;
+    let files = walk::below(dir).unwrap_or_default();
+    sealed.bytes = Some(files.iter().filter_map(|file| file.bytes.as_ref().ok()).sum());
+    place.sealed.push(sealed);
+    let attachment = Attachment::of(runtime_dir, &info.file_id);
+    if !matches!(attachment.state(), Ok(Attached::No)) && verify {
+        place.verified = Verified::Not { why: NotVerified::InUse };
+        return place;
+    }
+    place.verified = checked(&place, given, verify, |keys| {
+        let disk = Directory::read_only(dir);
+        let report = sealstone_volume::verify(&disk, &*keys, None, &mut |_, _| {})?;
+        Ok(report.findings)
+    });
+    place
+}
