@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use sealstone_cipher::Mode;
 use sealstone_keys::{KeyError, KeyRef, Secret};
 use sealstone_mariadb::{
     PLUGIN_VARIABLE, ServerOptions, ServerOptionsError, check, find_plugin, is_data_directory,
@@ -43,9 +44,16 @@ impl MariaDbAtRest {
     }
 }
 
+/// Mode in which the plug-in seals pages.
+pub(super) const PAGE_MODE: Mode = Mode::Hctr2;
+
 impl AtRest for MariaDbAtRest {
     fn name(&self) -> &'static str {
         "mysql"
+    }
+
+    fn page_mode(&self) -> Option<Mode> {
+        Some(PAGE_MODE)
     }
 
     fn product(&self) -> &'static str {

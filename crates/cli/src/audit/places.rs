@@ -170,10 +170,7 @@ impl Found {
             Ok(account) => account,
             Err(error) => return unread(place, &anyhow::Error::from_boxed(error)),
         };
-        let mode = sealstone_stores::stores()
-            .iter()
-            .find(|kind| kind.name == server.server_name())
-            .and_then(|kind| kind.rest_mode);
+        let mode = server.page_mode();
         place.sealed = account
             .sealed
             .iter()
