@@ -34,6 +34,7 @@ mod error;
 #[allow(unsafe_code)]
 mod ffi;
 mod gcm;
+mod kept_key;
 mod library;
 mod lifelong;
 mod load;

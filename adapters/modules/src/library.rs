@@ -7,16 +7,13 @@ use std::fmt;
 use sealstone_cipher::memory::Protected;
 use sealstone_cipher::module::{KeyedCmac, MessageMac, Module, SHA256_BYTES};
 use sealstone_cipher::{Aead, Cipher, Ctr, Error, Mode};
-use zeroize::Zeroize;
 
 use crate::error::ModuleError;
 use crate::ffi::interface::{BLOCK_BYTES, Keyed, KeyedMac, Refused, Shim};
 use crate::gcm::{Gcm, GcmCalls};
+use crate::kept_key::KeptKey;
 use crate::lifelong::lifelong;
 use crate::name::Stated;
-
-/// Longest key of a cipher, in bytes.
-const KEY_BYTES_MAX: usize = 64;
 
 /// One library, loaded.
 pub(crate) struct Library {
@@ -123,9 +120,7 @@ impl Module for Library {
         if cipher.block_bytes != BLOCK_BYTES {
             return Err(lacks);
         }
-        let mut set = Protected::with(|| CmacKey { key: [0; KEY_BYTES_MAX], bytes: key.len() });
-        set.key[..key.len()].copy_from_slice(key);
-        let cmac = Cmac { library: self, cipher: cipher.name, name, key: set };
+        let cmac = Cmac { library: self, cipher: cipher.name, name, key: KeptKey::protected(key) };
         // a module that has no such cipher says so now
         cmac.mac(b"", &mut [0; BLOCK_BYTES])?;
         Ok(Box::new(cmac))
@@ -157,25 +152,14 @@ struct Cmac {
     library: &'static Library,
     cipher: &'static str,
     name: CString,
-    key: Protected<CmacKey>,
-}
-
-struct CmacKey {
-    key: [u8; KEY_BYTES_MAX],
-    bytes: usize,
-}
-
-impl Drop for CmacKey {
-    fn drop(&mut self) {
-        self.key.zeroize();
-    }
+    key: Protected<KeptKey>,
 }
 
 impl KeyedCmac for Cmac {
     fn mac(&self, message: &[u8], tag: &mut [u8]) -> Result<(), Error> {
         tag.fill(0);
         let mut made = [0; BLOCK_BYTES];
-        let key = &self.key.key[..self.key.bytes];
+        let key = self.key.bytes();
         self.library.shim.cmac(&self.name, key, message, &mut made).map_err(|refused| {
             self.library.error(refused, Mode::Cmac.word(), self.cipher, "computing CMAC")
         })?;

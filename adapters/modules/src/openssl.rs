@@ -17,6 +17,7 @@ use crate::counter::{self, CounterCalls};
 use crate::error::ModuleError;
 use crate::ffi::libcrypto::{Algorithm, Direction, Failed, Keyed, KeyedMac, Provider};
 use crate::gcm::{Gcm, GcmCalls};
+use crate::kept_key::KeptKey;
 use crate::lifelong::lifelong;
 use crate::name::Stated;
 
@@ -115,10 +116,8 @@ impl Module for OpenSsl {
         if !self.provider.has_cmac() || self.provider.cipher(&name).is_none() {
             return Err(lacks);
         }
-        let mut set = Protected::with(|| CmacKey { key: [0; KEY_BYTES_MAX], bytes: key.len() });
-        set.key[..key.len()].copy_from_slice(key);
         let name = CString::new(name).map_err(|_| lacks)?;
-        let cmac = Cmac { module: self, cipher: name, key: set };
+        let cmac = Cmac { module: self, cipher: name, key: KeptKey::protected(key) };
         // a module that refuses the key does so now
         cmac.begin()?;
         Ok(Box::new(cmac))
@@ -243,23 +242,12 @@ impl GcmCalls for Protected<Contexts> {
 struct Cmac {
     module: &'static OpenSsl,
     cipher: CString,
-    key: Protected<CmacKey>,
-}
-
-struct CmacKey {
-    key: [u8; KEY_BYTES_MAX],
-    bytes: usize,
-}
-
-impl Drop for CmacKey {
-    fn drop(&mut self) {
-        self.key.zeroize();
-    }
+    key: Protected<KeptKey>,
 }
 
 impl Cmac {
     fn begin(&self) -> Result<KeyedMac, Error> {
-        let begun = self.module.provider.cmac(&self.cipher, &self.key.key[..self.key.bytes]);
+        let begun = self.module.provider.cmac(&self.cipher, self.key.bytes());
         begun.map_err(|_| self.failed())
     }
 

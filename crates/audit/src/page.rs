@@ -215,6 +215,7 @@ impl Words {
                 let values = [("file", file.as_str()), ("form", form), ("count", &count)];
                 self.with("attention_looks_alike", &values)
             }
+            Attention::Cut { count } => self.counted("cut", *count),
             Attention::NoSearch => self.0.text("attention_no_search").to_owned(),
         }
     }

@@ -110,6 +110,11 @@ pub enum Attention {
         /// Number of them.
         count: u64,
     },
+    /// Compressed data was not searched to its end.
+    Cut {
+        /// Number of places.
+        count: u64,
+    },
     /// Nothing was searched for.
     NoSearch,
 }
@@ -207,6 +212,9 @@ fn attention(audit: &Audit) -> Vec<Attention> {
         found.push(Attention::NoSearch);
         return found;
     };
+    if search.cut > 0 {
+        found.push(Attention::Cut { count: search.cut });
+    }
     for (file, hits) in &search.hits {
         for hit in hits.iter().filter(|hit| is_of_column(audit, file, hit)) {
             let (form, count) = (hit.what.clone(), hit.count);

@@ -172,4 +172,6 @@ fn sealed_values_that_keep_their_form_are_no_leak() {
     let alike =
         Attention::LooksAlike { file: "/data/3".into(), form: "form phone".into(), count: 2 };
     assert!(verdict.attention.contains(&alike));
+    // what was not searched to its end may hide something
+    assert!(verdict.attention.contains(&Attention::Cut { count: 1 }));
 }
