@@ -200,6 +200,8 @@ pub enum Verified {
         is_whole: bool,
         /// The first findings.
         findings: Vec<String>,
+        /// Number of all of them.
+        count: u64,
         /// File name of the audit that made the check, where that was an earlier one.
         earlier: Option<String>,
     },

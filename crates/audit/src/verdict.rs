@@ -148,8 +148,8 @@ fn open_in(place: &Place) -> Vec<Open> {
     if !place.unread.is_empty() {
         open.push(Open::Unread { place: name(), count: place.unread.len() as u64 });
     }
-    if let Verified::Checked { is_whole: false, findings, .. } = &place.verified {
-        open.push(Open::Damaged { place: name(), count: findings.len() as u64 });
+    if let Verified::Checked { is_whole: false, count, .. } = place.verified {
+        open.push(Open::Damaged { place: name(), count });
     }
     open
 }

@@ -40,11 +40,12 @@ use crate::message::{Answer, say};
 use crate::path::{check_other, check_parent};
 use computing::Computing;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
-pub(crate) use migrate::connect;
+pub(crate) use migrate::{address_and_table, connect};
 pub(crate) use need::check_files_unneeding;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use need::check_tables_unneeding;
 use said::{Said, Verb};
+pub(crate) use standing::approval;
 
 /// Advice about a row that does not fit.
 const LEAVE_OUT: &str =

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sealstone_audit::facts::{Kind, Maker, Place, Share, Unit};
-use sealstone_cipher::Approval;
 use sealstone_fields::pass::Reject;
 use sealstone_fields::policy::{Column, Table};
 use sealstone_files::{FileError, SealedFile};
@@ -12,6 +11,7 @@ use sealstone_keys::{KeyRef, KeySource};
 
 use super::findings::{checked, share, unread};
 use super::keys::Given;
+use crate::field::approval;
 
 /// Looks at the file `path`, which has a manifest beside it.
 pub(super) fn look(path: &Path, given: &[Given], verify: bool) -> Place {
@@ -32,9 +32,7 @@ pub(super) fn look(path: &Path, given: &[Given], verify: bool) -> Place {
 /// Returns what each column of a table is sealed with.
 pub(super) fn shares(table: &Table, key: &KeyRef, rows: u64) -> Vec<Share> {
     let of = |column: &Column| {
-        let modes = column.modes(table.cipher);
-        let approval = modes.iter().map(|mode| table.cipher.approval_in(*mode));
-        let approval = approval.reduce(Approval::and).unwrap_or(Approval::NONE);
+        let approval = approval(column, table.cipher);
         Share {
             key_id: Some(key.id.clone()),
             mode: column.method_text(),
@@ -51,29 +49,20 @@ pub(super) fn shares(table: &Table, key: &KeyRef, rows: u64) -> Vec<Share> {
 }
 
 /// Opens every value of the file and returns what does not open.
-fn opened(sealed: &SealedFile, keys: Arc<dyn KeySource>) -> anyhow::Result<Vec<String>> {
+fn opened(sealed: &SealedFile, keys: Arc<dyn KeySource>) -> anyhow::Result<(Vec<String>, u64)> {
     let found = sealed.keyed(keys).and_then(|keyed| sealed.verify(&keyed));
     match found {
         Ok(found) => {
-            let of = |reject: &Reject| {
-                format!(
-                    "{} {}, {}: {}",
-                    place_of(sealed),
-                    reject.place,
-                    reject.column,
-                    reject.misfit
-                )
+            let word = sealed.manifest.layout.place();
+            let of = |Reject { place, column, misfit }: &Reject| {
+                format!("{word} {place}, {column}: {misfit}")
             };
-            Ok(found.iter().map(of).collect())
+            Ok((found.iter().map(of).collect(), found.len() as u64))
         }
         // the file or its manifest is another one
         Err(error @ (FileError::NotTheFile { .. } | FileError::Manifest { .. })) => {
-            Ok(vec![error.to_string().lines().next().unwrap_or_default().to_owned()])
+            Ok((vec![error.to_string().lines().next().unwrap_or_default().to_owned()], 1))
         }
         Err(error) => Err(error.into()),
     }
-}
-
-fn place_of(sealed: &SealedFile) -> &'static str {
-    sealed.manifest.layout.place()
 }

@@ -46,14 +46,15 @@ pub(super) fn unread(mut place: Place, error: &anyhow::Error) -> Place {
     place
 }
 
-/// Checks `place` with the key that its first share is under, if that was asked for and given.
+/// Checks `place` with the first of the keys `given` that something in it is under, if that was
+/// asked for.
 ///
-/// - `check`: returns the findings
+/// - `check`: returns the findings, or the first ones, and the number of all of them
 pub(super) fn checked(
     place: &Place,
     given: &[Given],
     verify: bool,
-    check: impl FnOnce(Arc<dyn KeySource>) -> anyhow::Result<Vec<String>>,
+    check: impl FnOnce(Arc<dyn KeySource>) -> anyhow::Result<(Vec<String>, u64)>,
 ) -> Verified {
     if !verify {
         return Verified::Not { why: NotVerified::NotAsked };
@@ -63,10 +64,9 @@ pub(super) fn checked(
         return Verified::Not { why: NotVerified::NoKey };
     };
     match given.open().and_then(check) {
-        Ok(mut findings) => {
-            let is_whole = findings.is_empty();
+        Ok((mut findings, count)) => {
             findings.truncate(FINDINGS_MAX);
-            Verified::Checked { at: now(), is_whole, findings, earlier: None }
+            Verified::Checked { at: now(), is_whole: count == 0, findings, count, earlier: None }
         }
         Err(error) => Verified::Not { why: NotVerified::Failed(said(&error)) },
     }

@@ -1,7 +1,8 @@
 //! Keys in an audit: those that were named, and those that something is under. Not here: opening a
 //! key (`key_source`).
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -25,15 +26,20 @@ pub(super) struct Given {
     versions: Vec<(u32, Option<String>)>,
     spec: String,
     opening: OpeningFlags,
+    opened: OnceCell<Arc<dyn KeySource>>,
 }
 
 impl Given {
-    /// Opens it.
+    /// Opens it, once for all places: its passphrase is asked for once.
     ///
     /// # Errors
     /// As [`key_source::open`].
     pub(super) fn open(&self) -> anyhow::Result<Arc<dyn KeySource>> {
-        key_source::open(&self.spec, &self.opening)
+        if let Some(keys) = self.opened.get() {
+            return Ok(keys.clone());
+        }
+        let keys = key_source::open(&self.spec, &self.opening)?;
+        Ok(self.opened.get_or_init(|| keys).clone())
     }
 }
 
@@ -53,6 +59,7 @@ fn one(spec: &str, opening: &OpeningFlags) -> anyhow::Result<Given> {
         versions,
         spec: spec.to_owned(),
         opening: opening.clone(),
+        opened: OnceCell::new(),
     };
     if source::is_kmip(spec) {
         let keys = key_source::open(spec, opening)?;
@@ -114,8 +121,7 @@ pub(super) fn of(places: &[Place], given: &[Given], rotate_after: u32, now: Time
         let given = given.iter().find(|given| given.id == id);
         let held: BTreeMap<u32, Option<String>> =
             given.map(|given| given.versions.iter().cloned().collect()).unwrap_or_default();
-        let numbers: std::collections::BTreeSet<u32> =
-            used.keys().chain(held.keys()).copied().collect();
+        let numbers: BTreeSet<u32> = used.keys().chain(held.keys()).copied().collect();
         let version = |number: u32| {
             let made_at = held.get(&number).cloned().flatten();
             Version {

@@ -157,7 +157,8 @@ impl Found {
         place.verified = checked(&place, given, verify, |keys| {
             let report = rest::verify(&self.path, &*keys, Backend::auto(), None, &mut |_| {})?;
             let said = report.failures.iter().map(|one| format!("{}: {}", one.file, one.what));
-            Ok(said.map(|line| line.lines().next().unwrap_or_default().to_owned()).collect())
+            let first = |line: String| line.lines().next().unwrap_or_default().to_owned();
+            Ok((said.map(first).collect(), report.failures.len() as u64))
         });
         place
     }

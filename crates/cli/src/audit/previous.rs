@@ -54,7 +54,7 @@ impl Previous {
             };
             let known = self.places.iter().find(|known| known.name == place.name);
             if let Some(Checked {
-                verified: Verified::Checked { at, is_whole, findings, earlier },
+                verified: Verified::Checked { at, is_whole, findings, count, earlier },
                 ..
             }) = known
             {
@@ -62,6 +62,7 @@ impl Previous {
                     at: at.clone(),
                     is_whole: *is_whole,
                     findings: findings.clone(),
+                    count: *count,
                     earlier: Some(earlier.clone().unwrap_or_else(|| self.file.clone())),
                 };
             }

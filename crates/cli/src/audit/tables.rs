@@ -2,14 +2,13 @@
 
 use std::sync::atomic::AtomicBool;
 
-use anyhow::bail;
 use sealstone_audit::facts::{Clear, Kind, Maker, NotVerified, Place, Verified};
 use sealstone_fields::migration::{self, Options, TableServer};
 use sealstone_fields::pass::OnMisfit;
 
 use super::columns::shares;
 use super::findings::unread;
-use crate::field::connect;
+use crate::field::{address_and_table, connect};
 use crate::flags::ServerTls;
 
 /// Rows that are read at a time.
@@ -24,19 +23,7 @@ pub(super) fn looked_at(named: &[String], tls: &ServerTls) -> anyhow::Result<Vec
 }
 
 fn one(text: &str, tls: &ServerTls) -> anyhow::Result<Place> {
-    let Some((address, table)) = text
-        .rsplit_once('#')
-        .filter(|(address, table)| !address.is_empty() && !table.is_empty())
-        // that is the end of an address, with a # in its password
-        .filter(|(_, table)| !table.contains(['@', ':', '/']))
-    else {
-        // the text as written may have a password in it
-        bail!(
-            "--table names no table: it is an address, #, and the name of the table\nwrite \
-             mysql://USER:PASSWORD@HOST:PORT/DATABASE#TABLE, or @FILE#TABLE with the address in a \
-             file"
-        );
-    };
+    let (address, table) = address_and_table(text)?;
     let mut server = match connect(address, table, tls) {
         Ok(server) => server,
         Err(error) => {

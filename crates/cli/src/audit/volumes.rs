@@ -38,7 +38,7 @@ pub(super) fn look(dir: &Path, runtime_dir: &Path, given: &[Given], verify: bool
     place.verified = checked(&place, given, verify, |keys| {
         let disk = Directory::read_only(dir);
         let report = sealstone_volume::verify(&disk, &*keys, None, &mut |_, _| {})?;
-        Ok(report.findings)
+        Ok((report.findings, report.failures))
     });
     place
 }

@@ -203,6 +203,22 @@ fn key_id(spec: &str) -> anyhow::Result<Option<String>> {
     Ok(Some(KeyFile::inspect(spec)?.id))
 }
 
+/// Takes `ADDRESS#TABLE` apart.
+///
+/// # Errors
+/// A text that names no table. It is not repeated: it may have a password in it.
+pub(crate) fn address_and_table(text: &str) -> anyhow::Result<(&str, &str)> {
+    text.rsplit_once('#')
+        .filter(|(address, table)| !address.is_empty() && !table.is_empty())
+        // that is the end of an address, with a # in its password
+        .filter(|(_, table)| !table.contains(['@', ':', '/']))
+        .context(
+            "--table names no table: it is an address, #, and the name of the table\nwrite \
+             mysql://USER:PASSWORD@HOST:PORT/DATABASE#TABLE, or @FILE#TABLE with the address in a \
+             file",
+        )
+}
+
 /// Returns a connection to the server at `address`, for the table `name`.
 pub(crate) fn connect(
     address: &str,

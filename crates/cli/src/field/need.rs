@@ -21,7 +21,7 @@ use sealstone_files::{AtOnce, Reading, Target, beside, check_parquet};
 use sealstone_keys::KeyRef;
 
 #[cfg(any(feature = "mysql", feature = "postgres"))]
-use super::migrate::connect;
+use super::migrate::{address_and_table, connect};
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use crate::flags::ServerTls;
 use crate::retirement::RetireError;
@@ -211,17 +211,7 @@ pub(crate) fn check_tables_unneeding(
     source_name: &str,
 ) -> anyhow::Result<u64> {
     for text in named {
-        let Some((address, table)) = text
-            .rsplit_once('#')
-            .filter(|(address, table)| !address.is_empty() && !table.is_empty())
-        else {
-            // the text as written may have a password in it
-            bail!(
-                "--table names no table: it is an address, #, and the name of the table\n\
-                 write mysql://USER:PASSWORD@HOST:PORT/DATABASE#TABLE, or @FILE#TABLE with the \
-                 address in a file"
-            );
-        };
+        let (address, table) = address_and_table(text)?;
         let unread = || format!("key {key} was not retired");
         let mut server = connect(address, table, tls).with_context(unread)?;
         let found = match need(&mut *server, table, key).with_context(unread)? {

@@ -8,7 +8,7 @@ use sealstone_fields::policy::{Column, Table};
 use crate::flags::ApprovedName;
 
 /// Returns the lists that `column` is on under `cipher`, its index values included.
-pub(super) fn approval(column: &Column, cipher: &Cipher) -> Approval {
+pub(crate) fn approval(column: &Column, cipher: &Cipher) -> Approval {
     let modes = column.modes(cipher).into_iter().map(|mode| cipher.approval_in(mode));
     modes.reduce(Approval::and).unwrap_or(Approval::NONE)
 }
