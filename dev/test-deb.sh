@@ -5,31 +5,8 @@
 set -eu
 
 package=$1
-[ "$(id -u)" -eq 0 ] || { echo 'test-deb: a root directory needs root: sudo make test-deb' >&2 && exit 2; }
-release=$(. /etc/os-release && echo "$VERSION_CODENAME")
-mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' "Codename: $release" | head -n 1)
-fresh=$(mktemp -d)
-cleanup() {
-	umount "$fresh/proc" 2>/dev/null || true
-	rm -rf --one-file-system "$fresh"
-}
-trap cleanup EXIT
-
-echo "test-deb: making a fresh Debian ($release from ${mirror:-its usual mirror})" >&2
-# shellcheck disable=SC2086
-debootstrap --variant=minbase "$release" "$fresh" ${mirror:-} >"$fresh.log" 2>&1 || { tail "$fresh.log" >&2 && exit 2; }
-rm -f "$fresh.log"
-mount -t proc proc "$fresh/proc"
+. "$(dirname "$0")/fresh-debian.sh"
 cp "$package" "$fresh/sealstone.deb"
-
-within() {
-	chroot "$fresh" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
-}
-# what the machine uses to reach the mirror
-for file in /etc/resolv.conf /etc/hosts; do
-	[ ! -e "$file" ] || cp -L "$file" "$fresh$file"
-done
-cp -a /etc/apt/apt.conf.d/. "$fresh/etc/apt/apt.conf.d/" 2>/dev/null || true
 within apt-get install -y -qq --no-install-recommends /sealstone.deb >/dev/null
 echo 'test-deb: installed; now using it' >&2
 within sealstone --version
@@ -40,6 +17,9 @@ within sealstone rest verify /tmp/kept/ycsb/aria-256 --key /tmp/store.key | tail
 # it finds the extension that was installed with it, and the extension finds the libraries that it needs
 within sealstone mongo config --dbpath /tmp/db --key /tmp/store.key | grep -q /usr/lib/sealstone/libsealstone_wiredtiger.so
 if within ldd /usr/bin/sealstone /usr/lib/sealstone/libsealstone_wiredtiger.so | grep 'not found'; then exit 1; fi
+# where MariaDB and systemd look
+within test -r /usr/lib/mysql/plugin/libsealstone_mariadb.so
+within test -r /usr/lib/systemd/system/sealstone-volume@.service
 for page in sealstone sealstone-compare sealstone-rest-verify; do
 	# dpkg leaves pages out of small installations, but lists them
 	within dpkg -L sealstone | grep -qx "/usr/share/man/man1/$page.1.gz"

@@ -14,6 +14,7 @@
 //!
 //! Not here: how a value is sealed (`sealstone-fields`), tables of several columns, files, other
 //! languages.
+#![doc = include_str!("../README.md")]
 
 mod crypt;
 mod dictionary;

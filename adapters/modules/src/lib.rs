@@ -10,22 +10,12 @@
 //! computed in the module: ciphers, MACs, derivations and random bytes. What a module lacks is an
 //! error that names it; nothing falls back to our own code.
 //!
-//! ```no_run
-//! use sealstone_cipher::{aead, cipher, Provider};
-//!
-//! let module = sealstone_modules::load("openssl:default")?;
-//! println!("{} {}", module.name(), module.version());
-//! let aria = aead(cipher("aria-256")?, &[7; 32], Provider::Module(module))?;
-//! let mut data = *b"order 17";
-//! let tag = aria.seal(&[0; 12], b"", &mut data)?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
 //! We claim nothing about a module: name, version and certificate are reported as it, or its user,
 //! states them.
 //!
 //! Not here: what a module is ([`sealstone_cipher::module`]), and key-encryption keys that stay in
 //! a token.
+#![doc = include_str!("../README.md")]
 
 #[cfg(feature = "aws-lc-fips")]
 mod aws_lc;

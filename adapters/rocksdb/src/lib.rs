@@ -11,31 +11,12 @@
 //! - [`check_directory`] and [`explain_failure`] say why a directory cannot be opened, [`library`]
 //!   which RocksDB is linked.
 //!
-//! ```
-//! use std::sync::Arc;
-//!
-//! use sealstone_cipher::{Backend, cipher};
-//! use sealstone_keys::KeyFile;
-//! use sealstone_rocksdb::{DbOptions, SealedEnv, rest};
-//!
-//! # let home = tempfile::tempdir()?;
-//! # let home = home.path();
-//! let key = KeyFile::create(home.join("orders.key"), "orders")?;
-//! let env = SealedEnv::new(Arc::new(key), cipher("aria-256")?, Backend::auto());
-//! let db = env.open(&home.join("orders"), &DbOptions::default())?;
-//! db.put(b"17", b"seventeen", true)?;
-//! db.close()?;
-//!
-//! let status = rest::status(&home.join("orders"))?;
-//! assert!(status.is_sealed() && status.totals[0].cipher == "aria-256");
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
 //! Not here: the sealed formats (`sealstone-seal`), keys (`sealstone-keys`), stores of records
 //! (`sealstone-stores`).
 //!
 //! Links the system's RocksDB (`apt-get install librocksdb-dev`), or builds one from source with
 //! feature `bundled`.
+#![doc = include_str!("../README.md")]
 
 // links the library that librocksdb-sys builds
 #[cfg(feature = "bundled")]

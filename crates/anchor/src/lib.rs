@@ -10,19 +10,7 @@
 //!
 //! - [`FileAnchor`]: a file on other storage
 //! - [`KmipAnchor`]: an attribute on a key server (feature `kmip`)
-//!
-//! ```
-//! use sealstone_anchor::{Anchor, FileAnchor, Mark};
-//!
-//! # let home = tempfile::tempdir()?;
-//! let anchor = FileAnchor::new(home.path().join("orders.anchor"));
-//! let newest = Mark { store: [7; 16], generation: 5, changes: 0 };
-//! anchor.write(&newest)?;
-//! let older = Mark { generation: 4, ..newest };
-//! let shortfall = anchor.read()?.and_then(|newest| newest.shortfall(Some(&older)));
-//! assert_eq!(shortfall.as_deref(), Some("the store is at 4.0"));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+#![doc = include_str!("../README.md")]
 
 mod check;
 mod file;

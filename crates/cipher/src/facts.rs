@@ -87,7 +87,7 @@ macro_rules! evidence {
             reference: $reference,
             vectors: &[$((
                 $file,
-                include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/", $file)),
+                include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/vectors/", $file)),
             )),+],
             repeats_keys: false,
         }

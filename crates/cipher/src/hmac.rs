@@ -59,10 +59,7 @@ macro_rules! mac_evidence {
     ($reference:path, $file:literal) => {
         MacEvidence {
             reference: $reference,
-            vectors: (
-                $file,
-                include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/", $file)),
-            ),
+            vectors: ($file, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/vectors/", $file))),
         }
     };
 }

@@ -12,24 +12,10 @@
 //! measures; `rustcrypto` (a feature) has the traits of the ecosystem; `testing` (a feature) is the
 //! conformance suite.
 //!
-//! ```
-//! use sealstone_cipher::{aead, Backend, cipher};
-//!
-//! let aria = aead(cipher("aria-256")?, &[7; 32], Backend::auto())?;
-//! let nonce = [0; 12]; // never the same twice under one key
-//! let mut data = b"seventeen".to_vec();
-//! let tag = aria.seal(&nonce, b"order 17", &mut data)?;
-//! assert_ne!(data, b"seventeen");
-//! aria.open(&nonce, b"order 17", &mut data, &tag)?;
-//! assert_eq!(data, b"seventeen");
-//! assert!(aria.open(&nonce, b"order 18", &mut data, &tag).is_err());
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
 //! docs/side-channels.md says what an observer of time and memory learns from each cipher.
 //!
 //! Not here: keys and where they come from (`sealstone-keys`), file formats (`sealstone-seal`).
-
+#![doc = include_str!("../README.md")]
 // Where no backend has AES instructions, the kernels written for them wait for one.
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 

@@ -8,16 +8,9 @@
 //! anything that could be read in two ways is a [`Flaw`], since a field read wrongly would be left
 //! in the clear.
 //!
-//! ```
-//! let data = b"1,\"Kim, A\"\n";
-//! let mut fields = Vec::new();
-//! let found = sealstone_csv::record(data, 0, b',', &mut fields).unwrap();
-//! assert_eq!((found.text_end, found.end), (10, 11));
-//! assert_eq!(&*fields[1].value(data), b"Kim, A");
-//! ```
-//!
 //! Not here: opening files (`sealstone-file`), sealing fields (`sealstone-fields`), records of
 //! workloads (`sealstone-bench`).
+#![doc = include_str!("../README.md")]
 
 mod delimiter;
 mod encoding;

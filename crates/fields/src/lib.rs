@@ -10,31 +10,10 @@
 //! in which a [`FieldLayer`] says what is sealed; [`migration`] seals a table of a database in
 //! place while others use it. The guide is docs/guide/fields.md, the bytes are in docs/formats.md.
 //!
-//! ```
-//! use std::sync::Arc;
-//!
-//! use sealstone_cipher::{Backend, cipher};
-//! use sealstone_fields::policy::{Column, ColumnOptions, Table};
-//! use sealstone_fields::{ColumnCipher, Keyed, Texts};
-//! use sealstone_keys::EphemeralKey;
-//!
-//! let column = Column::parse("phone=ff1:phone", &ColumnOptions::default())?;
-//! let table = Table::new("people", cipher("aria-256")?, vec![column])?;
-//! let key = Keyed::current(Arc::new(EphemeralKey::new()?))?;
-//! let phone = ColumnCipher::new(&table, &table.columns[0], &key, Backend::auto())?;
-//!
-//! let values: Texts = ["010-1234-5678"].into_iter().collect();
-//! let (mut sealed, mut misfits) = (Texts::new(), Vec::new());
-//! phone.seal(&values, None, &mut sealed, &mut misfits)?;
-//! assert!(misfits.is_empty());
-//! assert_eq!(sealed.get(0).len(), values.get(0).len());
-//! assert_ne!(sealed.get(0), values.get(0));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
 //! Not here: ciphers and FF1 (`sealstone-cipher`), the record of an authenticated value
 //! (`sealstone-seal`), keys (`sealstone-keys`), Parquet files (`sealstone-parquet`), opening and
 //! renaming files (`sealstone-files`).
+#![doc = include_str!("../README.md")]
 
 mod alphabet;
 mod calendar;

@@ -4,23 +4,9 @@
 //! determines who besides the owner may change what is read, [`walk`] finds everything below a
 //! directory, [`library`] what another program loads.
 //!
-//! ```
-//! use sealstone_file::output::Access;
-//! use sealstone_file::{input, output, own_directory};
-//!
-//! # let home = tempfile::tempdir()?;
-//! let dir = home.path().join("orders");
-//! let (_, is_new) = own_directory(&dir)?;
-//! assert!(is_new);
-//! output::create(&dir.join("17"), Access::Private, b"seventeen")?;
-//! assert_eq!(input::read(&dir.join("17"))?, b"seventeen");
-//! assert!(input::open(&dir).is_err(), "a directory is no input");
-//! # Ok::<(), std::io::Error>(())
-//! ```
-//!
 //! Not here: what is in a file, and the files of engines whose own order of writes is part of their
 //! format.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod directory;

@@ -7,27 +7,8 @@
 //! manages (feature `kmip`). An [`EphemeralKey`] is gone when the program ends; [`subkey`] makes
 //! many of one.
 //!
-//! ```
-//! use sealstone_cipher::Backend;
-//! use sealstone_keys::{KeyFile, KeySource, source, subkey};
-//!
-//! # let home = tempfile::tempdir()?;
-//! let path = home.path().join("orders.key");
-//! let file = KeyFile::create(&path, "orders")?;
-//! let (key, secret) = file.current()?;
-//! assert_eq!(key.to_string(), "orders version 1");
-//!
-//! let no_passphrase = |_: &std::path::Path| unreachable!("it has none");
-//! let opened = source::open(path.to_str().unwrap(), &no_passphrase, None)?;
-//! assert_eq!(opened.get(&key)?.as_bytes(), secret.as_bytes());
-//!
-//! let mut for_pages = [0; 32];
-//! subkey(Backend::auto(), secret.as_bytes(), "pages", &[b"orders"], &mut for_pages)?;
-//! assert_ne!(&for_pages, secret.as_bytes());
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
 //! Not here: ciphers (`sealstone-cipher`) and sealed formats (`sealstone-seal`).
+#![doc = include_str!("../README.md")]
 
 mod absolute;
 mod ephemeral;

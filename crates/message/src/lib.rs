@@ -4,17 +4,8 @@
 //! [`not_among_header_names`] and [`printable()`] are what may be shown of addresses, of the first
 //! lines of files, and of foreign text. Of a [`Password`] nothing is.
 //!
-//! ```
-//! use sealstone_message::{Unknown, shown_address};
-//!
-//! let unknown = Unknown::new("store", "rockdb", ["rocksdb", "redis"]);
-//! assert_eq!(unknown.hint(), "; did you mean rocksdb?");
-//!
-//! let shown = shown_address("postgres://kim:secret@db1.example/orders");
-//! assert_eq!(shown, "postgres://db1.example/orders");
-//! ```
-//!
 //! Not here: the messages themselves, which belong to the errors.
+#![doc = include_str!("../README.md")]
 
 mod header_names;
 mod nearest;

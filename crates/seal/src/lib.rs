@@ -16,26 +16,9 @@
 //! A file is written once, front to back, by the one writer that [`SealedFile::create`] allows; so
 //! no counter is ever used twice under one key.
 //!
-//! ```
-//! use sealstone_cipher::{Backend, cipher};
-//! use sealstone_keys::EphemeralKey;
-//! use sealstone_seal::frame::{FrameReader, FrameWriter};
-//! use sealstone_seal::{HEADER_BYTES, Layout, SealedFile};
-//!
-//! let (keys, backend) = (EphemeralKey::new()?, Backend::auto());
-//! let (file, header) = SealedFile::create(&keys, cipher("aria-256")?, backend, Layout::Frames)?;
-//! let mut stored = header.to_vec();
-//! FrameWriter::new(&file)?.append(b"put 17 = seventeen", &mut stored)?;
-//!
-//! let file = SealedFile::open(&keys, backend, &stored)?;
-//! let mut reader = FrameReader::new(&file, stored.len() as u64)?;
-//! reader.push(&stored[HEADER_BYTES..]);
-//! assert_eq!(reader.next_frame()?.expect("one was written").data, b"put 17 = seventeen");
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
 //! Not here: files, offsets on disk, retries (`adapters/*` read and write), ciphers
 //! (`sealstone-cipher`), keys (`sealstone-keys`).
+#![doc = include_str!("../README.md")]
 
 pub mod account;
 pub mod catalogue;

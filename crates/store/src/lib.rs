@@ -4,24 +4,9 @@
 //! store as [`OpenStore`], which has all of them; workloads see its [`Target`] alone. [`Variant`]
 //! is what protects a store, and [`MemoryStore`] is one for tests.
 //!
-//! ```
-//! use sealstone_store::{Field, Kind, MemoryStore, Record, Store, StoreError, Table};
-//!
-//! let fields = vec![Field { name: "name".into(), kind: Kind::Text }];
-//! let people = Table { id: 1, name: "people".into(), fields };
-//! let store = MemoryStore::new();
-//!
-//! let mut record = Record::new();
-//! record.push(b"Kim");
-//! store.insert(&people, b"1", &record)?;
-//! let mut found = Record::new();
-//! assert!(store.read(&people, b"1", None, &mut found)?);
-//! assert_eq!(found.get(0), Some(&b"Kim"[..]));
-//! # Ok::<(), StoreError>(())
-//! ```
-//!
 //! A workload, a benchmark and a layer around a store need no more than this. Not here: any real
 //! store (`adapters/stores`), workloads and measurement (`sealstone-bench`).
+#![doc = include_str!("../README.md")]
 
 mod counters;
 mod device;

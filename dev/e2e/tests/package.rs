@@ -40,6 +40,7 @@ fn works(root: &Path) {
         "share/fish/vendor_completions.d/sealstone.fish",
         "share/doc/sealstone/README.md",
         "share/doc/sealstone/docs/guide/keys.md",
+        "share/doc/sealstone/examples/volume.conf",
     ] {
         assert!(root.join(file).is_file(), "{file} is missing");
     }
@@ -112,6 +113,11 @@ fn a_package_installs_and_runs() {
     };
     dpkg(&["--install", package]).done();
     works(&root.path().join("usr"));
+    for file in ["mysql/plugin/libsealstone_mariadb.so", "systemd/system/sealstone-volume@.service"]
+    {
+        // a link is followed: what it names is there
+        assert!(root.path().join("usr/lib").join(file).is_file(), "{file} is missing");
+    }
     let page = root.path().join("usr/share/man/man1/sealstone-compare.1.gz");
     assert!(
         page.is_file() && root.path().join("usr/share/zsh/vendor-completions/_sealstone").is_file()

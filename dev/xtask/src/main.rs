@@ -10,6 +10,7 @@ mod messages;
 mod module_code;
 mod module_graph;
 mod openers;
+mod packages;
 mod paths;
 mod programs;
 mod source;

@@ -1,0 +1,27 @@
+# A fresh Debian in a directory of its own, for scripts that source this file: fresh, its root, and within, which runs a command
+# there. Needs root, debootstrap and Debian's mirror; all of it goes when the script ends.
+
+[ "$(id -u)" -eq 0 ] || { echo "$0: a root directory needs root" >&2 && exit 2; }
+release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' "Codename: $release" | head -n 1)
+fresh=$(mktemp -d)
+cleanup() {
+	umount "$fresh/proc" 2>/dev/null || true
+	rm -rf --one-file-system "$fresh"
+}
+trap cleanup EXIT
+
+echo "$0: making a fresh Debian ($release from ${mirror:-its usual mirror})" >&2
+# shellcheck disable=SC2086
+debootstrap --variant=minbase "$release" "$fresh" ${mirror:-} >"$fresh.log" 2>&1 || { tail "$fresh.log" >&2 && exit 2; }
+rm -f "$fresh.log"
+mount -t proc proc "$fresh/proc"
+# what the machine uses to reach the mirror
+for file in /etc/resolv.conf /etc/hosts; do
+	[ ! -e "$file" ] || cp -L "$file" "$fresh$file"
+done
+cp -a /etc/apt/apt.conf.d/. "$fresh/etc/apt/apt.conf.d/" 2>/dev/null || true
+
+within() {
+	chroot "$fresh" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
+}

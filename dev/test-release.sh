@@ -1,0 +1,46 @@
+#!/bin/sh
+# Takes what `make release` made to a fresh Debian without Rust, and measures how long a newcomer waits: for the first figures,
+# a minute at most, and for the first comparison, three.
+# usage: test-release.sh DIRECTORY
+set -eu
+
+release_dir=$(cd "$1" && pwd)
+(cd "$release_dir" && sha256sum --quiet --check SHA256SUMS)
+. "$(dirname "$0")/fresh-debian.sh"
+
+failed=0
+# Takes what it is, the limit in seconds, and a command of the fresh Debian.
+within_time() {
+	title=$1 limit_s=$2
+	shift 2
+	from=$(date +%s)
+	within "$@" >"$fresh/out" 2>"$fresh/err" || {
+		cat "$fresh/err" >&2
+		echo "test-release: $title failed" >&2
+		exit 1
+	}
+	took=$(($(date +%s) - from))
+	echo "test-release: $title: $took s (at most $limit_s)"
+	[ "$took" -le "$limit_s" ] || failed=1
+}
+
+mkdir "$fresh/got"
+cp "$release_dir"/*.tar.gz "$release_dir"/*.deb "$release_dir"/*.whl "$fresh/got/"
+within_time 'tarball: unpacked, first figures' 60 \
+	sh -c 'cd /tmp && tar -xzf /got/*.tar.gz && sealstone-*/bin/sealstone ciphers --speed'
+grep -q aria-256 "$fresh/out"
+within_time 'tarball: first comparison' 180 sh -c 'cd /tmp && sealstone-*/bin/sealstone compare --out by-tarball'
+grep -q 'aes-256' "$fresh/out"
+test -s "$fresh/tmp/by-tarball/report.html"
+within_time 'package: installed, first figures' 60 \
+	sh -c 'apt-get install -y -qq --no-install-recommends /got/*.deb >/dev/null && sealstone ciphers --speed'
+grep -q aria-256 "$fresh/out"
+within_time 'package: first comparison' 180 sh -c 'cd /tmp && sealstone compare --out by-package'
+test -s "$fresh/tmp/by-package/report.html"
+within apt-get install -y -qq --no-install-recommends python3-venv >/dev/null
+within_time 'wheel: installed and imported' 60 \
+	sh -c 'python3 -m venv /tmp/venv && /tmp/venv/bin/pip install -q --no-index --no-deps /got/*.whl &&
+		/tmp/venv/bin/python -c "import sealstone; print(sealstone.__name__)"'
+grep -q sealstone "$fresh/out"
+[ "$failed" -eq 0 ] || { echo 'test-release: slower than promised' >&2 && exit 1; }
+echo 'test-release: passed'
