@@ -1,4 +1,4 @@
-//! Where the Korean form of a page differs from the English one: headings, blocks of code, code
+//! Differences between the English and the Korean form of a page: headings, blocks of code, code
 //! within text, tables and links. Not here: what the text says.
 
 use crate::links::resolve;

@@ -1,4 +1,4 @@
-//! What a page of Markdown consists of: sections with their headings, links, code, tables and
+//! Structure of a page of Markdown: sections with their headings, links, code, tables and
 //! prose. The anchors of headings are those that GitHub gives them. Not here: what is right.
 
 use std::collections::HashMap;
@@ -53,7 +53,7 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// What stands for code within prose, which counts as one word.
+/// Stands for code within prose, which counts as one word.
 const CODE: &str = "`code`";
 
 impl Page {
@@ -96,7 +96,7 @@ pub fn anchor(title: &str) -> String {
 struct Reader<'a> {
     text: &'a str,
     sections: Vec<Section>,
-    /// How often each anchor was given.
+    /// Number of times that each anchor was given.
     anchors: HashMap<String, usize>,
     within: Within,
     /// Text of the heading, the paragraph, the block or the cell that is being read.
@@ -104,7 +104,7 @@ struct Reader<'a> {
     is_in_picture: bool,
 }
 
-/// Where the text being read belongs.
+/// The part of a page to which the text being read belongs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     Prose,

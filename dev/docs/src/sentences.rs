@@ -1,4 +1,4 @@
-//! How long the sentences of a text are. Not here: other questions of style, and other languages
+//! Lengths of the sentences of a text. Not here: other questions of style, and other languages
 //! than English.
 
 /// Shortenings with a full stop that ends no sentence.

@@ -5,8 +5,14 @@
 /// Numbers of standards for algorithms and hashes, which are no lists.
 const STANDARDS: [&str; 5] = ["46", "180", "197", "198", "202"];
 
-/// Ways in which the sentence is said: in text, in a few words, and in JSON.
-const SAID: [&str; 3] = ["not a validated module", "no validated module", "\"validated_module\""];
+/// Ways in which the sentence is said: in text, in a few words, in JSON, and in Korean as the page
+/// of an audit has it.
+const SAID: [&str; 4] = [
+    "not a validated module",
+    "no validated module",
+    "\"validated_module\"",
+    "검증필 암호모듈이 아닙니다",
+];
 
 /// Returns whether `text` names a list, and does not say that Sealstone is no validated module.
 #[must_use]
@@ -22,7 +28,8 @@ pub fn is_misleading(text: &str) -> bool {
 }
 
 fn names_list(lower: &str) -> bool {
-    let mut words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let mut words =
+        lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let mut next = words.next();
     while let Some(word) = next {
         next = words.next();
@@ -46,11 +53,15 @@ mod tests {
             "approved under FIPS-140",
             "FIPS PUB",
             "\"fips\": true",
+            "kcmvp와",
+            "fips는",
         ] {
             assert!(is_misleading(text), "{text}");
-            for said in
-                ["Sealstone is **not a\n> validated module**", "\"validated_module\": false"]
-            {
+            for said in [
+                "Sealstone is **not a\n> validated module**",
+                "\"validated_module\": false",
+                "Sealstone은 **검증필\n암호모듈이 아닙니다**.",
+            ] {
                 assert!(!is_misleading(&format!("{text} {said}")), "{text}");
             }
         }

@@ -18,7 +18,7 @@
 //! commands with these words.
 
 /// Programs with which a command can begin.
-pub const PROGRAMS: [&str; 22] = [
+pub const PROGRAMS: [&str; 24] = [
     "sealstone",
     "make",
     "cargo",
@@ -39,6 +39,8 @@ pub const PROGRAMS: [&str; 22] = [
     "python3",
     "apt-get",
     "docker",
+    "sudo",
+    "tar",
     "ssh",
     "scp",
 ];

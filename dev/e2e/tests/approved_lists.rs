@@ -9,7 +9,8 @@ use sealstone_e2e::approved_lists::is_misleading;
 use sealstone_e2e::transcript::{run, sealstone};
 
 /// Pages outside of docs/ that are for users.
-const PAGES: [&str; 4] = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "ARCHITECTURE.md"];
+const PAGES: [&str; 5] =
+    ["README.md", "README.ko.md", "SECURITY.md", "CONTRIBUTING.md", "ARCHITECTURE.md"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

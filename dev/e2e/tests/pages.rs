@@ -1,5 +1,5 @@
-//! Every command of README.md and of every page below docs/, verbatim: in order, page by page, each
-//! page in its own directory and home, with the files of `make install`. The content of
+//! Every command of README.md and of every English page below docs/, verbatim: in order, page by
+//! page, each page in its own directory and home, with the files of `make install`. The content of
 //! `/etc/sealstone`, `/data` and `/var/lib` is kept there, too, and a comparison does less work
 //! where the page leaves that open. Not here: reading a page (`sealstone_e2e::pages`).
 
@@ -132,7 +132,8 @@ fn root() -> PathBuf {
         .expect("the repository is there")
 }
 
-/// Returns README.md, and the pages below docs/.
+/// Returns README.md, and the pages below docs/ in English: those in Korean have the same commands
+/// (`dev/docs/tests/pages.rs`).
 fn pages() -> Vec<PathBuf> {
     let root = root();
     let mut pages = vec![root.join("README.md")];
@@ -141,7 +142,9 @@ fn pages() -> Vec<PathBuf> {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                folders.push(path);
+                if !path.ends_with("docs/ko") {
+                    folders.push(path);
+                }
             } else if path.extension().is_some_and(|ending| ending == "md") {
                 pages.push(path);
             }
