@@ -41,7 +41,7 @@ pub fn broken(pages: &Pages) -> Vec<String> {
             if !root().join(Path::new(&file)).exists() {
                 found.push(format!("{place}: there is no {file}"));
             } else if !anchor.is_empty()
-                && !pages.get(&file).is_some_and(|page| page.section(&anchor).is_some())
+                && pages.get(&file).is_none_or(|page| page.section(&anchor).is_none())
             {
                 found.push(format!("{place}: {file} has no such heading"));
             }
