@@ -72,13 +72,14 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help compare say-install rivals fuzz soak test install sanitize setup \
     setup-fuzz setup-lints clean installable deb test-deb release tarball packages sbom test-release db-bench mariadb-bench mariadb-suite test-mariadb-11 test-modules test-aws-lc-fips volume-bench volume-judges ycsb-rivals setup-tests check \
-    setup-strongswan wire-speed setup-spark wheel test-spark spark-speed constant-time test-report miri setup-miri
+    setup-strongswan wire-speed setup-spark wheel test-spark spark-speed constant-time test-report miri setup-miri docs
 
 help:
 	@echo 'make compare            measure what encryption at rest costs on this machine, and write a report; installs no command'
 	@echo 'make compare ARGS=...   the same with flags of your own, see: sealstone compare --help'
 	@echo 'make test               every check and every test'
 	@echo 'make test-report        the report in a browser: sorted tables, width of a phone (installs Chromium)'
+	@echo 'make docs               the pages as a site with search, in English and Korean; prints its path'
 	@echo 'make wheel              the Python package, as a wheel; prints its path'
 	@echo 'make test-spark         that wheel in an environment of its own: its tests, and Spark on several workers (500 MB)'
 	@echo 'make spark-speed        how long Spark takes to seal a table, and its files, beside the command line; ARGS="--format parquet"'
@@ -205,7 +206,7 @@ setup:
 
 # What tests, comparisons and measurements use from elsewhere, one part of dev/setup.sh each; a test without its part is a
 # counted skip. mysql is a MySQL 8.0.15 from Maven Central (35 MB), which `make test` does without.
-SETUPS := chromium deb release esp go-ycsb gpu iscsi kmip mariadb mongod mysql postgres python redis rivals rocksdb-tools shells softhsm user-mode-kernel valgrind wiredtiger workflows
+SETUPS := chromium deb release esp go-ycsb gpu iscsi kmip mariadb mongod mysql postgres python redis rivals rocksdb-tools shells softhsm user-mode-kernel valgrind wiredtiger workflows docs
 .PHONY: $(SETUPS:%=setup-%)
 $(SETUPS:%=setup-%): setup-%:
 	@sh dev/setup.sh $*
@@ -276,6 +277,12 @@ volume-judges: setup
 	cargo build --release --locked --package sealstone-volume-bench
 	@"$$CARGO_TARGET_DIR/release/sealstone-volume-bench" judge --sealstone "$$CARGO_TARGET_DIR/release/sealstone" \
 	    --fsx "$(CACHE)/fsx/bin/fsx" $(ARGS)
+
+# nothing of the site is tracked; the folder works from a disk as from a server
+docs: setup-docs
+	@"$(CACHE)/python/bin/python" -m sphinx --quiet --fail-on-warning -c dev/docs -d "$$CARGO_TARGET_DIR/site-cache" . "$$CARGO_TARGET_DIR/site"
+	@cp "$$CARGO_TARGET_DIR/site/README.html" "$$CARGO_TARGET_DIR/site/index.html"
+	@echo "$$CARGO_TARGET_DIR/site/index.html"
 
 # beside the other builds, since maturin sets what everything that knows Python is built anew for
 wheel: setup-python

@@ -11,7 +11,7 @@
 # sealed packets (argument `esp`), a token (argument `softhsm`), another program that carries them (argument `strongswan`), what opens captured ones
 # (argument `tshark`), another kernel for what this one lacks (argument `user-mode-kernel`), an iSCSI target with the
 # library of the other end (argument `iscsi`), libraries of Python that tables come from (argument `python`), and Spark
-# (argument `spark`); other programs that volumes are measured with (argument `volume-rivals`) or judged by (argument `volume-judges`); what looks at licences and origins of dependencies (argument `deny`), what builds AWS-LC (argument `aws-lc-fips`). Prints what it does; does nothing, and needs no network, if everything is installed.
+# (argument `spark`); other programs that volumes are measured with (argument `volume-rivals`) or judged by (argument `volume-judges`); what looks at licences and origins of dependencies (argument `deny`), what builds AWS-LC (argument `aws-lc-fips`), what makes a site of the pages (argument `docs`). Prints what it does; does nothing, and needs no network, if everything is installed.
 set -eu
 
 engine=${1:-system}
@@ -178,6 +178,8 @@ cyclonedx_by_cargo() {
 
 # What the tests of the Python package use, and what builds it. Into the cache.
 python_tools='maturin==1.16.0 pyarrow==26.0.1 pandas==3.1.1 polars==2.1.0 duckdb==2.0.0 pytest==9.2.0 cryptography==50.0.2'
+# Python 3.11 has no newer Sphinx
+docs_tools='sphinx==9.0.4 myst-parser==5.2.0 furo==2025.12.19'
 # some 500 MB
 spark_tools='pyspark==4.3.0'
 
@@ -385,10 +387,10 @@ volume-judges)
 	command -v fio >/dev/null 2>&1 || missing="$missing fio"
 	command -v fusermount3 >/dev/null 2>&1 || missing="$missing fuse3"
 	;;
-python | spark)
+python | spark | docs)
 	optional='the tests that need it will be skipped'
 	python3 -m venv --help >/dev/null 2>&1 && python3 -m ensurepip --version >/dev/null 2>&1 || missing="$missing python3-venv"
-	[ "$engine" = python ] || command -v java >/dev/null 2>&1 || missing="$missing openjdk-17-jre-headless"
+	[ "$engine" != spark ] || command -v java >/dev/null 2>&1 || missing="$missing openjdk-17-jre-headless"
 	;;
 rocksdb-tools)
 	optional='the tests that need it will be skipped'
@@ -417,6 +419,7 @@ fetch() {
 	workflows) [ -x "$cache/workflows/bin/check-jsonschema" ] || check_jsonschema_by_pip ;;
 	python) has_python tools "$python_tools" || python_by_pip tools "$python_tools" ;;
 	spark) has_python spark "$spark_tools" || python_by_pip spark "$spark_tools" ;;
+	docs) has_python docs "$docs_tools" || python_by_pip docs "$docs_tools" ;;
 	go-ycsb) [ -x "$cache/go-ycsb/go-ycsb" ] || [ -n "${SEALSTONE_GO_YCSB:-}" ] || command -v go-ycsb >/dev/null 2>&1 ||
 		go_ycsb_by_go ;;
 	esac

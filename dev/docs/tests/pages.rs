@@ -65,6 +65,19 @@ fn prose(page: &Page) -> impl Iterator<Item = &str> {
 }
 
 #[test]
+fn every_page_is_in_the_contents_of_the_site() {
+    let contents = include_str!("../contents.md");
+    let listed: Vec<&str> = contents.lines().map(str::trim).collect();
+    let stems =
+        pages().into_keys().filter(|path| !path.starts_with("results/") && path != "README.md");
+    let missing: Vec<String> = stems
+        .map(|path| path.trim_end_matches(".md").to_owned())
+        .filter(|stem| !listed.contains(&stem.as_str()))
+        .collect();
+    assert!(missing.is_empty(), "dev/docs/contents.md lacks {missing:#?}");
+}
+
+#[test]
 fn sentences_are_short() {
     let pages = pages();
     let is_for_users =
