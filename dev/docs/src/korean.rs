@@ -25,6 +25,12 @@ pub fn differences(pages: &Pages, path: &str) -> Vec<String> {
     let other = counterpart(path).expect("it has a Korean form");
     let (english, korean) = (&pages[path], &pages[&other]);
     let mut found = Vec::new();
+    for (from, to) in [(path, other.as_str()), (other.as_str(), path)] {
+        let mut targets = pages[from].links().filter_map(|link| resolve(from, &link.target));
+        if !targets.any(|(file, _)| file == to) {
+            found.push(format!("{from}: it has no link to {to}"));
+        }
+    }
     let levels = |page: &Page| page.sections.iter().map(|section| section.level).collect();
     let (wanted, levels): (Vec<usize>, Vec<usize>) = (levels(english), levels(korean));
     if wanted != levels {
@@ -187,6 +193,7 @@ Use `--key` ([fields](fields.md#rotating), [한국어](../ko/keys.md), [code](..
             ("| 1 | 2 |\n", "", "tables"),
             ("#교체", "", "links"),
             ("../../Cargo.toml", "../../Makefile", "links"),
+            ("[English](../guide/keys.md)", "English", "it has no link to docs/guide/keys.md"),
         ] {
             let changed = KOREAN.replacen(from, to, 1);
             assert_ne!(changed, KOREAN);

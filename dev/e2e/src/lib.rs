@@ -9,6 +9,7 @@ pub mod binary;
 pub mod crash_check;
 pub mod crash_load;
 pub mod failing_opencl;
+pub mod help;
 pub mod kmip_anchor_cases;
 pub mod kmip_cases;
 pub mod kmip_server;

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sealstone_e2e::approved_lists::is_misleading;
+use sealstone_e2e::help::pages;
 use sealstone_e2e::transcript::{run, sealstone};
 
 /// Pages outside of docs/ that are for users.
@@ -35,35 +36,14 @@ fn every_page_says_it() {
     assert!(found.is_empty(), "these name a list alone: {found:#?}");
 }
 
-/// Returns the pages of help of the command `path` and of those below it, both the short and the
-/// long ones.
-fn help(path: &[String], pages: &mut Vec<(String, String)>) {
-    let ask = |flag: &str| {
-        let arguments: Vec<&str> = path.iter().map(String::as_str).chain([flag]).collect();
-        run(&mut sealstone(Path::new("."), &arguments)).done()
-    };
-    let short = ask("-h");
-    let commands = short.split("\nCommands:\n").nth(1).map(str::to_owned).unwrap_or_default();
-    pages.push((path.join(" "), short));
-    pages.push((path.join(" "), ask("--help")));
-    for line in commands.lines().take_while(|line| !line.is_empty()) {
-        // what a command does goes on in lines that are further in
-        let name = line.strip_prefix("  ").filter(|line| !line.starts_with(' '));
-        let name = name.and_then(|line| line.split(' ').next()).filter(|name| *name != "help");
-        if let Some(name) = name {
-            help(&[path, &[name.to_owned()]].concat(), pages);
-        }
-    }
-}
-
 #[test]
 fn every_page_of_help_says_it() {
-    let mut pages = Vec::new();
-    help(&[], &mut pages);
-    assert!(pages.len() > 80, "{} pages of help", pages.len());
-    let found: Vec<_> = pages.iter().filter(|(_, page)| is_misleading(page)).collect();
+    let pages = pages();
+    let texts = || pages.iter().flat_map(|page| [&page.short, &page.long]);
+    assert!(texts().count() > 80, "{} pages of help", texts().count());
+    let found: Vec<_> = texts().filter(|text| is_misleading(text)).collect();
     assert!(found.is_empty(), "these name a list alone: {found:#?}");
-    assert!(pages.iter().any(|(_, page)| page.to_lowercase().contains("kcmvp")));
+    assert!(texts().any(|text| text.to_lowercase().contains("kcmvp")));
 }
 
 #[test]
