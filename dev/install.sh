@@ -32,7 +32,7 @@ completions fish fish/vendor_completions.d sealstone.fish
 # what an administrator copies and changes
 install -D -m 644 -t "$root/share/doc/sealstone/examples" "$source"/packaging/examples/*
 
-(cd "$source" && find README.md SECURITY.md CHANGELOG.md docs results -type f ! -name '*.csv') | while read -r page; do
+(cd "$source" && find README.md README.ko.md SECURITY.md CHANGELOG.md docs results -type f ! -name '*.csv') | while read -r page; do
 	install -D -m 644 "$source/$page" "$root/share/doc/sealstone/$page"
 done
 install -D -m 644 -t "$root/share/doc/sealstone" "$source/LICENSE-MIT" "$source/LICENSE-APACHE"

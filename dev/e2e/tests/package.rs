@@ -39,7 +39,9 @@ fn works(root: &Path) {
         "share/bash-completion/completions/sealstone",
         "share/fish/vendor_completions.d/sealstone.fish",
         "share/doc/sealstone/README.md",
+        "share/doc/sealstone/README.ko.md",
         "share/doc/sealstone/docs/guide/keys.md",
+        "share/doc/sealstone/docs/ko/keys.md",
         "share/doc/sealstone/examples/volume.conf",
     ] {
         assert!(root.join(file).is_file(), "{file} is missing");
