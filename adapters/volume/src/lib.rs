@@ -5,6 +5,7 @@ mod aligned;
 mod anchored;
 pub mod attachment;
 mod checkpoint;
+mod counts;
 mod device;
 mod directory;
 mod discard;

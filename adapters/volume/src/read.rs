@@ -184,7 +184,9 @@ impl Volume {
             .zip(located)
             .map(|(number, located)| BlockPlace { number, entry: located.state.entry })
             .collect();
-        Ok(self.epoch.keys().open_blocks(&blocks, &sealed, out)?)
+        self.epoch.keys().open_blocks(&blocks, &sealed, out)?;
+        self.counts.add_opened(blocks.len());
+        Ok(())
     }
 
     /// Returns how many of `located`, from the block `first` on, lie side by side.

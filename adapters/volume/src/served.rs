@@ -3,6 +3,7 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -20,6 +21,7 @@ pub struct Served {
     volume: Arc<Volume>,
     dir: String,
     report: Box<Report>,
+    failures: AtomicU64,
     last_failure: Mutex<Option<(String, Instant)>>,
 }
 
@@ -38,6 +40,15 @@ pub struct AttachedStatus {
     pub log_bytes: u64,
     /// Number of writes since it was made; 0: it is as new.
     pub frames: u64,
+    /// Number of blocks sealed since it was attached.
+    #[serde(default)]
+    pub blocks_sealed: u64,
+    /// Number of blocks authenticated and opened since then.
+    #[serde(default)]
+    pub blocks_opened: u64,
+    /// Number of failures since then.
+    #[serde(default)]
+    pub failures: u64,
     /// Number of the root that the anchor has, if there is an anchor.
     pub anchored_generation: Option<u64>,
     /// The last failure, if there was one.
@@ -87,13 +98,14 @@ impl Served {
     #[must_use]
     pub fn new(volume: Arc<Volume>, dir: &Path, report: Box<Report>) -> Self {
         let dir = dir.display().to_string();
-        Self { volume, dir, report, last_failure: Mutex::default() }
+        Self { volume, dir, report, failures: AtomicU64::new(0), last_failure: Mutex::default() }
     }
 
     /// Reports a failure, and keeps it for the state: also of what goes on beside the device, its
     /// [`Upkeep`](crate::Upkeep).
     pub fn note(&self, failure: &Failure) {
         (self.report)(failure);
+        self.failures.fetch_add(1, Ordering::Relaxed);
         let mut last = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
         *last = Some((failure.to_string(), Instant::now()));
     }
@@ -134,6 +146,7 @@ impl Device for Served {
     fn status(&self) -> String {
         let last = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (last_failure, begin) = last.unzip();
+        let (blocks_sealed, blocks_opened) = self.volume.counted_blocks();
         let status = AttachedStatus {
             process: std::process::id(),
             dir: self.dir.clone(),
@@ -141,6 +154,9 @@ impl Device for Served {
             generation: self.volume.generation(),
             log_bytes: self.volume.log_bytes(),
             frames: self.volume.frames(),
+            blocks_sealed,
+            blocks_opened,
+            failures: self.failures.load(Ordering::Relaxed),
             anchored_generation: self.volume.anchored_generation(),
             last_failure,
             last_failure_s: begin.map(|begin| begin.elapsed().as_secs()),

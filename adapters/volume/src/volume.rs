@@ -20,6 +20,7 @@ use sealstone_seal::volume::{Epoch, Places, Root, Run, VolumeKeys};
 use sealstone_seal::{FileKind, HEADER_BYTES, Identity, Layout, SealedFile};
 
 use crate::anchored::Anchored;
+use crate::counts::Counts;
 use crate::disk::{Disk, DiskFile};
 use crate::error::Failure;
 use crate::found::Found;
@@ -77,6 +78,7 @@ pub struct Volume {
     /// True if something was written in place since the places were synced.
     pub(crate) unsynced_places: AtomicBool,
     pub(crate) checkpointing: Mutex<()>,
+    pub(crate) counts: Counts,
     poison: OnceLock<String>,
     _lock: Box<dyn std::any::Any + Send + Sync>,
 }
@@ -216,6 +218,7 @@ impl Volume {
             flushed: Condvar::new(),
             unsynced_places: AtomicBool::new(false),
             checkpointing: Mutex::new(()),
+            counts: Counts::default(),
             poison: OnceLock::new(),
             _lock: lock,
         })
@@ -231,6 +234,12 @@ impl Volume {
     #[must_use]
     pub fn block_bytes(&self) -> u32 {
         self.epoch.keys().block_bytes()
+    }
+
+    /// Returns how many blocks were sealed, and how many opened, since the volume was opened.
+    #[must_use]
+    pub fn counted_blocks(&self) -> (u64, u64) {
+        self.counts.blocks()
     }
 
     /// Makes beforehand what the log will soon need, so that no write has to wait for it.

@@ -59,6 +59,7 @@ impl Volume {
         let located = self.locate(blocks.clone())?;
         let numbers: Vec<u64> = blocks.clone().collect();
         let entries = self.epoch.seal_blocks(&numbers, &mut sealed)?;
+        self.counts.add_sealed(numbers.len());
         let at_once = self.at_once(&located);
         let block_bytes = self.block_bytes() as usize;
         let records: Vec<Record> = numbers

@@ -71,6 +71,8 @@ pub enum Kind {
     Columns,
     /// A table of a database with sealed columns.
     Table,
+    /// Something that could not be looked at.
+    Unknown,
 }
 
 /// One place.
@@ -94,6 +96,24 @@ pub struct Place {
     pub unread: Vec<Clear>,
     /// Result of the check that it is whole.
     pub verified: Verified,
+    /// Counts of the program that has it in use, if that keeps any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counted: Option<Counted>,
+}
+
+/// Counts that a program keeps of its work on a place, since it has had it in use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Counted {
+    /// Process that has it in use.
+    pub process: u32,
+    /// Blocks sealed.
+    pub blocks_sealed: u64,
+    /// Blocks authenticated and opened.
+    pub blocks_opened: u64,
+    /// Requests that failed.
+    pub failures: u64,
+    /// Bytes that are in a log and not in place yet.
+    pub log_bytes: u64,
 }
 
 impl Place {
@@ -110,6 +130,7 @@ impl Place {
             beside: Vec::new(),
             unread: Vec::new(),
             verified: Verified::Not { why: NotVerified::NotAsked },
+            counted: None,
         }
     }
 }
@@ -186,6 +207,9 @@ pub struct Clear {
     pub bytes: Option<u64>,
     /// Remedy, or reason.
     pub remark: Option<String>,
+    /// Number of values, where it is values of a column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values: Option<u64>,
 }
 
 /// Result of a check that everything is whole: nothing changed, exchanged, left out.

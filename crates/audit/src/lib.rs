@@ -3,7 +3,7 @@
 //! text that must not be in the clear is anywhere.
 //!
 //! [`facts`] has what was found, [`Verdict`] what follows from it, [`page()`] makes the page of
-//! both in English or Korean, and [`leak`] searches files.
+//! both in English or Korean, [`metrics()`] makes metrics for a monitor, and [`leak`] searches files.
 //!
 //! Not here: looking at stores, volumes, databases and keys (`sealstone-cli`).
 
@@ -12,11 +12,14 @@
 pub mod facts;
 mod language;
 pub mod leak;
+mod metrics;
 mod page;
+pub mod prometheus;
 mod report;
 mod verdict;
 
 pub use language::Language;
+pub use metrics::{metrics, sealed_ratio};
 pub use page::{page, summary};
 pub use report::Report;
 pub use verdict::{Attention, Open, Verdict};

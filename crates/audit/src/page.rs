@@ -234,7 +234,7 @@ impl Words {
         PlaceView {
             name: place.name.clone(),
             product: match place.kind {
-                Kind::Store | Kind::Server => place.product.clone(),
+                Kind::Store | Kind::Server | Kind::Unknown => place.product.clone(),
                 Kind::Volume => self.0.text("kind_volume").to_owned(),
                 Kind::Columns => self.0.text("kind_columns").to_owned(),
                 Kind::Table => self.0.text("kind_table").to_owned(),
@@ -434,7 +434,7 @@ impl Words {
 }
 
 fn line(clear: &Clear) -> String {
-    let Clear { name, bytes, remark } = clear;
+    let Clear { name, bytes, remark, .. } = clear;
     let mut line = name.clone();
     if let Some(bytes) = bytes {
         line.push_str(&format!(", {}", bytes_in_words(*bytes)));

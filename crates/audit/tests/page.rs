@@ -25,7 +25,8 @@ fn share(mode: &str, column: Option<&str>, maker: Maker, unit: Unit) -> Share {
 }
 
 fn clear(name: &str) -> Clear {
-    Clear { name: name.into(), bytes: Some(17), remark: Some("a <b>remark</b>".into()) }
+    let remark = Some("a <b>remark</b>".into());
+    Clear { name: name.into(), bytes: Some(17), remark, values: None }
 }
 
 fn hit(what: &str, kind: leak::Kind, encoding: Encoding, within: Option<Compression>) -> Hit {

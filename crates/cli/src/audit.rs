@@ -1,29 +1,21 @@
 //! `sealstone audit`: one page for an auditor about what is sealed, what is not, under which keys,
 //! and whether a text that must not be in the clear is anywhere. Not here: facts, conclusions and
-//! page (`sealstone-audit`), how each kind of place is looked at (the files below).
+//! page (`sealstone-audit`), how each kind of place is looked at (`places`).
 
-mod columns;
-mod findings;
-mod keys;
 mod leaks;
-mod places;
-mod previous;
-#[cfg(any(feature = "mysql", feature = "postgres"))]
-mod tables;
-#[cfg(feature = "volume")]
-mod volumes;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use sealstone_audit::facts::Audit;
+use jiff::Timestamp;
 use sealstone_audit::{Report, Verdict, page};
 use sealstone_file::output::{self, Access};
 
 use crate::flags::AuditFlags;
 use crate::message::{Answer, print, print_json, say};
 use crate::numbered::numbered;
+use crate::places::{self, Looking, keys};
 use crate::secret_words::hide;
 
 /// Names of the files of an audit.
@@ -36,23 +28,16 @@ const OUT: &str = "sealstone-audit";
 pub(crate) fn run(flags: &AuditFlags) -> anyhow::Result<Answer> {
     // what is wrong with a flag is said before hours of work
     let search = leaks::wanted(flags)?;
-    let previous = flags.previous.as_deref().map(previous::read).transpose()?;
     let out = directory(flags.out.as_deref())?;
-    let given = keys::given(flags)?;
-    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let program = format!("sealstone {}", env!("CARGO_PKG_VERSION"));
-    let now = jiff::Timestamp::now();
-    let mut audit = Audit::new(flags.title.clone(), program, host.trim().to_owned(), now);
-    let found = places::found(flags)?;
-    audit.places = found.iter().map(|place| place.look(&given, flags.verify)).collect();
-    #[cfg(any(feature = "mysql", feature = "postgres"))]
-    audit.places.extend(tables::looked_at(&flags.table, &flags.tls)?);
-    if let Some(previous) = &previous {
-        previous.fill(&mut audit.places);
-    }
-    audit.keys = keys::of(&audit.places, &given, flags.rotate_after, now);
+    let mut audit = places::audit_now(flags.title.clone());
+    let looked = places::look(
+        (&flags.places, &flags.tables),
+        &Looking { verify: flags.verify, goes_on: false, say: &say },
+    )?;
+    audit.places = looked.places;
+    audit.keys = keys::of(&audit.places, &looked.given, flags.rotate_after, Timestamp::now());
     audit.search =
-        search.map(|search| leaks::search(&search, &found, &flags.search)).transpose()?;
+        search.map(|search| leaks::search(&search, &looked.found, &flags.search)).transpose()?;
     let verdict = Verdict::of(&audit);
     let page = page(&audit, &verdict, flags.lang.into()).context("cannot make the page")?;
     let report = Report { audit, verdict };

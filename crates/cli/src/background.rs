@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::Context;
 use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout, setsid};
 
+use crate::audit_log;
 use crate::message::print;
 
 /// Line that a process in the background prints once it is set up.
@@ -29,7 +30,9 @@ pub(crate) fn start(more: &[&str], whose: &str) -> anyhow::Result<()> {
     let ready = child.stdout.take().map(BufReader::new).and_then(|out| out.lines().next());
     if !ready.is_some_and(|line| line.is_ok_and(|line| line == READY)) {
         let status = child.wait().with_context(|| format!("cannot wait for {whose}"))?;
-        std::process::exit(status.code().unwrap_or(2));
+        let code = status.code().unwrap_or(2);
+        audit_log::end(("error", u8::try_from(code).unwrap_or(2)))?;
+        std::process::exit(code);
     }
     Ok(())
 }

@@ -9,8 +9,11 @@ mod migrate;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod migrated;
 mod need;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod read_back;
 mod said;
-mod standing;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod status;
 
 use std::io;
 use std::path::Path;
@@ -29,6 +32,7 @@ use sealstone_files::{
 };
 use sealstone_keys::KeySource;
 
+use crate::audit_log;
 use crate::confirm::confirm;
 use crate::flags::{
     FieldCheckFlags, FieldCommand, FieldOpenFlags, FieldOutput, FieldResealFlags, FieldSealFlags,
@@ -39,13 +43,10 @@ use crate::key_source;
 use crate::message::{Answer, say};
 use crate::path::{check_other, check_parent};
 use computing::Computing;
-#[cfg(any(feature = "mysql", feature = "postgres"))]
-pub(crate) use migrate::{address_and_table, connect};
 pub(crate) use need::check_files_unneeding;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use need::check_tables_unneeding;
 use said::{Said, Verb};
-pub(crate) use standing::approval;
 
 /// Advice about a row that does not fit.
 const LEAVE_OUT: &str =
@@ -78,6 +79,12 @@ pub(crate) fn run(command: &FieldCommand) -> anyhow::Result<Answer> {
         FieldCommand::Reseal(flags) => reseal(flags),
         #[cfg(any(feature = "mysql", feature = "postgres"))]
         FieldCommand::Migrate(flags) => migrate::migrate(flags),
+        #[cfg(any(feature = "mysql", feature = "postgres"))]
+        FieldCommand::Get(flags) => read_back::get(flags),
+        #[cfg(any(feature = "mysql", feature = "postgres"))]
+        FieldCommand::Scan(flags) => read_back::scan(flags),
+        #[cfg(any(feature = "mysql", feature = "postgres"))]
+        FieldCommand::Status(flags) => status::run(flags),
     }
 }
 
@@ -249,6 +256,9 @@ impl<'a> Command<'a> {
             Job { plan, on_misfit, at_once, stop: &stop, on_progress: &mut on_progress },
         );
         bar.finish_and_clear();
+        if let Ok(counts) = &counts {
+            audit_log::rows(counts.rows);
+        }
         counts.map_err(|error| match error {
             error @ FileError::Misfit { .. } => anyhow::anyhow!("{error}\n{LEAVE_OUT}"),
             error => error.into(),
@@ -285,6 +295,7 @@ impl<'a> Command<'a> {
     ) -> Said {
         let rejects = (counts.rejected > 0).then(|| (writing.rejects().to_owned(), layout.place()));
         let seconds = begin.elapsed().as_secs_f64();
+        audit_log::key_ref(keyed.key());
         let mut said =
             Said::new(verb, &self.flags.out, table, keyed.key(), counts, rejects, seconds);
         said.device = self.computing.computed();

@@ -13,12 +13,16 @@ mod lab;
 mod migrate;
 mod names;
 mod opening;
+mod places;
 mod properties;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod read_back;
 mod rest;
 mod sealed_server;
 mod setting;
 mod short;
 mod start;
+mod status;
 mod stores;
 #[cfg(feature = "volume")]
 mod volume;
@@ -57,7 +61,10 @@ use names::{
     store_names, study_names, suite_names, threat_names, workload_names,
 };
 pub(crate) use opening::{HolderFlags, OpeningFlags};
+pub(crate) use places::{PlacesFlags, TablesFlags};
 use properties::parse_property;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(crate) use read_back::{FieldGetFlags, FieldScanFlags, FieldStatusFlags, SealedTable};
 pub(crate) use rest::{DumpFlags, GetFlags, ReadFlags, ScanFlags, SealedStore, UnsealFlags};
 use setting::parse_setting;
 use start::parse_start;
@@ -67,6 +74,7 @@ use stores::StoreFlags;
 pub(crate) use lab::{LabCommand, LabSeal, LabSealing, LabUp};
 pub(crate) use sealed_server::{SealedServerAction, SealedServerCommand, SealingFlags};
 pub(crate) use setting::PLAN_ONLY;
+pub(crate) use status::StatusFlags;
 
 #[cfg(feature = "volume")]
 pub(crate) use volume::{
@@ -191,6 +199,11 @@ fn plain(value: toml::Value) -> String {
 pub(crate) struct Sealstone {
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Write each operation on sealed data or keys to this file, which is appended to, or to
+    /// syslog; what cannot be written there is not begun [default: SEALSTONE_AUDIT_LOG]
+    #[arg(long, global = true, hide_short_help = true, value_name = "FILE|syslog",
+        value_hint = ValueHint::FilePath, help_heading = "Audit log")]
+    pub(crate) audit_log: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -208,6 +221,8 @@ pub(crate) enum Command {
     Keys(KeysCommand),
     /// Make a page for an auditor: what is sealed, what is in the clear, which keys
     Audit(Box<AuditFlags>),
+    /// Show how much is sealed in places of any kind, for people or for Prometheus
+    Status(Box<StatusFlags>),
     /// Inspect and check sealed directories, rotate their keys
     #[command(subcommand)]
     Rest(RestCommand),

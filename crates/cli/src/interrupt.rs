@@ -15,6 +15,7 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level;
 
 use crate::asked_to_end::{self, exit_code};
+use crate::audit_log;
 use crate::message::say;
 
 /// Listens for a comparison; the flag it returns turns true when the user requests an end. `stores`
@@ -145,8 +146,12 @@ fn install_with(
 fn end() -> ! {
     asked_to_end::take_the_end();
     end_servers();
+    let code = exit_code().unwrap_or(1);
+    if let Err(error) = audit_log::end(("interrupted", code)) {
+        say(&format!("{error:#}"));
+    }
     // an orderly exit would wait for the engine's threads, and the user has waited once already
-    low_level::exit(exit_code().unwrap_or(1).into())
+    low_level::exit(code.into())
 }
 
 /// Starts a thread that calls `handle` for each signal that requests an end, with whether there was

@@ -6,9 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sealstone_cipher::Provider;
+use sealstone_cipher::module::title;
 use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
 use sealstone_keys::{KeyError, KeyFile, KeySource, Passphrase, TokenAddress, did_you_mean};
 
+use crate::audit_log;
 use crate::flags::{HolderFlags, OpeningFlags, SealedStore};
 
 /// The passphrase of a key source, and the module that uses its keys.
@@ -38,7 +40,17 @@ pub(crate) fn open<'a>(
 ) -> anyhow::Result<Arc<dyn KeySource>> {
     let Opening { passphrase_file, holder, module } = opening.into();
     let module = module.map(sealstone_modules::load).transpose()?;
-    Ok(source::open(spec, &ask(passphrase_file, holder), module)?)
+    let keys = source::open(spec, &ask(passphrase_file, holder), module)?;
+    if audit_log::is_on() {
+        // a key server would be asked for the newest version, and its secret
+        let file = KeyFile::inspect(spec).ok().filter(|_| !source::is_kmip(spec));
+        let newest = file.and_then(|file| Some(file.versions.last()?.0));
+        audit_log::key(&keys.name()?, newest);
+        if let Some(module) = module {
+            audit_log::module(&title(module));
+        }
+    }
+    Ok(keys)
 }
 
 /// As [`open`], for new sealed data: a key that does not exist yet can be made.
@@ -74,7 +86,9 @@ pub(crate) fn of_store(store: &SealedStore) -> anyhow::Result<Arc<dyn KeySource>
 /// As [`open`], for what only key files can do.
 pub(crate) fn open_file(path: &Path, flags: &HolderFlags) -> anyhow::Result<KeyFile> {
     let HolderFlags { passphrase_file, holder } = flags;
-    Ok(KeyFile::open_with(path, &ask(passphrase_file.as_deref(), holder.as_deref()))?)
+    let key = KeyFile::open_with(path, &ask(passphrase_file.as_deref(), holder.as_deref()))?;
+    audit_log::key(key.id(), key.versions().last().map(|(version, _)| version));
+    Ok(key)
 }
 
 /// Returns the PIN of the token that `address` names, which protects key files already or is to

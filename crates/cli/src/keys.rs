@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 
 use shown::{SCHEMA, facts, show};
 
+use crate::audit_log;
 use crate::flags::{HolderFlags, KeysCommand, OpeningFlags, SealedWith, TokenFlags};
 use crate::key_source::{self, Opening};
 use crate::message::{Answer, print, print_json, say};
@@ -93,6 +94,7 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
                 new.as_ref().map(|passphrase| (passphrase, Cost::default())),
             )?;
             let (version, _) = made.versions().next().expect("one version");
+            audit_log::key(made.id(), Some(version));
             say(&format!("wrote key {} version {version} into {}", made.id(), out.display()));
             show(&made.summary(), *json)
         }
@@ -100,7 +102,9 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
             let key = key_source::open_file(key_file(key)?, passphrase)?;
             let flags = HolderFlags { passphrase_file: from_passphrase_file.clone(), holder: None };
             let from = key_source::open_file(from, &flags)?;
-            match key.import(&from, *version)?.as_slice() {
+            let added = key.import(&from, *version)?;
+            audit_log::key(key.id(), added.last().copied());
+            match added.as_slice() {
                 [] => say(&format!("{} already has all of it", key.describe())),
                 added => say(&format!("{} now has {} more", key.describe(), versions(added))),
             }
@@ -152,6 +156,7 @@ fn make(
             None => (KeyFile::create_by(provider, path, id)?, "this file"),
         }
     };
+    audit_log::key(id, key.versions().last().map(|(version, _)| version));
     say(&format!(
         "made key {id} in {}; without {needed} nothing sealed under it can be read: keep a copy \
          apart from the data",
@@ -203,6 +208,9 @@ fn on_server(command: &KeysCommand) -> anyhow::Result<Option<Answer>> {
         }
         _ => return Ok(None),
     };
+    let newest = family.versions.iter().map(|version| version.version).max();
+    let wanted = if let Retire { version, .. } = command { Some(*version) } else { newest };
+    audit_log::key(&family.key, wanted);
     show_family(&family, *json).map(Some)
 }
 
@@ -337,6 +345,7 @@ fn server_table(keys: &[Value]) -> String {
 
 fn rotate(key: &KeyFile, provider: Provider, json: bool) -> anyhow::Result<Answer> {
     let new = key.rotate_by(provider)?;
+    audit_log::key_ref(&new);
     let file = key.path().display();
     say(&format!(
         "key {new} seals new files from now on; keep a new copy of {file}\n\
@@ -350,6 +359,7 @@ fn rotate(key: &KeyFile, provider: Provider, json: bool) -> anyhow::Result<Answe
 fn retire(key: &KeyFile, version: u32, sealed: &SealedWith, json: bool) -> anyhow::Result<Answer> {
     // an error in the version itself is reported before anything is read
     let wanted = key.retirable(version)?;
+    audit_log::key_ref(&wanted);
     let checked =
         unused::check(&wanted, &|| key.get(&wanted), sealed, &key.path().display().to_string())?;
     key.retire(version)?;

@@ -9,6 +9,7 @@ mod age;
 mod anchor;
 mod asked_to_end;
 mod audit;
+mod audit_log;
 #[cfg(any(feature = "volume", feature = "wire"))]
 mod background;
 mod bytes;
@@ -32,6 +33,7 @@ mod message;
 mod numbered;
 mod own_workloads;
 mod path;
+mod places;
 mod progress;
 mod records;
 mod report;
@@ -43,9 +45,13 @@ mod secret_words;
 mod settings;
 mod shell;
 mod speed;
+mod standing;
+mod status;
 mod stores;
 mod suggest;
 mod table;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod table_server;
 mod terminal;
 mod unseal;
 #[cfg(feature = "volume")]
@@ -86,10 +92,22 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         .try_get_matches_from(&arguments)
         .and_then(|found| Sealstone::from_arg_matches(&found));
     let outcome = match parsed {
-        Ok(parsed) => dispatch(parsed.command),
+        Ok(parsed) => operate(parsed),
         Err(error) => message::usage(&suggest::suggesting(error, definition(), &arguments)),
     };
     message::exit_code(outcome)
+}
+
+/// Runs a command, and writes it to the audit log if there is one.
+fn operate(Sealstone { command, audit_log }: Sealstone) -> anyhow::Result<Answer> {
+    audit_log::begin(audit_log.as_deref(), &command)?;
+    let outcome = dispatch(command);
+    match (audit_log::end(message::result(&outcome)), outcome) {
+        (Ok(()), outcome) => outcome,
+        (Err(unwritten), Ok(_)) => Err(unwritten),
+        // both are said, the reason for the failure last
+        (Err(unwritten), Err(error)) => Err(error.context(format!("{unwritten:#}"))),
+    }
 }
 
 fn dispatch(command: Command) -> anyhow::Result<Answer> {
@@ -100,6 +118,7 @@ fn dispatch(command: Command) -> anyhow::Result<Answer> {
         Command::Workloads(flags) => workloads::run(&flags),
         Command::Keys(command) => keys::run(&command),
         Command::Audit(flags) => audit::run(&flags),
+        Command::Status(flags) => status::run(&flags),
         Command::Rest(command) => rest::run(&command),
         Command::Field(command) => field::run(&command),
         Command::SealedServer(command) => sealed_server::run(&command),

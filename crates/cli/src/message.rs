@@ -27,18 +27,27 @@ pub(crate) enum Answer {
 /// command interrupted by Ctrl-C exits with the code that a shell uses for signals.
 pub(crate) fn exit_code(outcome: anyhow::Result<Answer>) -> ExitCode {
     asked_to_end::leave_the_end();
-    let code = match outcome {
-        Ok(Answer::Done) => return ExitCode::SUCCESS,
-        Ok(Answer::Negative) => 1,
-        Ok(Answer::Inconclusive) => 3,
-        Err(error) if is_broken_pipe(&error) => return ExitCode::SUCCESS,
-        Err(error) => {
-            report(&words(&error));
-            let is_answer = error.downcast_ref::<RetireError>().is_some_and(RetireError::is_in_use);
-            if is_answer { 1 } else { 2 }
-        }
+    let (_, code) = result(&outcome);
+    match outcome {
+        Err(error) if !is_broken_pipe(&error) => report(&words(&error)),
+        _ => {}
+    }
+    ExitCode::from(code)
+}
+
+/// Returns the outcome in one word, and the exit code.
+pub(crate) fn result(outcome: &anyhow::Result<Answer>) -> (&'static str, u8) {
+    let found = match outcome {
+        Ok(Answer::Done) => return ("done", 0),
+        Ok(Answer::Negative) => ("negative", 1),
+        Ok(Answer::Inconclusive) => ("inconclusive", 3),
+        Err(error) if is_broken_pipe(error) => return ("done", 0),
+        Err(error) => match error.downcast_ref::<RetireError>() {
+            Some(error) if error.is_in_use() => ("negative", 1),
+            _ => ("error", 2),
+        },
     };
-    ExitCode::from(asked_to_end::exit_code().unwrap_or(code))
+    asked_to_end::exit_code().map_or(found, |code| ("interrupted", code))
 }
 
 /// Returns the words of an error and of its causes, one after the other on the first line, next
@@ -130,9 +139,17 @@ fn safe_but_colours(text: &str, colour: bool) -> String {
 /// # Errors
 /// As `print`.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
+    write(&json_text(value)?)
+}
+
+/// Returns `value` as indented JSON, made [`safe`].
+///
+/// # Errors
+/// A value that JSON cannot hold.
+pub(crate) fn json_text(value: &impl serde::Serialize) -> anyhow::Result<String> {
     let mut text = safe_json(&hide(&serde_json::to_string_pretty(value)?));
     text.push('\n');
-    write(&text)
+    Ok(text)
 }
 
 /// Returns JSON of the same value, with every character unsafe for a terminal written by its

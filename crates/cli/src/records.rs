@@ -10,14 +10,15 @@ use sealstone_rocksdb::rest::{Records, Selection};
 
 use crate::bytes::{Bytes, SEPARATOR, shown};
 use crate::flags::{DumpFlags, GetFlags, ReadFlags, ScanFlags};
-use crate::key_source;
 use crate::message::{Answer, cannot_write, print, say};
+use crate::{audit_log, key_source};
 
 /// Shows the value of one record; the answer is negative if there is none.
 pub(crate) fn get(flags: &GetFlags) -> anyhow::Result<Answer> {
     let value = open(&flags.read)?.get(&flags.record.0)?;
     match value {
         Some(value) => {
+            audit_log::rows(1);
             print(&format!("{}\n", shown(&value, flags.hex)))?;
             Ok(Answer::Done)
         }
@@ -66,8 +67,9 @@ fn open(flags: &ReadFlags) -> anyhow::Result<Records> {
 
 fn write(records: &Records, selection: Selection<'_>, hex: bool) -> anyhow::Result<()> {
     let mut stdout = BufWriter::new(std::io::stdout().lock());
-    let mut failed = None;
+    let (mut failed, mut rows) = (None, 0);
     records.scan(selection, |key, value| {
+        rows += 1;
         match writeln!(stdout, "{}{SEPARATOR}{}", shown(key, hex), shown(value, hex)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
@@ -76,5 +78,6 @@ fn write(records: &Records, selection: Selection<'_>, hex: bool) -> anyhow::Resu
             }
         }
     })?;
+    audit_log::rows(rows);
     failed.map_or_else(|| stdout.flush(), Err).map_err(cannot_write)
 }

@@ -12,6 +12,7 @@ use sealstone_keys::{KeyRef, KeySource, source};
 use sealstone_rocksdb::reseal::{self, Left, Report, Reseal, Why};
 use sealstone_rocksdb::{Sealing, rest};
 
+use crate::audit_log;
 use crate::confirm::confirm;
 use crate::flags::ResealFlags;
 use crate::interrupt;
@@ -64,6 +65,8 @@ pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
     closed?;
     // closing the database removed files that were no longer needed
     let key = KeyRef { id: report.key_id.clone(), version: report.key_version };
+    audit_log::key_ref(&key);
+    audit_log::files(report.files, Some(report.rewritten_bytes));
     report.left = reseal::left(&flags.store.dir, cipher, &key, module)?;
     if flags.json {
         print_json(&report)?;

@@ -19,7 +19,7 @@ use crate::flags::RestCommand;
 use crate::listing::{LISTED_MAX, list};
 use crate::message::{Answer, print, print_json, safe};
 use crate::table::Table;
-use crate::{anchor, key_source, records, reseal, terminal, unseal};
+use crate::{anchor, audit_log, key_source, records, reseal, terminal, unseal};
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &RestCommand) -> anyhow::Result<Answer> {
@@ -273,6 +273,8 @@ fn rotate(dir: &Path, keys: &dyn KeySource, json: bool) -> anyhow::Result<Answer
     });
     bar.finish_and_clear();
     let done = done?;
+    audit_log::key(&done.key_id, Some(done.key_version));
+    audit_log::files(done.rewrapped, None);
     if json {
         print_json(&done)?
     } else {

@@ -2,7 +2,6 @@
 //! a data directory. Not here: the servers (`sealstone_stores::at_rest`), test servers (`lab`).
 
 mod check;
-mod prometheus;
 
 use std::path::{Path, PathBuf};
 
@@ -23,9 +22,7 @@ pub(crate) fn run(command: &SealedServerCommand) -> anyhow::Result<Answer> {
         SealedServerAction::Config { data_dir, key, sealing, format } => {
             config(server, data_dir, key, sealing, format)
         }
-        SealedServerAction::Check { dir, json, prometheus } => {
-            check::run(server, dir, *json, *prometheus)
-        }
+        SealedServerAction::Check { dir, json } => check::run(server, dir, *json),
     }
 }
 

@@ -25,6 +25,11 @@ pub(crate) fn stdout() -> Style {
     Style { colour: welcome(stream.is_terminal()), columns: columns.map_or(PIPED, within) }
 }
 
+/// Returns the style of a file.
+pub(crate) fn file() -> Style {
+    Style { colour: false, columns: PIPED }
+}
+
 /// Returns `columns` as text can use them; a terminal that reports 0 has no value.
 fn within(columns: usize) -> usize {
     if columns == 0 { PIPED } else { columns.clamp(*COLUMNS.start(), *COLUMNS.end()) }

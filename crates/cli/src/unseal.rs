@@ -8,6 +8,7 @@ use sealstone_cipher::Backend;
 use sealstone_rocksdb::library;
 use sealstone_rocksdb::rest::{self, Unsealed};
 
+use crate::audit_log;
 use crate::flags::UnsealFlags;
 use crate::interrupt;
 use crate::key_source;
@@ -34,6 +35,7 @@ pub(crate) fn run(flags: &UnsealFlags) -> anyhow::Result<Answer> {
         });
     bar.finish_and_clear();
     let done = done?;
+    audit_log::files(done.files, Some(done.bytes));
     if flags.json {
         print_json(&done)?;
     } else {

@@ -26,7 +26,7 @@ use crate::flags::{SealedStore, VolumeCommand, VolumeCreateFlags, VolumePlace};
 use crate::listing::list;
 use crate::message::{Answer, print, print_json, say};
 use crate::path::quoted;
-use crate::{anchor, key_source};
+use crate::{anchor, audit_log, key_source};
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &VolumeCommand) -> anyhow::Result<Answer> {
@@ -134,6 +134,9 @@ fn rotated(store: &SealedStore) -> anyhow::Result<Answer> {
     let keys = key_source::of_store(store)?;
     let rotated = rotate(&store.dir, &*keys)
         .with_context(|| format!("cannot rotate the key of {}", store.dir.display()))?;
+    if let Some(key) = &rotated {
+        audit_log::key_ref(key);
+    }
     match rotated {
         Some(key) => say(&format!("{} is under {key} now", store.dir.display())),
         None => say(&format!("{} is under the newest version already", store.dir.display())),

@@ -30,9 +30,11 @@ mod forget;
 mod goal;
 mod layout;
 mod need;
+mod read;
 mod run;
 mod server;
 mod shape;
+mod status;
 mod width;
 
 pub use check::{Checked, CheckedColumn, Narrow, SealedAs, check};
@@ -40,8 +42,11 @@ pub use error::{MigrationError, RowMisfit};
 pub use forget::forget;
 pub use layout::MARK_ENDING;
 pub use need::{Need, Record, need, record};
+pub use read::{OpenedRow, ReadRow, Reader};
 pub use run::{Listener, Misfits, Options, Outcome, Progress, Step, open, reseal, seal};
 pub use server::{
-    Cell, FailureKind, NewCell, Phase, Row, RowChange, ServerFailure, State, TableServer, Wanted,
+    Cell, Counted, FailureKind, NewCell, Phase, Row, RowChange, ServerFailure, State, TableServer,
+    Wanted,
 };
 pub use shape::{ColumnLayout, ColumnShape, Hindrance, Layout, RowShape, Shape, TextRoom};
+pub use status::{ColumnStatus, Status, status};

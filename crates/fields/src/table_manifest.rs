@@ -21,6 +21,11 @@ const ID_BYTES: usize = 16;
 const MAC_BYTES: usize = 32;
 /// Its keys.
 const KEYS: [&str; 7] = ["version", "id", "table", "cipher", "key", "key-version", "columns"];
+/// Keys of what is recorded besides, and may be missing: when sealing began, and by which program.
+const SINCE: &str = "since";
+const BY: &str = "by";
+/// This program.
+const PROGRAM: &str = concat!("sealstone ", env!("CARGO_PKG_VERSION"));
 /// Place where it is found, for errors.
 const PLACE: &str = "the manifest";
 
@@ -36,6 +41,10 @@ pub(crate) struct TableManifest {
     /// Name and version of the cryptographic module that seals the values under that version, if
     /// one does.
     pub(crate) module: Option<String>,
+    /// Time at which sealing began (RFC 3339).
+    pub(crate) since: Option<String>,
+    /// Name and version of the program that began with it.
+    pub(crate) program: Option<String>,
 }
 
 impl TableManifest {
@@ -46,7 +55,15 @@ impl TableManifest {
     pub(crate) fn new(table: &Table, keyed: &Keyed) -> Result<Self, FieldsError> {
         let mut id = [0; ID_BYTES];
         keyed.fill_random(&mut id)?;
-        Ok(Self { id, table: table.clone(), key: keyed.key().clone(), module: module_of(keyed) })
+        let now = jiff::Timestamp::now();
+        Ok(Self {
+            id,
+            table: table.clone(),
+            key: keyed.key().clone(),
+            module: module_of(keyed),
+            since: Some(now.round(jiff::Unit::Second).unwrap_or(now).to_string()),
+            program: Some(PROGRAM.to_owned()),
+        })
     }
 
     /// Returns the same table, sealed under the key of `keyed` from now on, and by its module if
@@ -93,6 +110,8 @@ impl TableManifest {
         ]
         .into_iter()
         .chain(self.module.as_deref().map(|module| (MODULE, text(module))))
+        .chain(self.since.as_deref().map(|since| (SINCE, text(since))))
+        .chain(self.program.as_deref().map(|program| (BY, text(program))))
         .map(|(key, value)| (key.to_owned(), value))
         .collect();
         let body = body.to_string();
@@ -121,7 +140,7 @@ impl TableManifest {
         if found != VERSION {
             return Err(ManifestError::Version(found));
         }
-        reader.check_keys(&toml, PLACE, &[&KEYS[..], &[MODULE]].concat())?;
+        reader.check_keys(&toml, PLACE, &[&KEYS[..], &[MODULE, SINCE, BY]].concat())?;
         let text = |key: &'static str| -> Result<String, ManifestError> {
             Ok(reader.text(&toml, PLACE, key)?.ok_or_else(|| reader.missing(PLACE, key))?)
         };
@@ -135,7 +154,9 @@ impl TableManifest {
         let key = KeyRef { id: text("key")?, version };
         check_key_id(&key.id).map_err(|_| ManifestError::Damaged("key"))?;
         let module = reader.text(&toml, PLACE, MODULE)?;
-        Ok(Self { id, table, key, module })
+        let since = reader.text(&toml, PLACE, SINCE)?;
+        let program = reader.text(&toml, PLACE, BY)?;
+        Ok(Self { id, table, key, module, since, program })
     }
 
     /// Checks that `text`, which [`TableManifest::parse`] read, is genuine and `keyed` the key that

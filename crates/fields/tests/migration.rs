@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use sealstone_cipher::{Backend, cipher};
 use sealstone_fields::migration::{
-    Cell, ColumnShape, FailureKind, Layout, MigrationError, Options, Outcome, Phase, Row,
+    Cell, ColumnShape, Counted, FailureKind, Layout, MigrationError, Options, Outcome, Phase, Row,
     RowChange, RowShape, ServerFailure, Shape, State, TableServer, TextRoom, Wanted, check, forget,
     open, reseal, seal,
 };
@@ -252,6 +252,35 @@ impl TableServer for Connection {
             db.other_writes();
             rows
         })
+    }
+
+    fn find(&mut self, layout: &Layout, key: &[String]) -> Result<Option<Row>, ServerFailure> {
+        let id: u64 = key[0].parse().unwrap();
+        let before = [(id - 1).to_string()];
+        let rows = self.read(layout, Wanted::Every { marked: true }, Some(&before), 1)?;
+        Ok(rows.into_iter().find(|row| row.key == key))
+    }
+
+    fn count(
+        &mut self,
+        layout: &Layout,
+        at: usize,
+        marked: bool,
+    ) -> Result<Vec<Counted>, ServerFailure> {
+        self.call(|db| {
+            let cells = db.rows.values().map(|row| row[place(layout, at)].clone());
+            let cells = cells.filter(|(value, ..)| value.is_some());
+            let one = |(value, mark, of): Marked| Counted {
+                mark: mark.filter(|_| marked),
+                is_kept: of == value,
+                values: 1,
+            };
+            cells.map(one).collect()
+        })
+    }
+
+    fn sealed_tables(&mut self) -> Result<Vec<String>, ServerFailure> {
+        self.call(|db| db.state.iter().map(|_| "people".to_owned()).collect())
     }
 
     fn write(&mut self, layout: &Layout, changes: &[RowChange]) -> Result<u64, ServerFailure> {

@@ -1,14 +1,15 @@
 //! Creation of files and opening of inputs, for everything that reads or writes them: [`input`]
 //! opens nothing that would wait forever, [`output`] makes files that appear whole, under a name
-//! that nobody prepared, [`own_directory`] accepts directories that are this user's own, [`trust`]
-//! determines who besides the owner may change what is read, [`walk`] finds everything below a
-//! directory, [`library`] what another program loads.
+//! that nobody prepared, [`append`] adds lines to private logs, [`own_directory`] accepts
+//! directories that are this user's own, [`trust`] determines who besides the owner may change what
+//! is read, [`walk`] finds everything below a directory, [`library`] what another program loads.
 //!
 //! Not here: what is in a file, and the files of engines whose own order of writes is part of their
 //! format.
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+pub mod append;
 mod directory;
 pub mod input;
 mod kind;

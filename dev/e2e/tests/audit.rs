@@ -6,51 +6,12 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use sealstone_e2e::transcript::{Transcript, run, sealstone};
+use sealstone_e2e::sealed_places::{MARKER, call, plain_store, sealed};
 use sealstone_e2e::volume_place::VolumePlace;
-use sealstone_rocksdb::{DbOptions, PlainEnv};
 use serde_json::Value;
-use tempfile::TempDir;
-
-const MARKER: &str = "PLANTED-MARKER-q7Zx2";
-const PEOPLE: &str = "id,name,memo\n1,Kim,call before noon\n2,Lee,PLANTED-MARKER-q7Zx2\n";
-
-/// Runs `sealstone` in `dir` with the words of `line`.
-fn call(dir: &Path, line: &str) -> Transcript {
-    run(&mut sealstone(dir, &line.split(' ').collect::<Vec<_>>()))
-}
 
 fn json(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON")
-}
-
-/// Makes a store of some records in the clear.
-fn plain_store(dir: &Path) {
-    let text = "create_if_missing=true;compression=kNoCompression".into();
-    let options = DbOptions { text, ..DbOptions::default() };
-    let db = PlainEnv::new().open(dir, &options).expect("a plain store");
-    for n in 0..500 {
-        db.put(format!("order{n:05}").as_bytes(), MARKER.as_bytes(), false).expect("room");
-    }
-    db.flush().expect("room");
-    db.close().expect("a clean end");
-}
-
-/// Returns a directory with a key, a sealed store, a volume and a sealed file.
-fn sealed() -> TempDir {
-    let home = tempfile::tempdir().expect("a directory");
-    let dir = home.path();
-    call(dir, "keys new orders.key --id orders").done();
-    plain_store(&dir.join("db"));
-    let reseal = "rest reseal db --key orders.key --cipher aria-256 --from-plain --yes";
-    call(dir, reseal).done();
-    call(dir, "volume create vol --size 16MiB --key orders.key --cipher lea-256").done();
-    fs::create_dir(dir.join("files")).expect("room");
-    fs::write(dir.join("people.csv"), PEOPLE).expect("room");
-    let seal = "field seal people.csv --column memo=aead --cipher seed-128 --key orders.key";
-    call(dir, &format!("{seal} --out files/people.csv")).done();
-    fs::remove_file(dir.join("people.csv")).expect("it is there");
-    home
 }
 
 #[test]

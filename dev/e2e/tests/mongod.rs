@@ -418,12 +418,17 @@ fn what_was_created_in_the_clear_is_named() {
         rest.contains("created with encryption=(name=none): copy it into one without that option"),
         "{rest}"
     );
-    let metrics = run(&mut sealstone(place.dir(), &["mongo", "check", "data", "--prometheus"]));
-    assert!(
-        metrics.stdout.contains("\nsealstone_mongo_sealed{dir=\"data\"} 0\n"),
-        "{}",
-        metrics.stdout
-    );
+    // the same for a monitor, while the server runs
+    let metrics = run(&mut sealstone(place.dir(), &["status", "data", "--prometheus"]));
+    assert_eq!(metrics.code, Some(1), "{}", metrics.stderr);
+    let ratio = metrics.stdout.lines().find_map(|line| {
+        line.strip_prefix("sealstone_sealed_ratio{")?.rsplit(' ').next()?.parse::<f64>().ok()
+    });
+    let is_part = ratio.is_some_and(|ratio| 0.0 < ratio && ratio < 1.0);
+    assert!(is_part, "{ratio:?}: {}", metrics.stdout);
+    let cipher = "cipher=\"aria-256\"";
+    let sealed = metrics.stdout.lines().find(|line| line.starts_with("sealstone_sealed_blocks{"));
+    assert!(sealed.is_some_and(|line| line.contains(cipher)), "{}", metrics.stdout);
     server.stop();
 
     let server = place.sealed("aria-256");

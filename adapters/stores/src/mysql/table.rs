@@ -8,7 +8,7 @@ use std::time::Duration;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Row as Answer, Value};
 use sealstone_fields::migration::{
-    ColumnLayout, FailureKind, Layout, Phase, Row, RowChange, ServerFailure, Shape, State,
+    ColumnLayout, Counted, FailureKind, Layout, Phase, Row, RowChange, ServerFailure, Shape, State,
     TableServer, Wanted,
 };
 
@@ -496,6 +496,40 @@ impl TableServer for MysqlTable {
             self.ask("read rows (SELECT) of", &self.named.read(layout, wanted, after, limit))?;
         let keys = self.named.key.len();
         Ok(rows.into_iter().map(|values| Row::answered(values, keys)).collect())
+    }
+
+    fn find(&mut self, layout: &Layout, key: &[String]) -> Result<Option<Row>, ServerFailure> {
+        const ATTEMPT: &str = "read rows (SELECT) of";
+        let text = self.named.find(layout, key).map_err(|column| {
+            let found = format!("what was given for {column} is no value of that column");
+            self.failed(
+                ATTEMPT,
+                Failure::new(found, "give a number as it is, bytes in hexadecimal"),
+            )
+        })?;
+        let keys = self.named.key.len();
+        let rows = self.ask(ATTEMPT, &text)?;
+        Ok(rows.into_iter().next().map(|values| Row::answered(values, keys)))
+    }
+
+    fn count(
+        &mut self,
+        layout: &Layout,
+        at: usize,
+        marked: bool,
+    ) -> Result<Vec<Counted>, ServerFailure> {
+        let text = self.named.count(layout, at, marked);
+        let rows = self.ask("read rows (SELECT COUNT) of", &text)?;
+        Ok(rows.iter().map(|values| Counted::answered(values)).collect())
+    }
+
+    fn sealed_tables(&mut self) -> Result<Vec<String>, ServerFailure> {
+        if !self.has_states()? {
+            return Ok(Vec::new());
+        }
+        let text = format!("SELECT table_name FROM {STATE} ORDER BY table_name");
+        let rows = self.ask("read the states of", &text)?;
+        Ok(rows.into_iter().flatten().flatten().collect())
     }
 
     fn write(&mut self, layout: &Layout, changes: &[RowChange]) -> Result<u64, ServerFailure> {

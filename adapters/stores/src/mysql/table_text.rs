@@ -87,15 +87,9 @@ impl Named {
         format!("({})", (0..self.key.len()).map(part).collect::<Vec<_>>().join(" OR "))
     }
 
-    /// Returns the statement that reads the next rows: the key, and value, mark and row of each
-    /// column.
-    pub(super) fn read(
-        &self,
-        layout: &Layout,
-        wanted: Wanted,
-        after: Option<&[String]>,
-        limit: usize,
-    ) -> String {
+    /// Returns the beginning of a statement that reads rows: the key, and value, mark and row of
+    /// each column.
+    fn select(&self, layout: &Layout, wanted: Wanted) -> String {
         let key = self.key.iter().map(|(name, kind)| match kind {
             KeyKind::Bytes => format!("HEX({})", quoted(name)),
             KeyKind::Number | KeyKind::Text => quoted(name),
@@ -116,7 +110,54 @@ impl Named {
             format!("{}, {mark}, {kept}, {row}", quoted(&column.name))
         });
         let columns: Vec<String> = key.chain(cells).collect();
-        let mut text = format!("SELECT {} FROM {}", columns.join(", "), quoted(&self.table));
+        format!("SELECT {} FROM {}", columns.join(", "), quoted(&self.table))
+    }
+
+    /// Returns the statement that reads the row with the key `key`, as [`Named::read`] does.
+    ///
+    /// # Errors
+    /// The column of which a text is no value: it would be read as a part of the statement.
+    pub(super) fn find(&self, layout: &Layout, key: &[String]) -> Result<String, &str> {
+        for ((name, kind), value) in self.key.iter().zip(key) {
+            let is_value = match kind {
+                KeyKind::Number => is_number(value),
+                KeyKind::Text => true,
+                KeyKind::Bytes => {
+                    value.len().is_multiple_of(2) && value.bytes().all(|b| b.is_ascii_hexdigit())
+                }
+            };
+            if !is_value {
+                return Err(name);
+            }
+        }
+        let begin = self.select(layout, Wanted::Every { marked: true });
+        Ok(format!("{begin} WHERE {}", self.is_row(key)))
+    }
+
+    /// Returns the statement that counts the values of the column `at` by mark.
+    pub(super) fn count(&self, layout: &Layout, at: usize, marked: bool) -> String {
+        let column = &layout.columns[at];
+        let (mark, kept) = match marked {
+            true => (quoted(&column.mark), is_kept(column)),
+            false => ("NULL".into(), "NULL".into()),
+        };
+        format!(
+            "SELECT {mark}, {kept}, COUNT(*) FROM {} WHERE {} IS NOT NULL GROUP BY 1, 2",
+            quoted(&self.table),
+            quoted(&column.name)
+        )
+    }
+
+    /// Returns the statement that reads the next rows: the key, and value, mark and row of each
+    /// column.
+    pub(super) fn read(
+        &self,
+        layout: &Layout,
+        wanted: Wanted,
+        after: Option<&[String]>,
+        limit: usize,
+    ) -> String {
+        let mut text = self.select(layout, wanted);
         let wanted = layout
             .columns
             .iter()
@@ -178,6 +219,14 @@ impl Named {
             self.is_row(key)
         )
     }
+}
+
+/// Returns whether `text` is a number as SQL writes it, and nothing else.
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    is_digits(whole) && is_digits(part)
 }
 
 /// Returns the digest of `value`, which is an expression: of its text, in whatever character set it

@@ -9,7 +9,7 @@ use postgres::error::SqlState;
 use postgres::types::ToSql;
 use postgres::{Client, SimpleQueryMessage, Statement};
 use sealstone_fields::migration::{
-    ColumnLayout, FailureKind, Layout, Phase, Row, RowChange, ServerFailure, Shape, State,
+    ColumnLayout, Counted, FailureKind, Layout, Phase, Row, RowChange, ServerFailure, Shape, State,
     TableServer, Wanted,
 };
 
@@ -472,6 +472,45 @@ impl TableServer for PostgresTable {
             self.ask("read rows (SELECT) of", &self.named.read(layout, wanted, after, limit))?;
         let keys = self.named.key.len();
         Ok(rows.into_iter().map(|values| Row::answered(values, keys)).collect())
+    }
+
+    fn find(&mut self, layout: &Layout, key: &[String]) -> Result<Option<Row>, ServerFailure> {
+        let rows = self.ask("read rows (SELECT) of", &self.named.find(layout, key))?;
+        let keys = self.named.key.len();
+        Ok(rows.into_iter().next().map(|values| Row::answered(values, keys)))
+    }
+
+    fn count(
+        &mut self,
+        layout: &Layout,
+        at: usize,
+        marked: bool,
+    ) -> Result<Vec<Counted>, ServerFailure> {
+        self.patience.set(LONG_LIMIT);
+        let text = self.named.count(layout, at, marked);
+        let rows = self.ask("read rows (SELECT count) of", &text)?;
+        Ok(rows.iter().map(|values| Counted::answered(values)).collect())
+    }
+
+    fn sealed_tables(&mut self) -> Result<Vec<String>, ServerFailure> {
+        const ATTEMPT: &str = "read the states of";
+        let schemas = format!(
+            "SELECT n.nspname, n.nspname = current_schema() FROM pg_class c JOIN pg_namespace n ON \
+             n.oid = c.relnamespace WHERE c.relname = {} AND c.relkind = 'r' AND \
+             has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT') ORDER \
+             BY 1",
+            literal(STATE)
+        );
+        let mut names = Vec::new();
+        for row in self.ask(ATTEMPT, &schemas)? {
+            let schema = row[0].clone().unwrap_or_default();
+            let is_current = row[1].as_deref() == Some("t");
+            let text = format!("SELECT table_name FROM {}.{STATE} ORDER BY 1", quoted(&schema));
+            let tables = self.ask(ATTEMPT, &text)?.into_iter().flatten().flatten();
+            let full = |name: String| if is_current { name } else { format!("{schema}.{name}") };
+            names.extend(tables.map(full));
+        }
+        Ok(names)
     }
 
     fn write(&mut self, layout: &Layout, changes: &[RowChange]) -> Result<u64, ServerFailure> {

@@ -61,6 +61,47 @@ impl Named {
         format!("{}.{}", quoted(&self.schema), quoted(&self.function_name()))
     }
 
+    /// Returns the beginning of a statement that reads rows: the key, and value, mark and row of
+    /// each column.
+    fn select(&self, layout: &Layout, wanted: Wanted) -> String {
+        let key: Vec<String> = self.key.iter().map(|(name, _)| quoted(name)).collect();
+        let cells = layout.columns.iter().map(|column| {
+            let (mark, kept) = match wanted {
+                Wanted::Every { marked: false } => ("NULL".into(), "NULL".into()),
+                _ => (quoted(&column.mark), is_kept(column)),
+            };
+            let row =
+                column.row.as_ref().map_or("NULL".into(), |row| format!("{}::text", quoted(row)));
+            format!("{}::text, {mark}, {kept}, {row}", quoted(&column.name))
+        });
+        let columns: Vec<String> = key.into_iter().chain(cells).collect();
+        format!("SELECT {} FROM {} AS t", columns.join(", "), self.full())
+    }
+
+    /// Returns the statement that reads the row with the key `key`, as [`Named::read`] does.
+    pub(super) fn find(&self, layout: &Layout, key: &[String]) -> String {
+        let part = |((name, kind), value): (&(String, String), &String)| {
+            format!("t.{} = {}::{}", quoted(name), literal(value), unlimited(kind))
+        };
+        let parts: Vec<String> = self.key.iter().zip(key).map(part).collect();
+        let begin = self.select(layout, Wanted::Every { marked: true });
+        format!("{begin} WHERE {}", parts.join(" AND "))
+    }
+
+    /// Returns the statement that counts the values of the column `at` by mark.
+    pub(super) fn count(&self, layout: &Layout, at: usize, marked: bool) -> String {
+        let column = &layout.columns[at];
+        let (mark, kept) = match marked {
+            true => (quoted(&column.mark), is_kept(column)),
+            false => ("NULL::int".into(), "NULL::int".into()),
+        };
+        format!(
+            "SELECT {mark}, {kept}, count(*) FROM {} AS t WHERE {} IS NOT NULL GROUP BY 1, 2",
+            self.full(),
+            quoted(&column.name)
+        )
+    }
+
     /// Returns the statement that reads the next rows: the key, and value, mark and row of each
     /// column.
     pub(super) fn read(
@@ -71,26 +112,7 @@ impl Named {
         limit: usize,
     ) -> String {
         let key: Vec<String> = self.key.iter().map(|(name, _)| quoted(name)).collect();
-        let cells = layout.columns.iter().map(|column| {
-            let mark = match wanted {
-                Wanted::Every { marked: false } => "NULL".into(),
-                _ => quoted(&column.mark),
-            };
-            let kept = match wanted {
-                Wanted::Every { marked: false } => "NULL".into(),
-                // a value in the clear may be none that has a digest
-                _ => format!(
-                    "CASE WHEN {mark} IS NOT NULL THEN ({} IS NOT DISTINCT FROM {})::int END",
-                    quoted(&column.digest),
-                    digest(&quoted(&column.name))
-                ),
-            };
-            let row =
-                column.row.as_ref().map_or("NULL".into(), |row| format!("{}::text", quoted(row)));
-            format!("{}::text, {mark}, {kept}, {row}", quoted(&column.name))
-        });
-        let columns: Vec<String> = key.iter().cloned().chain(cells).collect();
-        let mut text = format!("SELECT {} FROM {} AS t", columns.join(", "), self.full());
+        let mut text = self.select(layout, wanted);
         let wanted: Vec<String> =
             layout.columns.iter().filter_map(|column| is_wanted(column, wanted)).collect();
         let wanted = (!wanted.is_empty()).then(|| format!("({})", wanted.join(" OR ")));
@@ -311,6 +333,29 @@ impl Named {
             literal(phase),
             literal(manifest)
         )
+    }
+}
+
+/// Returns whether the digest beside the value of `column` matches the value: 1 or 0, and NULL of a
+/// value in the clear, which may be none that has a digest.
+fn is_kept(column: &ColumnLayout) -> String {
+    format!(
+        "CASE WHEN {} IS NOT NULL THEN ({} IS NOT DISTINCT FROM {})::int END",
+        quoted(&column.mark),
+        quoted(&column.digest),
+        digest(&quoted(&column.name))
+    )
+}
+
+/// Returns the type `kind` without the limit of its length or precision: a cast to it changes no
+/// value, so that no other row is found.
+fn unlimited(kind: &str) -> String {
+    let begin = kind.split('(').next().unwrap_or_default();
+    let end = kind.split_once(')').map_or("", |(_, end)| end);
+    match format!("{}{end}", if end.is_empty() { begin } else { begin.trim_end() }).as_str() {
+        // without a length it is of one character
+        "character" => "bpchar".into(),
+        other => other.to_owned(),
     }
 }
 

@@ -12,10 +12,10 @@ use sealstone_audit::leak::{Findings, Form, Marker, Search, markers};
 use sealstone_fields::policy::{Method, Policy};
 use sealstone_file::{input, walk};
 
-use super::keys::is_key_file;
-use super::places::Found;
 use crate::flags::AuditFlags;
 use crate::message::safe;
+use crate::places::Found;
+use crate::places::keys::is_key_file;
 
 /// Texts and forms to look for.
 pub(super) struct Wanted {
@@ -166,5 +166,6 @@ fn unread(file: &Path, error: &std::io::Error) -> facts::Clear {
         name: file.display().to_string(),
         bytes: None,
         remark: Some(error.to_string().replace('\n', "; ")),
+        values: None,
     }
 }

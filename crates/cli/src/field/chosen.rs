@@ -16,8 +16,8 @@ use sealstone_files::{check_parquet, is_parquet};
 use sealstone_keys::{KeySource, source};
 use sealstone_message::Unknown;
 
-use super::standing;
 use crate::flags::{ColumnFlags, FieldColumns, FieldLayout};
+use crate::standing;
 
 /// Number of bytes of a file that are examined to see how it is written.
 const LOOK_BYTES: u64 = 64 << 10;

@@ -13,15 +13,17 @@ use sealstone_fields::migration::{self, Options, Progress, Step, TableServer};
 use sealstone_fields::pass::OnMisfit;
 use sealstone_fields::policy::Table;
 use sealstone_keys::{KeyFile, KeySource, source};
-use sealstone_stores::{TableOptions, connect_table, is_table_address};
+use sealstone_stores::is_table_address;
 
 use super::chosen;
 use super::migrated::{self, Did, Migrated};
+use crate::audit_log;
 use crate::confirm::confirm;
-use crate::flags::{FieldCheckFlags, FieldMigrateFlags, ServerTls};
+use crate::flags::{FieldCheckFlags, FieldMigrateFlags};
 use crate::interrupt;
 use crate::key_source;
 use crate::message::{Answer, say};
+use crate::table_server::connect;
 
 /// Rows that a look at a table reads at a time.
 const LOOK_ROWS: usize = 1000;
@@ -105,6 +107,8 @@ pub(super) fn migrate(flags: &FieldMigrateFlags) -> anyhow::Result<Answer> {
     let outcome = run(did, &mut *server, name, table.as_ref(), keys, &options, &bar);
     bar.finish_and_clear();
     let outcome = outcome?;
+    audit_log::key_ref(&outcome.key);
+    audit_log::rows(outcome.changed_rows);
     let seconds = begin.elapsed().as_secs_f64();
     Migrated { did, name, place: server.place(), outcome: &outcome, seconds }.show(flags.json)
 }
@@ -141,6 +145,7 @@ fn forget(flags: &FieldMigrateFlags) -> anyhow::Result<Answer> {
         return Ok(Answer::Negative);
     }
     let forgotten = migration::forget(&mut *server, name)?;
+    audit_log::key_ref(&forgotten.key);
     migrated::forgotten(name, &place, &forgotten, flags.json)
 }
 
@@ -201,36 +206,6 @@ fn key_id(spec: &str) -> anyhow::Result<Option<String>> {
         return Ok(None);
     }
     Ok(Some(KeyFile::inspect(spec)?.id))
-}
-
-/// Takes `ADDRESS#TABLE` apart.
-///
-/// # Errors
-/// A text that names no table. It is not repeated: it may have a password in it.
-pub(crate) fn address_and_table(text: &str) -> anyhow::Result<(&str, &str)> {
-    text.rsplit_once('#')
-        .filter(|(address, table)| !address.is_empty() && !table.is_empty())
-        // that is the end of an address, with a # in its password
-        .filter(|(_, table)| !table.contains(['@', ':', '/']))
-        .context(
-            "--table names no table: it is an address, #, and the name of the table\nwrite \
-             mysql://USER:PASSWORD@HOST:PORT/DATABASE#TABLE, or @FILE#TABLE with the address in a \
-             file",
-        )
-}
-
-/// Returns a connection to the server at `address`, for the table `name`.
-pub(crate) fn connect(
-    address: &str,
-    name: &str,
-    tls: &ServerTls,
-) -> anyhow::Result<Box<dyn TableServer>> {
-    let options = TableOptions {
-        address: address.to_owned(),
-        tls_ca_file: tls.tls_ca_file.clone(),
-        tls_certificate_key_file: tls.tls_certificate_key_file.clone(),
-    };
-    Ok(connect_table(&options, name)?)
 }
 
 fn bar(quiet: bool) -> ProgressBar {

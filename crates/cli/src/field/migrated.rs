@@ -8,8 +8,8 @@ use sealstone_fields::policy::Table;
 use serde::Serialize;
 
 use super::said::{CheckedColumn, Column, columns_text, counted, sealed_columns_text};
-use super::standing;
 use crate::message::{Answer, print, print_json};
+use crate::standing;
 
 /// Action that was carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -21,10 +21,10 @@ use sealstone_files::{AtOnce, Reading, Target, beside, check_parquet};
 use sealstone_keys::KeyRef;
 
 #[cfg(any(feature = "mysql", feature = "postgres"))]
-use super::migrate::{address_and_table, connect};
-#[cfg(any(feature = "mysql", feature = "postgres"))]
 use crate::flags::ServerTls;
 use crate::retirement::RetireError;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+use crate::table_server::{address_and_table, connect};
 
 /// Looks at files with sealed columns, and returns how many there are, none of which needs `key`.
 ///

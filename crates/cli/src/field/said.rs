@@ -11,10 +11,10 @@ use sealstone_keys::KeyRef;
 use serde::Serialize;
 
 use super::computed::Computed;
-use super::standing;
 use crate::listing::list;
 use crate::message::{Answer, print, print_json};
 use crate::path::quoted;
+use crate::standing;
 use crate::table;
 use crate::terminal;
 

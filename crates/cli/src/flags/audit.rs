@@ -5,11 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use sealstone_audit::Language;
 
-#[cfg(any(feature = "mysql", feature = "postgres"))]
-use super::columns::ServerTls;
-use super::opening::OpeningFlags;
-#[cfg(feature = "volume")]
-use super::volume::VolumeRuntime;
+use super::places::{PlacesFlags, TablesFlags};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,18 +42,8 @@ impl From<LanguageName> for Language {
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct AuditFlags {
-    /// Stores, data directories of servers, sealed volumes, files with sealed columns or
-    /// directories of such
-    #[arg(value_name = "PLACE", value_hint = ValueHint::AnyPath)]
-    #[cfg_attr(
-        any(feature = "mysql", feature = "postgres"),
-        arg(required_unless_present = "table")
-    )]
-    #[cfg_attr(not(any(feature = "mysql", feature = "postgres")), arg(required = true))]
-    pub(crate) places: Vec<PathBuf>,
-    /// Keys that things are under: files, kmip:...
-    #[arg(long, value_name = "KEY", num_args = 1.., value_hint = ValueHint::AnyPath)]
-    pub(crate) key: Vec<String>,
+    #[command(flatten)]
+    pub(crate) places: PlacesFlags,
     /// Days between rotations of a key
     #[arg(long, hide_short_help = true, value_name = "DAYS", default_value_t = 365,
         value_parser = clap::value_parser!(u32).range(1..=36_500))]
@@ -65,9 +51,6 @@ pub(crate) struct AuditFlags {
     /// Check with these keys that all of it is whole
     #[arg(long, requires = "key")]
     pub(crate) verify: bool,
-    /// The JSON of an earlier audit: what it checked is shown where nothing is checked now
-    #[arg(long, hide_short_help = true, value_name = "JSON", value_hint = ValueHint::FilePath)]
-    pub(crate) previous: Option<PathBuf>,
     /// File of texts, one a line, to be nowhere
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) leak_markers: Option<PathBuf>,
@@ -87,19 +70,9 @@ pub(crate) struct AuditFlags {
     /// Title of the page
     #[arg(long, hide_short_help = true, value_name = "TEXT")]
     pub(crate) title: Option<String>,
-    #[cfg(feature = "volume")]
-    #[command(flatten)]
-    pub(crate) runtime: VolumeRuntime,
-    #[command(flatten)]
-    pub(crate) opening: OpeningFlags,
     /// Print the JSON, too
     #[arg(long)]
     pub(crate) json: bool,
-    #[cfg(any(feature = "mysql", feature = "postgres"))]
-    /// Tables with sealed columns: the address of the database (or @FILE) and the name of the table
-    #[arg(long, help_heading = "Tables", value_name = "ADDRESS#TABLE", num_args = 1..)]
-    pub(crate) table: Vec<String>,
-    #[cfg(any(feature = "mysql", feature = "postgres"))]
     #[command(flatten)]
-    pub(crate) tls: ServerTls,
+    pub(crate) tables: TablesFlags,
 }

@@ -14,6 +14,8 @@ use super::columns::ServerTls;
 use super::migrate::FieldMigrateFlags;
 use super::names::{DelimiterName, Suggest, cipher_names_only};
 use super::opening::OpeningFlags;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+use super::read_back::{FieldGetFlags, FieldScanFlags, FieldStatusFlags};
 
 const SEAL_EXAMPLES: &str = "\
 Examples:
@@ -54,6 +56,18 @@ pub(crate) enum FieldCommand {
     #[command(mut_arg("columns", |arg| arg.required_unless_present_any(["policy", "open", "reseal",
         "forget"])))]
     Migrate(FieldMigrateFlags),
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    /// Show the sealed columns of one row of a table in the clear
+    #[command(after_help = super::read_back::GET_EXAMPLES)]
+    Get(FieldGetFlags),
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    /// Show the sealed columns of all rows of a table in the clear
+    #[command(after_help = super::read_back::SCAN_EXAMPLES)]
+    Scan(FieldScanFlags),
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    /// Count the sealed, clear and older values of the tables of a database; needs no key
+    #[command(after_help = super::read_back::STATUS_EXAMPLES)]
+    Status(FieldStatusFlags),
 }
 
 /// Choice of the columns of a table, and of how they are treated.

@@ -54,9 +54,6 @@ pub(crate) enum SealedServerAction {
         /// Print JSON
         #[arg(long)]
         json: bool,
-        /// Print metrics for Prometheus, as node_exporter's textfile collector reads them
-        #[arg(long, conflicts_with = "json")]
-        prometheus: bool,
     },
 }
 

@@ -8,7 +8,6 @@ use sealstone_bench::words::size::human_bytes;
 use sealstone_seal::account::{Account, FileAccount, Standing};
 use sealstone_stores::at_rest::SealedServer;
 
-use super::prometheus;
 use crate::directory_kind::refuse_other;
 use crate::listing::list;
 use crate::message::{Answer, print, print_json, say};
@@ -16,12 +15,7 @@ use crate::table::{Table, wrap};
 use crate::terminal;
 
 /// Runs the command.
-pub(super) fn run(
-    server: &dyn SealedServer,
-    dir: &Path,
-    json: bool,
-    prometheus: bool,
-) -> anyhow::Result<Answer> {
+pub(super) fn run(server: &dyn SealedServer, dir: &Path, json: bool) -> anyhow::Result<Answer> {
     if !server.owns(dir) {
         refuse_other(
             dir,
@@ -32,8 +26,6 @@ pub(super) fn run(
     let account = server.account(dir).map_err(anyhow::Error::from_boxed)?;
     if json {
         print_json(&account)?;
-    } else if prometheus {
-        print(&prometheus::text(server.name(), &account))?;
     } else {
         print(&text(&account))?;
     }

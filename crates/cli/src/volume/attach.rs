@@ -12,14 +12,15 @@ use sealstone_cipher::Backend;
 use sealstone_volume::attachment::{self, Attached, Attachment};
 use sealstone_volume::front::fuse;
 use sealstone_volume::{
-    Directory, Failure, Report, Served, Sizes, Upkeep, Volume, become_io_flusher, lock_memory,
+    Directory, Failure, Report, Served, Sizes, Upkeep, Volume, become_io_flusher, header,
+    lock_memory,
 };
 
 use super::place;
 use crate::flags::VolumeAttachFlags;
 use crate::message::{Answer, print, say};
 use crate::path::quoted;
-use crate::{anchor, background, interrupt, key_source};
+use crate::{anchor, audit_log, background, interrupt, key_source};
 
 /// Threads that serve requests.
 const THREADS: usize = 4;
@@ -56,6 +57,8 @@ pub(super) fn check_root() -> anyhow::Result<()> {
 pub(super) fn in_background(flags: &VolumeAttachFlags) -> anyhow::Result<String> {
     let dir = &flags.store.dir;
     background::start(&["--foreground", "--detached"], "the volume")?;
+    // that process opened the key
+    audit_log::key_ref(&header(dir).with_context(|| dir.display().to_string())?.key);
     let devices = place::of(dir, &flags.runtime)?.devices()?;
     devices.into_iter().next().with_context(|| format!("{} has no device", dir.display()))
 }

@@ -91,6 +91,10 @@ fn text(status: &Status) -> String {
                 human_bytes(served.log_bytes),
                 served.generation
             ));
+            text.push_str(&format!(
+                "blocks sealed since it was attached: {}, opened: {}; failures: {}\n",
+                served.blocks_sealed, served.blocks_opened, served.failures
+            ));
             if let Some(generation) = served.anchored_generation {
                 text.push_str(&format!("the anchor remembers generation {generation}\n"));
             }

@@ -11,6 +11,7 @@ use super::goal::Goal;
 use super::server::{Cell, NewCell, Row, RowChange};
 use super::shape::{Layout, TextRoom};
 use crate::column::ColumnCipher;
+use crate::error::FieldsError;
 use crate::keyed::Keyed;
 use crate::misfit::Misfit;
 use crate::policy::Table;
@@ -198,6 +199,21 @@ impl Ciphers {
             self.known.insert(version, columns);
         }
         Ok(&self.known[&version][at])
+    }
+
+    /// Returns why no value can be opened under `mark`, if none can: it is no version, or the key
+    /// source lacks that version.
+    pub(super) fn lacks(&mut self, mark: i32) -> Result<Option<String>, MigrationError> {
+        if mark == 0 {
+            return Ok(Some("its mark is 0, which is no version of a key".into()));
+        }
+        match self.cipher(mark.unsigned_abs(), 0) {
+            Ok(_) => Ok(None),
+            Err(MigrationError::Fields(FieldsError::Key(error)) | MigrationError::Key(error)) => {
+                Ok(Some(error.to_string().lines().next().unwrap_or_default().to_owned()))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Returns the version that `mark` stands for. A claim that no trigger turned is one, too.

@@ -223,6 +223,19 @@ pub enum MigrationError {
         /// The mark.
         mark: i32,
     },
+    /// Another number of texts than the key has columns.
+    #[error(
+        "the key of table {table} is {columns}, and {found} values were given\n\
+         give one value for each column of it, in this order"
+    )]
+    KeyColumns {
+        /// The table.
+        table: String,
+        /// The columns of its key.
+        columns: String,
+        /// Number of values that were given.
+        found: usize,
+    },
     /// The user requested an end.
     #[error(
         "stopped after {rows} rows, which stay as they are now\nrun the same command again to go on"

@@ -112,6 +112,15 @@ fn added(column: &Column) -> Added {
     }
 }
 
+/// Returns `table` with its columns in the order of the table on the server; a manifest has them by
+/// their names.
+pub(super) fn in_order(table: &Table, shape: &Shape) -> Table {
+    let mut table = table.clone();
+    let place = |column: &Column| shape.columns.iter().position(|one| one.name == column.name);
+    table.columns.sort_by_key(place);
+    table
+}
+
 /// Returns the columns that a migration of `table` worked with, whether or not they are still
 /// there.
 pub(super) fn former(table: &Table) -> Layout {

@@ -32,6 +32,17 @@ pub struct Record {
     /// Name and version of the cryptographic module that seals the values under that version, if
     /// one does.
     pub module: Option<String>,
+    /// Time at which its sealing began (RFC 3339), if that is recorded.
+    pub since: Option<String>,
+    /// Name and version of the program that began with it, if that is recorded.
+    pub program: Option<String>,
+}
+
+impl Record {
+    pub(super) fn of(manifest: TableManifest) -> Self {
+        let TableManifest { table, key, module, since, program, .. } = manifest;
+        Self { table, key, module, since, program }
+    }
 }
 
 /// Returns the record of how a table is sealed; changes nothing, and takes no lock. Needs no key,
@@ -46,8 +57,7 @@ pub fn record(server: &mut dyn TableServer, name: &str) -> Result<Record, Migrat
     let Some(state) = server.state()? else {
         return Err(MigrationError::NotSealed { place: server.place(), table: name.to_owned() });
     };
-    let (TableManifest { table, key, module, .. }, _) = said(&*server, name, &state)?;
-    Ok(Record { table, key, module })
+    Ok(Record::of(said(&*server, name, &state)?.0))
 }
 
 /// Returns what part of a sealed table needs `key`; changes nothing, and takes no lock. Needs no

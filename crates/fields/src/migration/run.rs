@@ -310,7 +310,7 @@ pub(super) fn shape(server: &mut dyn TableServer, name: &str) -> Result<Shape, M
 }
 
 /// Returns the contents of `state`, if it is genuine.
-fn known(
+pub(super) fn known(
     server: &dyn TableServer,
     name: &str,
     state: &State,

@@ -128,6 +128,31 @@ impl Row {
     }
 }
 
+/// Number of values of a column that are alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// Their mark; none where they are in the clear.
+    pub mark: Option<i32>,
+    /// As in [`Cell`].
+    pub is_kept: bool,
+    /// Number of them, none of which is NULL.
+    pub values: u64,
+}
+
+impl Counted {
+    /// Returns what a server answered with: the mark, `1` if it was set for these values, and their
+    /// number.
+    #[must_use]
+    pub fn answered(values: &[Option<String>]) -> Self {
+        let text = |at: usize| values.get(at).and_then(Option::as_deref);
+        Self {
+            mark: text(0).and_then(|mark| mark.parse().ok()),
+            is_kept: text(1) == Some("1"),
+            values: text(2).and_then(|count| count.parse().ok()).unwrap_or(0),
+        }
+    }
+}
+
 /// New contents of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewCell {
@@ -244,6 +269,34 @@ pub trait TableServer {
         after: Option<&[String]>,
         limit: usize,
     ) -> Result<Vec<Row>, ServerFailure>;
+
+    /// Returns the row with the key `key`; none if there is none.
+    ///
+    /// - `key`: texts of a user, one for each column of the key
+    ///
+    /// # Errors
+    /// A text that is no value of its column; the server's error.
+    fn find(&mut self, layout: &Layout, key: &[String]) -> Result<Option<Row>, ServerFailure>;
+
+    /// Counts the values of the sealed column `at` that are not NULL, by mark.
+    ///
+    /// - `marked`: whether there are marks; without, all values count as not marked
+    ///
+    /// # Errors
+    /// The server's error.
+    fn count(
+        &mut self,
+        layout: &Layout,
+        at: usize,
+        marked: bool,
+    ) -> Result<Vec<Counted>, ServerFailure>;
+
+    /// Returns the names of all tables of the database that have a saved record, as
+    /// [`TableServer`]s are made for them.
+    ///
+    /// # Errors
+    /// The server's error.
+    fn sealed_tables(&mut self) -> Result<Vec<String>, ServerFailure>;
 
     /// Changes rows in one transaction: each only if all that was read of it is still there.
     /// Returns how many were changed, after it has seen that the server has stored in them what it

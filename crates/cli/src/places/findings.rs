@@ -1,4 +1,4 @@
-//! Findings about a place in an audit: a share, a place that could not be looked at, the result of
+//! Findings about a place that is looked at: a share, a place that could not be looked at, the result of
 //! a check. Not here: looking (`places`).
 
 use std::sync::Arc;
@@ -42,7 +42,7 @@ fn said(error: &anyhow::Error) -> String {
 /// Returns `place`, which could not be looked at because of `error`.
 pub(super) fn unread(mut place: Place, error: &anyhow::Error) -> Place {
     let remark = Some(said(error));
-    place.unread.push(Clear { name: place.name.clone(), bytes: None, remark });
+    place.unread.push(Clear { name: place.name.clone(), bytes: None, remark, values: None });
     place
 }
 

@@ -1,39 +1,47 @@
-//! Places of an audit: what each path is, and how it is looked at. Not here: files with sealed
-//! columns (`columns`), tables (`tables`).
+//! Places that commands look at: what each path is, and how it is looked at. An audit and the
+//! status for a monitor are made of it. Not here: files with sealed columns (`columns`), tables
+//! (`tables`), the keys (`keys`), what follows from the facts (`sealstone_audit`).
+
+mod columns;
+mod findings;
+pub(crate) mod keys;
+mod previous;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(crate) mod tables;
+#[cfg(feature = "volume")]
+mod volumes;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use sealstone_audit::facts::{Clear, Kind, Maker, NotVerified, Place, Unit, Verified};
+use jiff::Timestamp;
+use sealstone_audit::facts::{Audit, Clear, Kind, Maker, NotVerified, Place, Unit, Verified};
 use sealstone_cipher::Backend;
 use sealstone_fields::MANIFEST_ENDING;
 use sealstone_file::walk;
 use sealstone_files::beside;
+use sealstone_message::without_secrets;
 use sealstone_rocksdb::rest;
 use sealstone_seal::account::{Account, FileAccount, Standing};
 use sealstone_stores::at_rest::SealedServer;
 use sealstone_stores::engine_of;
 
-use super::columns;
-use super::findings::{checked, share, unread};
-use super::keys::Given;
-#[cfg(feature = "volume")]
-use super::volumes;
 #[cfg(feature = "volume")]
 use crate::directory_kind::is_volume;
 use crate::directory_kind::{PlainServer, plain_server};
-use crate::flags::AuditFlags;
-use crate::message::say;
+use crate::flags::{PlacesFlags, TablesFlags};
 #[cfg(feature = "volume")]
 use crate::volume::place::runtime_dir;
+use findings::{checked, share, unread};
+use keys::Given;
 
 /// A path, and what it is.
-pub(super) struct Found {
+pub(crate) struct Found {
     /// The absolute path.
-    pub(super) path: PathBuf,
+    pub(crate) path: PathBuf,
     what: What,
     /// Directory of the sealed volume that it is on, if that was named, too.
-    pub(super) on_volume: Option<PathBuf>,
+    pub(crate) on_volume: Option<PathBuf>,
 }
 
 /// Kind of what is at a path.
@@ -54,46 +62,119 @@ enum What {
     Columns,
 }
 
-/// Recognises the places that the flags name; a directory with files that have sealed columns
-/// stands for these files.
+/// Places that were looked at.
+pub(crate) struct Looked {
+    /// The paths that were named.
+    pub(crate) found: Vec<Found>,
+    /// The facts about each, then about each table.
+    pub(crate) places: Vec<Place>,
+    /// The keys that were named.
+    pub(crate) given: Vec<Given>,
+}
+
+/// Way of looking at places.
+pub(crate) struct Looking<'a> {
+    /// True if the keys check that all of it is whole.
+    pub(crate) verify: bool,
+    /// True if a place or a key that cannot be looked at is a fact among the others.
+    pub(crate) goes_on: bool,
+    /// Told what is looked at next.
+    pub(crate) say: &'a dyn Fn(&str),
+}
+
+/// Looks at every place that the flags name, and at the keys.
 ///
 /// # Errors
-/// A path that is not there, or that is nothing that can be sealed.
-pub(super) fn found(flags: &AuditFlags) -> anyhow::Result<Vec<Found>> {
+/// A path that is nothing that can be sealed, a key that cannot be looked at; none of these where
+/// it goes on. What keeps a place from being looked at is part of the facts.
+pub(crate) fn look(
+    (flags, tables): (&PlacesFlags, &TablesFlags),
+    looking: &Looking<'_>,
+) -> anyhow::Result<Looked> {
+    let TablesFlags { .. } = tables;
+    let &Looking { verify, goes_on, say } = looking;
+    let previous = flags.previous.as_deref().map(previous::read).transpose()?;
+    let mut lost = Vec::new();
+    let mut lose = |name: String, product: &str, error: anyhow::Error| {
+        if !goes_on {
+            return Err(error);
+        }
+        lost.push(unread(Place::new(name, Kind::Unknown, product), &error));
+        Ok(())
+    };
+    let mut given = Vec::new();
+    for spec in &flags.key {
+        match keys::one(spec, &flags.opening) {
+            Ok(key) => given.push(key),
+            Err(error) => lose(without_secrets(spec), "key", error)?,
+        }
+    }
     let mut found = Vec::new();
     for path in &flags.places {
-        let absolute = std::path::absolute(path)
-            .and_then(|path| path.metadata().map(|_| path))
-            .with_context(|| format!("cannot look at {}", path.display()))?;
-        let before = found.len();
-        if absolute.is_dir() {
-            match kind(&absolute, flags)? {
-                Some(what) => found.push(Found { path: absolute.clone(), what, on_volume: None }),
-                None => found.extend(files_below(&absolute)?),
-            }
-        } else if beside(&absolute, MANIFEST_ENDING).exists() {
-            found.push(Found { path: absolute.clone(), what: What::Columns, on_volume: None });
-        }
-        if found.len() == before {
-            bail!(
-                "{} is no store, no data of a server, no sealed volume, and has no sealed \
-                 columns\nname such places; logs and other directories are searched with --search",
-                path.display()
-            );
+        match found_at(path, flags) {
+            Ok(here) => found.extend(here),
+            Err(error) => lose(path.display().to_string(), "unknown", error)?,
         }
     }
     #[cfg(feature = "volume")]
     put_on_volumes(&mut found);
+    let one = |place: &Found| {
+        say(&format!("looking at {}", place.path.display()));
+        place.look(&given, verify)
+    };
+    let mut places: Vec<Place> = found.iter().map(one).collect();
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    places.extend(tables::looked_at(&tables.table, &tables.tls)?);
+    if let Some(previous) = &previous {
+        previous.fill(&mut places);
+    }
+    places.extend(lost);
+    Ok(Looked { found, places, given })
+}
+
+/// Returns an audit of nothing by this program on this machine, made now.
+pub(crate) fn audit_now(title: Option<String>) -> Audit {
+    let program = format!("sealstone {}", env!("CARGO_PKG_VERSION"));
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    Audit::new(title, program, host.trim().to_owned(), Timestamp::now())
+}
+
+/// Recognises what is at `path`; a directory with files that have sealed columns stands for these
+/// files.
+///
+/// # Errors
+/// A path that is not there, or that is nothing that can be sealed.
+fn found_at(path: &Path, flags: &PlacesFlags) -> anyhow::Result<Vec<Found>> {
+    let absolute = std::path::absolute(path)
+        .and_then(|path| path.metadata().map(|_| path))
+        .with_context(|| format!("cannot look at {}", path.display()))?;
+    let found = if absolute.is_dir() {
+        match kind(&absolute, flags)? {
+            Some(what) => vec![Found { path: absolute.clone(), what, on_volume: None }],
+            None => files_below(&absolute)?,
+        }
+    } else if beside(&absolute, MANIFEST_ENDING).exists() {
+        vec![Found { path: absolute.clone(), what: What::Columns, on_volume: None }]
+    } else {
+        Vec::new()
+    };
+    if found.is_empty() {
+        bail!(
+            "{} is no store, no data of a server, no sealed volume, and has no sealed columns\n\
+             name such places; logs and other directories are searched with --search",
+            path.display()
+        );
+    }
     Ok(found)
 }
 
 #[cfg_attr(not(feature = "volume"), expect(clippy::unnecessary_wraps))]
-fn kind(dir: &Path, flags: &AuditFlags) -> anyhow::Result<Option<What>> {
+fn kind(dir: &Path, flags: &PlacesFlags) -> anyhow::Result<Option<What>> {
     #[cfg(feature = "volume")]
     if is_volume(dir) {
         return Ok(Some(What::Volume { runtime_dir: runtime_dir(&flags.runtime)? }));
     }
-    let AuditFlags { .. } = flags;
+    let PlacesFlags { .. } = flags;
     Ok(match engine_of(dir) {
         Some(engine) => Some(engine.server().map_or(What::Store, What::Server)),
         None => plain_server(dir).map(What::Plain),
@@ -110,9 +191,7 @@ fn files_below(dir: &Path) -> anyhow::Result<Vec<Found>> {
 
 impl Found {
     /// Looks at the place; what keeps it from being looked at is part of the answer.
-    pub(super) fn look(&self, given: &[Given], verify: bool) -> Place {
-        let name = self.path.display().to_string();
-        say(&format!("looking at {name}"));
+    fn look(&self, given: &[Given], verify: bool) -> Place {
         let mut place = match &self.what {
             What::Store => self.store(given, verify),
             What::Server(server) => self.server(*server),
@@ -150,8 +229,12 @@ impl Found {
         let bytes_of = |name: &String| {
             status.files.iter().find(|file| file.name == *name).map(|file| file.stored_bytes)
         };
-        let clear =
-            |name: &String| Clear { name: name.clone(), bytes: bytes_of(name), remark: None };
+        let clear = |name: &String| Clear {
+            name: name.clone(),
+            bytes: bytes_of(name),
+            remark: None,
+            values: None,
+        };
         place.clear = status.not_sealed.iter().map(clear).collect();
         place.unread = status.unreadable.iter().map(clear).collect();
         place.verified = checked(&place, given, verify, |keys| {
@@ -203,8 +286,8 @@ impl Found {
             Ok(files) => {
                 for walk::Found { name, bytes } in files {
                     let name = name.to_string_lossy().into_owned();
-                    let clear =
-                        Clear { name, bytes: bytes.ok(), remark: Some(server.remedy().to_owned()) };
+                    let remark = Some(server.remedy().to_owned());
+                    let clear = Clear { name, bytes: bytes.ok(), remark, values: None };
                     add(&mut place.clear, clear);
                 }
                 place
@@ -235,6 +318,7 @@ fn beside_it(account: &Account) -> Vec<Clear> {
         name: (*what).to_owned(),
         bytes: None,
         remark: Some((*step).to_owned()),
+        values: None,
     }));
     found
 }
@@ -245,6 +329,7 @@ fn clear_file(file: &FileAccount) -> Clear {
         name: file.name.clone(),
         bytes: Some(file.bytes),
         remark: why.or_else(|| file.remedy.map(str::to_owned)),
+        values: None,
     }
 }
 

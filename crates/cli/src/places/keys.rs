@@ -1,4 +1,4 @@
-//! Keys in an audit: those that were named, and those that something is under. Not here: opening a
+//! Keys of places: those that were named, and those that something is under. Not here: opening a
 //! key (`key_source`).
 
 use std::cell::OnceCell;
@@ -14,11 +14,11 @@ use sealstone_audit::facts::{Held, Key, Place, Protection, Version};
 use sealstone_keys::{KeyFile, KeyFileSummary, KeySource, source};
 use sealstone_message::without_secrets;
 
-use crate::flags::{AuditFlags, OpeningFlags};
+use crate::flags::OpeningFlags;
 use crate::key_source;
 
 /// A key that was named.
-pub(super) struct Given {
+pub(crate) struct Given {
     /// Its name.
     pub(super) id: String,
     held: Held,
@@ -43,16 +43,11 @@ impl Given {
     }
 }
 
-/// Looks at the keys that the flags name. A key file needs no passphrase for that; a key server is
-/// asked.
+/// Looks at the key `spec`. A key file needs no passphrase for that; a key server is asked.
 ///
 /// # Errors
 /// A key file that is none, or that others may read; a server that does not answer.
-pub(super) fn given(flags: &AuditFlags) -> anyhow::Result<Vec<Given>> {
-    flags.key.iter().map(|spec| one(spec, &flags.opening)).collect()
-}
-
-fn one(spec: &str, opening: &OpeningFlags) -> anyhow::Result<Given> {
+pub(crate) fn one(spec: &str, opening: &OpeningFlags) -> anyhow::Result<Given> {
     let given = |id, held, versions| Given {
         id,
         held,
@@ -100,7 +95,7 @@ fn held(summary: &KeyFileSummary) -> anyhow::Result<Held> {
 /// Returns every key that something in `places` is under, and every one that was named.
 ///
 /// - `rotate_after`: days between rotations
-pub(super) fn of(places: &[Place], given: &[Given], rotate_after: u32, now: Timestamp) -> Vec<Key> {
+pub(crate) fn of(places: &[Place], given: &[Given], rotate_after: u32, now: Timestamp) -> Vec<Key> {
     let mut used: BTreeMap<&str, BTreeMap<u32, u64>> = BTreeMap::new();
     for key in given {
         used.entry(&key.id).or_default();
@@ -158,6 +153,6 @@ fn day_after(made_at: &str, days: u32) -> Option<Timestamp> {
 }
 
 /// Returns whether `path` is a key file: these are left out of a search.
-pub(super) fn is_key_file(path: &Path) -> bool {
+pub(crate) fn is_key_file(path: &Path) -> bool {
     KeyFile::inspect(path).is_ok()
 }

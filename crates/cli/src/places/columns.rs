@@ -1,9 +1,10 @@
-//! Files with sealed columns in an audit. Not here: sealing and opening them (`field`).
+//! Files with sealed columns among places. Not here: sealing and opening them (`field`).
 
 use std::path::Path;
 use std::sync::Arc;
 
 use sealstone_audit::facts::{Kind, Maker, Place, Share, Unit};
+use sealstone_cipher::Cipher;
 use sealstone_fields::pass::Reject;
 use sealstone_fields::policy::{Column, Table};
 use sealstone_files::{FileError, SealedFile};
@@ -11,7 +12,7 @@ use sealstone_keys::{KeyRef, KeySource};
 
 use super::findings::{checked, share, unread};
 use super::keys::Given;
-use crate::field::approval;
+use crate::standing::approval;
 
 /// Looks at the file `path`, which has a manifest beside it.
 pub(super) fn look(path: &Path, given: &[Given], verify: bool) -> Place {
@@ -30,22 +31,29 @@ pub(super) fn look(path: &Path, given: &[Given], verify: bool) -> Place {
 }
 
 /// Returns what each column of a table is sealed with.
-pub(super) fn shares(table: &Table, key: &KeyRef, rows: u64) -> Vec<Share> {
-    let of = |column: &Column| {
-        let approval = approval(column, table.cipher);
-        Share {
-            key_id: Some(key.id.clone()),
-            mode: column.method_text(),
-            count: rows,
-            unit: Unit::Rows,
-            column: Some(column.name.clone()),
-            leaks: Some(column.leaks()),
-            fips: approval.fips,
-            kcmvp: approval.kcmvp,
-            ..share(table.cipher.name, None, key.version)
-        }
-    };
-    table.columns.iter().map(of).collect()
+fn shares(table: &Table, key: &KeyRef, rows: u64) -> Vec<Share> {
+    table.columns.iter().map(|column| column_share(column, table.cipher, key, rows)).collect()
+}
+
+/// Returns what `rows` values of a column are sealed with.
+pub(super) fn column_share(
+    column: &Column,
+    cipher: &'static Cipher,
+    key: &KeyRef,
+    rows: u64,
+) -> Share {
+    let approval = approval(column, cipher);
+    Share {
+        key_id: Some(key.id.clone()),
+        mode: column.method_text(),
+        count: rows,
+        unit: Unit::Rows,
+        column: Some(column.name.clone()),
+        leaks: Some(column.leaks()),
+        fips: approval.fips,
+        kcmvp: approval.kcmvp,
+        ..share(cipher.name, None, key.version)
+    }
 }
 
 /// Opens every value of the file and returns what does not open.

@@ -14,7 +14,7 @@ pub(crate) fn approval(column: &Column, cipher: &Cipher) -> Approval {
 }
 
 /// Returns the same in words: the lists, or why there is none.
-pub(super) fn words(column: &Column, cipher: &Cipher) -> String {
+pub(crate) fn words(column: &Column, cipher: &Cipher) -> String {
     let found = approval(column, cipher);
     let alone = Approval { fips: cipher.fips, kcmvp: cipher.kcmvp };
     if found != Approval::NONE || alone == Approval::NONE {
@@ -30,7 +30,7 @@ pub(super) fn words(column: &Column, cipher: &Cipher) -> String {
 ///
 /// # Errors
 /// The first such column, and alternatives on the list.
-pub(super) fn check(table: &Table, list: ApprovedName) -> anyhow::Result<()> {
+pub(crate) fn check(table: &Table, list: ApprovedName) -> anyhow::Result<()> {
     let (name, is_on): (_, fn(Approval) -> bool) = match list {
         ApprovedName::Fips => ("approved under FIPS 140", |approval| approval.fips),
         ApprovedName::Kcmvp => ("on the Korean validation list (KCMVP)", |approval| approval.kcmvp),

@@ -1,8 +1,8 @@
-//! Sealed volumes in an audit. Not here: mounting them (`volume`).
+//! Sealed volumes among places. Not here: mounting them (`volume`).
 
 use std::path::{Path, PathBuf};
 
-use sealstone_audit::facts::{Kind, Maker, NotVerified, Place, Unit, Verified};
+use sealstone_audit::facts::{Counted, Kind, Maker, NotVerified, Place, Unit, Verified};
 use sealstone_file::walk;
 use sealstone_volume::attachment::{Attached, Attachment};
 use sealstone_volume::{Directory, header};
@@ -31,7 +31,17 @@ pub(super) fn look(dir: &Path, runtime_dir: &Path, given: &[Given], verify: bool
     sealed.bytes = Some(files.iter().filter_map(|file| file.bytes.as_ref().ok()).sum());
     place.sealed.push(sealed);
     let attachment = Attachment::of(runtime_dir, &info.file_id);
-    if !matches!(attachment.state(), Ok(Attached::No)) && verify {
+    let state = attachment.state();
+    if let Ok(Attached::Served(served)) = &state {
+        place.counted = Some(Counted {
+            process: served.process,
+            blocks_sealed: served.blocks_sealed,
+            blocks_opened: served.blocks_opened,
+            failures: served.failures,
+            log_bytes: served.log_bytes,
+        });
+    }
+    if !matches!(state, Ok(Attached::No)) && verify {
         place.verified = Verified::Not { why: NotVerified::InUse };
         return place;
     }
