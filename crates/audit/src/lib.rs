@@ -18,8 +18,8 @@ pub mod prometheus;
 mod report;
 mod verdict;
 
-pub use language::Language;
 pub use metrics::{metrics, sealed_ratio};
 pub use page::{page, summary};
 pub use report::Report;
+pub use sealstone_message::Language;
 pub use verdict::{Attention, Open, Verdict};

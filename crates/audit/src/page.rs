@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use sealstone_cipher::NOT_A_MODULE;
-use sealstone_message::printable_lines;
+use sealstone_message::{Language, Texts, printable_lines};
 use serde::Serialize;
 
 use crate::facts::{
     Audit, Clear, Held, Key, Kind, Maker, NotVerified, Place, Protection, Search, Share, Unit,
     Verified, Version,
 };
-use crate::language::Language;
+use crate::language::texts_of;
 use crate::leak::Hit;
 use crate::verdict::{Attention, Open, Verdict};
 
@@ -120,17 +120,18 @@ pub fn page(
     templates.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
     // the name's ending turns on escaping
     templates.add_template(TEMPLATE, include_str!("../templates/audit.html"))?;
-    let words = Words(language);
+    let texts = texts_of(language);
+    let words = Words(texts);
     let page = Page {
-        words: language.all(),
-        title: audit.title.as_deref().unwrap_or(language.text("title")),
+        words: texts.all(),
+        title: audit.title.as_deref().unwrap_or(texts.text("title")),
         style: include_str!("../templates/audit.css"),
-        made: language.with(
+        made: texts.with(
             "made",
             &[("at", &audit.made_at), ("host", &audit.host), ("program", &audit.program)],
         ),
         is_sealed: verdict.is_sealed,
-        verdict: language.text(if verdict.is_sealed { "sealed" } else { "open" }),
+        verdict: texts.text(if verdict.is_sealed { "sealed" } else { "open" }),
         open: verdict.open.iter().map(|open| words.open(open)).collect(),
         attention: verdict.attention.iter().map(|one| words.attention(one)).collect(),
         places: audit.places.iter().map(|place| words.place(place)).collect(),
@@ -146,7 +147,7 @@ pub fn page(
 /// Returns the conclusions in a few lines of English, for a terminal.
 #[must_use]
 pub fn summary(verdict: &Verdict) -> String {
-    let words = Words(Language::English);
+    let words = Words(texts_of(Language::English));
     let sentence = words.0.text(if verdict.is_sealed { "sealed" } else { "open" });
     let mut text = format!("{sentence}\n");
     for line in verdict.open.iter().map(|open| words.open(open)) {
@@ -162,7 +163,7 @@ pub fn summary(verdict: &Verdict) -> String {
 }
 
 /// Sentences of a language.
-struct Words(Language);
+struct Words(&'static Texts);
 
 impl Words {
     fn with(&self, key: &str, values: &[(&str, &str)]) -> String {

@@ -2,12 +2,14 @@
 //! Words of messages to users: [`Unknown`] is the error for a name that stands for nothing,
 //! [`nearest()`] finds the name that was probably meant, and [`shown_address()`],
 //! [`not_among_header_names`] and [`printable()`] are what may be shown of addresses, of the first
-//! lines of files, and of foreign text. Of a [`Password`] nothing is.
+//! lines of files, and of foreign text. Of a [`Password`] nothing is. [`Texts`] has the texts of a
+//! page in a [`Language`].
 //!
 //! Not here: the messages themselves, which belong to the errors.
 #![doc = include_str!("../README.md")]
 
 mod header_names;
+mod language;
 mod nearest;
 mod password;
 mod printable;
@@ -15,6 +17,7 @@ mod shown_address;
 mod unknown;
 
 pub use header_names::not_among as not_among_header_names;
+pub use language::{Language, Texts};
 pub use nearest::{nearest, similar};
 pub use password::Password;
 pub use printable::{printable, printable_lines};
