@@ -67,7 +67,7 @@ pub fn recommend(question: Question<'_>, variants: &[Variant], cells: &[Cell]) -
     let across = Measured { question, variants, quantity: Quantity::Throughput, ratio: &ratio };
     let mut recommendation = Recommendation {
         policy: plan.policy.word().into(),
-        open_questions: open_questions(variants, cells),
+        open_questions: open_questions(plan, variants, cells),
         warnings: warnings(&measured),
         coverage: across.coverage(),
         ..Recommendation::default()
@@ -78,7 +78,9 @@ pub fn recommend(question: Question<'_>, variants: &[Variant], cells: &[Cell]) -
     match candidates.first() {
         None if is_sealed => recommendation.answer = nothing::estimated(plan, noun, cells),
         None => recommendation.answer = baseline_answer(plan, variants, cells),
-        Some(best) if best.barred.is_some() && limit_not_met(cells, best.number).is_some() => {
+        Some(best)
+            if best.barred.is_some() && limit_not_met(plan, cells, best.number).is_some() =>
+        {
             recommendation.answer = format!(
                 "none of the {noun} measured meets the limit under every workload; {}: {}",
                 best.variant.label,
@@ -113,11 +115,11 @@ pub fn recommend(question: Question<'_>, variants: &[Variant], cells: &[Cell]) -
         recommendation.open_questions.push(format!(
             "{} gave the cipher nothing to do, or next to nothing, since reads came from the \
              cache: left out of the figure over all workloads; --preset cold would show the cost",
-            left.join(", ")
+            left.iter().map(|name| plan.called(name)).collect::<Vec<_>>().join(", ")
         ));
     }
     recommendation.ranking =
-        candidates.iter().map(|candidate| ranked(candidate, &relations)).collect();
+        candidates.iter().map(|candidate| ranked(plan, candidate, &relations)).collect();
     recommendation
 }
 
@@ -147,7 +149,7 @@ fn candidates<'a>(
                 judgement,
                 cpu_ratio: overall_cpu(cells, number, 0).map_or(1.0, |cpu| cpu.ratio()),
                 barred: place_choice::barred(question, algorithm, variant, variants)
-                    .or_else(|| limit_not_met(cells, number)),
+                    .or_else(|| limit_not_met(question.plan, cells, number)),
             }
         });
     made.collect()
@@ -220,7 +222,7 @@ fn settle<'a>(
 
 /// Returns why the highest rate of `variant` under the limit is not enough to go by: there is none
 /// under a workload where the baseline has one.
-fn limit_not_met(cells: &[Cell], variant: usize) -> Option<String> {
+fn limit_not_met(plan: &Plan, cells: &[Cell], variant: usize) -> Option<String> {
     let rate = |cell: &Cell| cell.open_loop.as_ref()?.sustained.as_ref()?.rate_per_s;
     let is_lost = |cell: &&Cell| {
         let base = cells.iter().find(|base| base.variant == 0 && base.workload == cell.workload);
@@ -237,7 +239,7 @@ fn limit_not_met(cells: &[Cell], variant: usize) -> Option<String> {
         .as_ref()
         .map(|found| found.words.as_str())
         .unwrap_or_default();
-    Some(format!("under {} {words}", lost.workload))
+    Some(format!("under {} {words}", plan.called(&lost.workload)))
 }
 
 /// Reports how well the measurement agrees with itself, for the case that no variant has a cipher.
@@ -272,7 +274,7 @@ fn of_what(plan: &Plan, candidate: &Candidate, cells: &[Cell]) -> String {
         headline(cells).into_iter().filter(estimated).collect::<Vec<_>>(),
         candidate.cells.len(),
     ) {
-        (one, 1) if one.len() == 1 => format!("under workload {}", one[0]),
+        (one, 1) if one.len() == 1 => format!("under {}", plan.called(one[0])),
         (all, 2) if all.len() == 2 => "over both workloads".into(),
         (all, most) if all.len() == most => format!("over all {most} workloads"),
         (some, most) => format!("over {} of {most} workloads", some.len()),
@@ -347,7 +349,7 @@ fn meaning(
 ) -> Vec<String> {
     let plan = across.question.plan;
     let cpu = more_cpu(overall_cpu(cells, best.number, 0), plan.margin);
-    let mut meaning = rates(best, cells);
+    let mut meaning = rates(plan, best, cells);
     meaning.push(format!("it means: {}", cpu.words));
     meaning.extend(by_setting::line(plan, cells, best.number));
     meaning.extend(across.meaning(best.number));
@@ -383,13 +385,13 @@ fn meaning(
 
 /// Returns the rates that `best` and the baseline sustain under each workload, if there was a
 /// search for them.
-fn rates(best: &Candidate, cells: &[Cell]) -> Vec<String> {
+fn rates(plan: &Plan, best: &Candidate, cells: &[Cell]) -> Vec<String> {
     let words = |cell: &Cell| Some(cell.open_loop.as_ref()?.sustained.as_ref()?.words.clone());
     let both = |cell: &&Cell| {
         let base = cells.iter().find(|base| base.variant == 0 && base.workload == cell.workload)?;
         Some(format!(
             "under {} it {}; without encryption the store {}",
-            cell.workload,
+            plan.called(&cell.workload),
             words(cell)?,
             words(base)?
         ))
@@ -397,7 +399,7 @@ fn rates(best: &Candidate, cells: &[Cell]) -> Vec<String> {
     best.cells.iter().filter_map(both).collect()
 }
 
-fn ranked(candidate: &Candidate, relations: &[Relation]) -> Ranked {
+fn ranked(plan: &Plan, candidate: &Candidate, relations: &[Relation]) -> Ranked {
     let Candidate { algorithm, variant, cells, cost, barred, .. } = candidate;
     let (low, high) = cost.interval(CONFIDENCE);
     let ratio = cost.ratio();
@@ -419,7 +421,7 @@ fn ranked(candidate: &Candidate, relations: &[Relation]) -> Ranked {
         costs.filter_map(|cell| Some((cell.overhead.as_ref()?.ratio, cell.workload.as_str())));
     let worst = costs.min_by(|a, b| a.0.total_cmp(&b.0));
     if let Some((worst, workload)) = worst.filter(|_| cells.len() > 1) {
-        reasons.push(format!("worst under {workload}: × {worst:.3}"));
+        reasons.push(format!("worst under {}: × {worst:.3}", plan.called(workload)));
     }
     let below = cells
         .iter()
@@ -455,11 +457,12 @@ fn ranked(candidate: &Candidate, relations: &[Relation]) -> Ranked {
 }
 
 /// Cells whose verdict is open, and thin evidence.
-fn open_questions(variants: &[Variant], cells: &[Cell]) -> Vec<String> {
+fn open_questions(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Vec<String> {
     let unconfirmed = cells.iter().filter_map(|cell| {
         let found =
             cell.open_loop.as_ref()?.sustained.as_ref().filter(|found| !found.is_confirmed)?;
-        Some(format!("{} under {}: {}", variants[cell.variant].label, cell.workload, found.words))
+        let workload = plan.called(&cell.workload);
+        Some(format!("{} under {workload}: {}", variants[cell.variant].label, found.words))
     });
     let mut questions: Vec<String> = unconfirmed.collect();
     questions.extend(cells.iter().filter_map(|cell| {
@@ -467,10 +470,8 @@ fn open_questions(variants: &[Variant], cells: &[Cell]) -> Vec<String> {
             .overhead
             .as_ref()
             .filter(|overhead| overhead.verdict == Verdict::CannotConclude)?;
-        Some(format!(
-            "{} under {}: {}",
-            variants[cell.variant].label, cell.workload, overhead.words
-        ))
+        let workload = plan.called(&cell.workload);
+        Some(format!("{} under {workload}: {}", variants[cell.variant].label, overhead.words))
     }));
     let estimated =
         cells.iter().filter_map(|cell| cell.overhead.as_ref()).filter(|one| one.interval.is_some());

@@ -646,6 +646,13 @@ impl Plan {
         workload::find(name, &self.own_workloads)
     }
 
+    /// Returns what readers know the workload `name` by, such as `reads, cold cache (c-cold)`; a
+    /// name that this build does not know as it is.
+    #[must_use]
+    pub fn called(&self, name: &str) -> String {
+        self.workload(name).map_or_else(|_| name.to_owned(), |spec| spec.called())
+    }
+
     /// Seconds after which no further load is begun, if that is what ends the rounds: as set, or an
     /// hour where they end once intervals are narrow.
     #[must_use]

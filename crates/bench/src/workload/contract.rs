@@ -33,6 +33,9 @@ pub struct Spec {
     /// The settings besides the usual one under which it can run: reads that a cache could answer
     /// can be cold, writes through the log can be synced.
     pub settings: &'static [Setting],
+    /// What it is in a few words, without its setting: `reads`, `bulk load`; empty for one of the
+    /// user's own, whose name says it.
+    pub label: &'static str,
     /// One line for help and report.
     pub description: &'static str,
     /// In what its throughput is counted.
@@ -72,6 +75,18 @@ impl Spec {
             setting,
             cache_hits_min,
             ..self.clone()
+        }
+    }
+
+    /// Returns what readers know it by, with its name: `reads, cold cache (c-cold)`; the name alone
+    /// for one of the user's own under its usual setting.
+    #[must_use]
+    pub fn called(&self) -> String {
+        let label = if self.label.is_empty() { self.base } else { self.label };
+        match (self.setting.label(), label == self.name) {
+            ("", true) => label.to_owned(),
+            ("", false) => format!("{label} ({})", self.name),
+            (setting, _) => format!("{label}, {setting} ({})", self.name),
         }
     }
 }

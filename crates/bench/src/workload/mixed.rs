@@ -50,6 +50,7 @@ pub(super) fn spec(definition: &Definition, setting: Setting) -> Spec {
             (true, false) => READS,
             (false, _) => WRITES,
         },
+        label: "",
         description: interned(&definition.words()),
         unit: Unit::Operations,
         dataset: interned(&setting.named(dataset)),

@@ -55,6 +55,16 @@ impl Setting {
         }
     }
 
+    /// Returns what a reader has to know of it beside a workload; empty for the usual one.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Warm => "",
+            Self::Cold => "cold cache",
+            Self::Sync => "synced writes",
+        }
+    }
+
     /// Describes the setting in a few words for help.
     #[must_use]
     pub fn about(self) -> &'static str {

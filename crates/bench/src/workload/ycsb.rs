@@ -8,12 +8,19 @@ use super::mixed::{self, READS, READS_AND_WRITES};
 use super::setting::Setting;
 use super::sources::Sources;
 
-const fn spec(name: &'static str, description: &'static str, settings: &'static [Setting]) -> Spec {
+/// Returns a row of the table.
+const fn spec(
+    name: &'static str,
+    label: &'static str,
+    description: &'static str,
+    settings: &'static [Setting],
+) -> Spec {
     Spec {
         name,
         base: name,
         setting: Setting::Warm,
         settings,
+        label,
         description,
         unit: Unit::Operations,
         dataset: "ycsb",
@@ -28,17 +35,37 @@ const fn spec(name: &'static str, description: &'static str, settings: &'static 
     }
 }
 
-pub(super) const A: Spec =
-    spec("a", "YCSB a: 50 % reads, 50 % updates of one field; zipfian", READS_AND_WRITES);
-pub(super) const B: Spec =
-    spec("b", "YCSB b: 95 % reads, 5 % updates of one field; zipfian", READS_AND_WRITES);
-pub(super) const C: Spec = spec("c", "YCSB c: reads only; zipfian", READS);
-pub(super) const D: Spec =
-    spec("d", "YCSB d: 95 % reads of the latest records, 5 % inserts", READS_AND_WRITES);
-pub(super) const E: Spec =
-    spec("e", "YCSB e: 95 % scans of 1 to 100 records, 5 % inserts; zipfian", READS_AND_WRITES);
-pub(super) const F: Spec =
-    spec("f", "YCSB f: 50 % reads, 50 % read-modify-writes; zipfian", READS_AND_WRITES);
+pub(super) const A: Spec = spec(
+    "a",
+    "reads and updates",
+    "YCSB a: 50 % reads, 50 % updates of one field; zipfian",
+    READS_AND_WRITES,
+);
+pub(super) const B: Spec = spec(
+    "b",
+    "mostly reads",
+    "YCSB b: 95 % reads, 5 % updates of one field; zipfian",
+    READS_AND_WRITES,
+);
+pub(super) const C: Spec = spec("c", "reads", "YCSB c: reads only; zipfian", READS);
+pub(super) const D: Spec = spec(
+    "d",
+    "reads of new records",
+    "YCSB d: 95 % reads of the latest records, 5 % inserts",
+    READS_AND_WRITES,
+);
+pub(super) const E: Spec = spec(
+    "e",
+    "short scans",
+    "YCSB e: 95 % scans of 1 to 100 records, 5 % inserts; zipfian",
+    READS_AND_WRITES,
+);
+pub(super) const F: Spec = spec(
+    "f",
+    "reads and rewrites",
+    "YCSB f: 50 % reads, 50 % read-modify-writes; zipfian",
+    READS_AND_WRITES,
+);
 
 /// Returns what the workload called `spec.base` in the table demands of a store; none if it is not
 /// one of the six.

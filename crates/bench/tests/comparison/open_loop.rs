@@ -73,7 +73,7 @@ fn a_rate_that_is_reached() {
         "{against:?}"
     );
     let answer = &results.recommendation.answer;
-    assert!(answer.starts_with("take aes-256: at 4.00 k ops/s under workload c "), "{answer}");
+    assert!(answer.starts_with("take aes-256: at 4.00 k ops/s under reads (c) "), "{answer}");
     assert!(!answer.contains('×') && answer.contains("p99"), "{answer}");
 
     // the files are enough to conclude the same again
@@ -107,7 +107,7 @@ fn a_rate_that_is_not_reached() {
     assert!(!found.is_kept && found.kept_per_s < 2_100.0 && found.kept_per_s > 300.0, "{found:?}");
     let answer = &results.recommendation.answer;
     assert!(
-        answer.starts_with("aes-256 does not sustain 4.00 k ops/s under c: reached 1."),
+        answer.starts_with("aes-256 does not sustain 4.00 k ops/s under reads (c): reached 1."),
         "{answer}"
     );
     assert!(answer.ends_with(
@@ -147,7 +147,7 @@ fn the_highest_rate() {
         _ => "take aes-256: ",
     };
     let by =
-        "by the rate sustained with a p99 of at most 100ms against no encryption, under workload c";
+        "by the rate sustained with a p99 of at most 100ms against no encryption, under reads (c)";
     assert!(answer.starts_with(&format!("{start}{by}")), "{answer}");
     let again = read_again(&plan, &results);
     assert_eq!(&again.recommendation.answer, answer);

@@ -95,7 +95,7 @@ pub(crate) fn recommend(
     };
     let uncovered = place_choice::uncovered(question, variants);
     let noun = noun(plan, candidates.iter().map(|candidate| candidate.algorithm));
-    let mut sentences = behind(rate, variants, cells);
+    let mut sentences = behind(plan, rate, variants, cells);
     sentences.push(match candidates.first() {
         None => against_itself(plan, variants, cells),
         Some(best) if best.barred.is_some() && uncovered.is_some() => uncovered.unwrap_or_default(),
@@ -237,12 +237,13 @@ fn per_s(rate: f64) -> String {
 
 /// Returns the variants that did not keep up, and their workloads, in sentences: a reader of
 /// percentiles must see that first.
-fn behind(rate: f64, variants: &[Variant], cells: &[Cell]) -> Vec<String> {
+fn behind(plan: &Plan, rate: f64, variants: &[Variant], cells: &[Cell]) -> Vec<String> {
     let mut sentences = Vec::new();
     for cell in cells.iter().filter(|cell| is_behind(cell)) {
         let is_base_behind = base_of(cells, cell).is_some_and(is_behind);
         let kept = at_rate(cell).map_or(0.0, |at_rate| at_rate.kept_per_s);
-        let reached = format!("under {}: reached {}", cell.workload, per_s(kept));
+        let workload = plan.called(&cell.workload);
+        let reached = format!("under {workload}: reached {}", per_s(kept));
         if cell.variant == 0 {
             sentences.push(format!(
                 "even without encryption {} is not sustained {reached}",
@@ -288,7 +289,7 @@ fn answer(
     cells: &[Cell],
 ) -> String {
     let workloads = match headline(cells).as_slice() {
-        [one] => format!("under workload {one}"),
+        [one] => format!("under {}", plan.called(one)),
         many => format!("over {} workloads", many.len()),
     };
     let judged = judge_as(Quantity::Latency, &[best.p99], plan.margin).remove(0);
@@ -381,7 +382,8 @@ fn meaning(
             continue;
         };
         if let Some(line) = with_and_without(own, base) {
-            meaning.push(format!("under {}: {line}", cell.workload));
+            let workload = across.question.plan.called(&cell.workload);
+            meaning.push(format!("under {workload}: {line}"));
         }
     }
     meaning.extend(across.meaning(best.number));
@@ -457,7 +459,8 @@ fn open_questions(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Vec<Stri
         let p99 = at_rate(cell).and_then(|at_rate| at_rate.p99.as_ref()?.against.as_ref());
         if let Some(open) = p99.filter(|longer| longer.ratio.verdict == Verdict::CannotConclude) {
             let label = &variants[cell.variant].label;
-            questions.push(format!("p99 of {label} under {}: {}", cell.workload, open.ratio.words));
+            let workload = plan.called(&cell.workload);
+            questions.push(format!("p99 of {label} under {workload}: {}", open.ratio.words));
         }
     }
     let few: Vec<&AtRate> = cells
@@ -474,7 +477,7 @@ fn open_questions(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Vec<Stri
         questions.push(format!(
             "{} gave the cipher nothing to do, or next to nothing, since reads came from the \
              cache: left out of the figures over all workloads; --preset cold would show the cost",
-            left.join(", ")
+            left.iter().map(|name| plan.called(name)).collect::<Vec<_>>().join(", ")
         ));
     }
     questions
@@ -529,8 +532,8 @@ mod tests {
         assert_eq!(found.take.as_deref(), Some("aria-256"));
         assert!(
             found.answer.starts_with(
-                "aes-256 does not sustain 2.00 k ops/s under a: reached 1.87 k ops/s; take \
-                 aria-256: at 2.00 k ops/s under workload a its p99 shows no difference"
+                "aes-256 does not sustain 2.00 k ops/s under reads and updates (a): reached 1.87 k ops/s; take \
+                 aria-256: at 2.00 k ops/s under reads and updates (a) its p99 shows no difference"
             ),
             "{}",
             found.answer
@@ -539,7 +542,7 @@ mod tests {
         let none = advice(&[(1.0, 1.0, 1_500.0), (1.0, 1.0, 1_400.0)], 500);
         assert!(
             none.answer.starts_with(
-                "even without encryption 2.00 k ops/s is not sustained under a: reached 1.50 k"
+                "even without encryption 2.00 k ops/s is not sustained under reads and updates (a): reached 1.50 k"
             ),
             "{}",
             none.answer

@@ -128,7 +128,7 @@ fn too_few_pairs_are_no_lack_of_ciphers_or_suites() {
     );
     let found = recommend(&plan(Policy::Any), &suites, &cells);
     assert!(found.take.is_none() && found.ranking.is_empty());
-    let open = "aes-256-gcm under a: cannot conclude (fewer than 6 pairs of slices; more rounds \
+    let open = "aes-256-gcm under reads and updates (a): cannot conclude (fewer than 6 pairs of slices; more rounds \
                 would help)";
     assert!(
         found.open_questions.iter().any(|question| question == open),
@@ -160,14 +160,17 @@ fn a_figure_counts_the_workloads_that_it_is_made_of() {
         found.answer
     );
     assert!(
-        found.ranking[0].reasons.iter().any(|reason| reason.starts_with("worst under a: ")),
+        found.ranking[0]
+            .reasons
+            .iter()
+            .any(|reason| reason.starts_with("worst under reads and updates (a): ")),
         "{found:?}"
     );
     assert!(
         found
             .open_questions
             .iter()
-            .any(|question| question.starts_with("aes-256 under c: cannot conclude (fewer"))
+            .any(|question| question.starts_with("aes-256 under reads (c): cannot conclude (fewer"))
     );
 }
 
@@ -421,7 +424,8 @@ fn what_stays_open_is_reported() {
                  aes-256 is open: cannot ";
     assert!(found.answer.starts_with(start) && found.take.is_none(), "{}", found.answer);
     assert!(
-        found.open_questions[0].starts_with("aes-256 under a: cannot conclude ("),
+        found.open_questions[0]
+            .starts_with("aes-256 under reads and updates (a): cannot conclude ("),
         "{:?}",
         found.open_questions
     );
@@ -463,7 +467,7 @@ fn what_never_met_the_cipher_is_no_part_of_the_answer() {
     let left = found.open_questions.last().unwrap();
     assert!(
         left.starts_with(
-            "c gave the cipher nothing to do, or next to nothing, since reads came from the cache"
+            "reads (c) gave the cipher nothing to do, or next to nothing, since reads came from the cache"
         ),
         "{left}"
     );

@@ -23,12 +23,13 @@ use crate::workload::error::Error;
 use crate::workload::setting::Setting;
 use crate::workload::sources::Sources;
 
-const fn spec(name: &'static str, description: &'static str) -> Spec {
+const fn spec(name: &'static str, label: &'static str, description: &'static str) -> Spec {
     Spec {
         name,
         base: name,
         setting: Setting::Warm,
         settings: &[],
+        label,
         description,
         unit: Unit::Bytes,
         dataset: "block",
@@ -46,28 +47,44 @@ const fn spec(name: &'static str, description: &'static str) -> Spec {
 
 // the rows of the table
 pub(in crate::workload) const SEQ_READ: Spec =
-    spec("seq-read", "block device: reads of one block after the other");
+    spec("seq-read", "reads in order", "block device: reads of one block after the other");
 pub(in crate::workload) const SEQ_WRITE: Spec =
-    spec("seq-write", "block device: writes of one block after the other");
-pub(in crate::workload) const SEQ_MIX: Spec =
-    spec("seq-mix", "block device: one block after the other, half reads, half writes");
-pub(in crate::workload) const CONST_READ: Spec =
-    spec("const-read", "block device: reads of the same block again and again");
-pub(in crate::workload) const CONST_WRITE: Spec =
-    spec("const-write", "block device: writes of the same block again and again");
-pub(in crate::workload) const CONST_MIX: Spec =
-    spec("const-mix", "block device: the same block, half reads, half writes");
+    spec("seq-write", "writes in order", "block device: writes of one block after the other");
+pub(in crate::workload) const SEQ_MIX: Spec = spec(
+    "seq-mix",
+    "reads and writes in order",
+    "block device: one block after the other, half reads, half writes",
+);
+pub(in crate::workload) const CONST_READ: Spec = spec(
+    "const-read",
+    "reads of one block",
+    "block device: reads of the same block again and again",
+);
+pub(in crate::workload) const CONST_WRITE: Spec = spec(
+    "const-write",
+    "writes of one block",
+    "block device: writes of the same block again and again",
+);
+pub(in crate::workload) const CONST_MIX: Spec = spec(
+    "const-mix",
+    "reads and writes of one block",
+    "block device: the same block, half reads, half writes",
+);
 pub(in crate::workload) const RAND_READ: Spec =
-    spec("rand-read", "block device: reads of any block");
+    spec("rand-read", "random reads", "block device: reads of any block");
 pub(in crate::workload) const RAND_WRITE: Spec =
-    spec("rand-write", "block device: writes of any block");
+    spec("rand-write", "random writes", "block device: writes of any block");
 pub(in crate::workload) const RAND_MIX: Spec =
-    spec("rand-mix", "block device: any block, half reads, half writes");
+    spec("rand-mix", "random reads and writes", "block device: any block, half reads, half writes");
 
 /// One TCP stream, which is written in blocks, each acknowledged by the other end.
 pub(in crate::workload) const STREAM: Spec = Spec {
     dataset: "stream",
-    ..spec("stream", "link to a block device: one TCP stream, acknowledged by the block")
+    ..spec(
+        "stream",
+        "one TCP stream",
+        "link to a block device: one TCP stream, acknowledged by the block",
+    )
 };
 
 /// Returns the meaning of the name of a row.

@@ -38,6 +38,7 @@ pub(super) const OLTP: Spec = Spec {
     base: "oltp",
     setting: Setting::Warm,
     settings: &[Setting::Cold, Setting::Sync],
+    label: "order entry",
     description: "order entry by 80 clients: 80 % reading, 20 % updating transactions",
     unit: Unit::Operations,
     dataset: "oltp",
