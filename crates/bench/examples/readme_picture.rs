@@ -5,9 +5,11 @@
 #[path = "../tests/fixtures/mod.rs"]
 mod fixtures;
 
-use sealstone_bench::report;
+use sealstone_bench::report::{self, Options, Theme};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    print!("{}", report::picture(&fixtures::recorded()?)?);
+    let recorded = [fixtures::recorded()?];
+    let pictures = report::pictures(&recorded, &Options::default(), Theme::OfReader)?;
+    print!("{}", pictures.first().ok_or("nothing was compared")?.svg);
     Ok(())
 }

@@ -38,7 +38,7 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
         study.results_in(results_dir::choose(&study.plan, flags.plan.out.is_some())?);
     }
     let Study { plan, points, .. } = study;
-    let mut grid = Grid::planned(&plan, points, flags.label.as_deref())?;
+    let mut grid = Grid::planned(&plan, points, flags.label.as_deref(), flags.lang.into())?;
     if flags.print_config {
         print_config(&plan)?;
         return Ok(Answer::Done);
@@ -63,7 +63,7 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
     let comparison = grid.comparison("the run ended before it").expect("something was measured");
 
     // the figures took minutes or hours: they are shown even if they cannot be written
-    let written = grid::write(&comparison, &plan.out);
+    let written = grid::write(&comparison, &plan.out, flags.lang.into());
     drop(taken);
     if flags.json {
         print_json(&comparison)?;

@@ -4,11 +4,13 @@
 
 mod audit;
 mod columns;
+mod drawn;
 mod examples;
 mod field;
 mod keys;
 #[cfg(feature = "lab")]
 mod lab;
+mod language;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod migrate;
 mod names;
@@ -49,11 +51,13 @@ pub(crate) use audit::AuditFlags;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use columns::ServerTls;
 pub(crate) use columns::{ApprovedName, ColumnFlags};
+use drawn::DrawnFlags;
 pub(crate) use field::{
     FieldCheckFlags, FieldColumns, FieldCommand, FieldDevice, FieldLayout, FieldOpenFlags,
     FieldOutput, FieldResealFlags, FieldSealFlags, SealedFields,
 };
 pub(crate) use keys::{HolderCommand, KeysCommand, SealedWith, TokenFlags};
+use language::LanguageName;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use migrate::FieldMigrateFlags;
 use names::{
@@ -293,6 +297,9 @@ pub(crate) struct CompareFlags {
     #[arg(long, help_heading = OPTIONS, value_name = "TIME", requires = "client",
         value_parser = parse_start)]
     pub(crate) start_at: Option<Timestamp>,
+    /// Language of the report
+    #[arg(long, help_heading = OPTIONS, value_enum, value_name = "LANGUAGE", default_value = "en")]
+    pub(crate) lang: LanguageName,
     /// Print the effective settings as TOML and stop
     #[arg(long, help_heading = OPTIONS)]
     pub(crate) print_config: bool,
@@ -460,6 +467,8 @@ pub(crate) struct ReportFlags {
     /// Print the answer as Markdown, and write no file
     #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,
+    #[command(flatten)]
+    pub(crate) drawn: DrawnFlags,
 }
 
 #[derive(Args, Debug)]

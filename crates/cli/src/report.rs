@@ -1,5 +1,7 @@
 //! `sealstone report`: redraws the report of one run, or merges the runs of several machines into
-//! one.
+//! one; one sheet of paper, or the charts as files, in place of it.
+
+mod pictures;
 
 use std::path::Path;
 
@@ -7,6 +9,8 @@ use anyhow::Context;
 use sealstone_bench::compare::groups;
 use sealstone_bench::compare::merge::{self, Merged};
 use sealstone_bench::report::{self, Options, summary};
+use sealstone_bench::results::Results;
+use sealstone_bench::words::count::counted;
 use sealstone_file::output::{self, Access};
 use serde_json::json;
 
@@ -21,12 +25,16 @@ const SCHEMA: u32 = 1;
 /// The page that is written where none is named, or the first like it that is not there.
 const PAGE: &str = "report.html";
 
+/// The same for the sheet of paper.
+const SUMMARY: &str = "summary.html";
+
 /// Writes the report, prints each run's answer, and last the report's path.
 pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
     let mut merged = merge::read_joined(&flags.results)?;
     merged.label(&flags.labels)?;
     let named = flags.out.as_deref();
-    let out = named.unwrap_or(Path::new(PAGE));
+    let drawn = &flags.drawn;
+    let out = named.unwrap_or(Path::new(if drawn.summary { SUMMARY } else { PAGE }));
     if !flags.json && !flags.markdown {
         merged.check_output(out)?;
         path::check_parent(out)?;
@@ -48,13 +56,24 @@ pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
     }
     let against: Vec<_> =
         merged.comparisons.iter().flat_map(|comparison| comparison.against.clone()).collect();
+    let options = Options {
+        against: against.clone(),
+        missing: merged.comparisons.iter().flat_map(groups::missing_words).collect(),
+        within_process: is_within_process(&runs[0]),
+        language: drawn.lang.into(),
+        ..Options::default()
+    };
+    if let Some(answer) = charts(flags, &runs, &options)? {
+        return Ok(answer);
+    }
     let out = &numbered::page(named, out, flags.replace)?;
     let style = terminal::stdout();
     let mut text = summary::screens(&runs, &against, style.columns(), style.colour());
-    let missing = merged.comparisons.iter().flat_map(groups::missing_words).collect();
-    let options =
-        Options { raw_data: raw_data(&merged, out), against, missing, ..Options::default() };
-    let page = report::html_with(&runs, &options)?;
+    let options = Options { raw_data: raw_data(&merged, out), ..options };
+    let page = match drawn.summary {
+        true => report::one_page(&runs, &options)?,
+        false => report::html_with(&runs, &options)?,
+    };
     output::replace(out, Access::Usual, page.as_bytes())
         .with_context(|| format!("cannot write the report {}", out.display()))?;
     text.extend(merged.comparisons.iter().map(compare::missing));
@@ -63,6 +82,33 @@ pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
     }
     print(&format!("{text}{}\n", out.display()))?;
     Ok(Answer::Done)
+}
+
+/// Writes the charts as files, if they are what is asked for, and prints where they are.
+fn charts(
+    flags: &ReportFlags,
+    runs: &[Results],
+    options: &Options,
+) -> anyhow::Result<Option<Answer>> {
+    let mut written = Vec::new();
+    if let Some(dir) = &flags.drawn.svg {
+        written.push((pictures::svg(runs, options, dir, flags.replace)?, dir));
+    }
+    #[cfg(feature = "png")]
+    if let Some(dir) = &flags.drawn.png {
+        written.push((pictures::png(runs, options, dir, flags.replace)?, dir));
+    }
+    for (count, dir) in &written {
+        print(&format!("{} in {}\n", counted(*count, "chart"), dir.display()))?;
+    }
+    Ok((!written.is_empty()).then_some(Answer::Done))
+}
+
+/// Returns whether the store of `run` is in the process of its client.
+fn is_within_process(run: &Results) -> bool {
+    let name = run.plan.point().store;
+    let store = sealstone_stores::stores().iter().find(|store| store.name == name);
+    store.is_some_and(|store| store.shared_by.is_none())
 }
 
 /// Names of the raw data, if all of it is next to the report and can be found from there.

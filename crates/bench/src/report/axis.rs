@@ -11,6 +11,8 @@ pub(super) struct Axis {
     pub(super) ticks: Vec<(f64, String)>,
     /// The value that others are compared with, if it should stand out.
     pub(super) reference: Option<f64>,
+    /// Meanings of the two sides of the reference in a word: `slower`, `faster`.
+    pub(super) sides: Option<(String, String)>,
 }
 
 impl Axis {
@@ -31,7 +33,7 @@ impl Axis {
             .map(|number| number as f64 * step)
             .map(|value| (value, text(value, places)))
             .collect();
-        Self { low, high, logarithmic: false, ticks, reference: None }
+        Self { low, high, logarithmic: false, ticks, reference: None, sides: None }
     }
 
     /// Returns a logarithmic scale of times in microseconds; else as [`Axis::logarithmic`].
@@ -72,12 +74,18 @@ impl Axis {
             ticks.dedup_by(|a, b| (*a / *b - 1.0).abs() < 0.2);
         }
         let ticks = ticks.into_iter().map(|value| (value, text(value))).collect();
-        Self { low, high, logarithmic: true, ticks, reference: None }
+        Self { low, high, logarithmic: true, ticks, reference: None, sides: None }
     }
 
     /// Returns the same scale with `value` as the reference.
     pub(super) fn against(mut self, value: f64) -> Self {
         self.reference = Some(value);
+        self
+    }
+
+    /// Returns the same scale with words for what is below its reference and above it.
+    pub(super) fn sided(mut self, below: impl Into<String>, above: impl Into<String>) -> Self {
+        self.sides = Some((below.into(), above.into()));
         self
     }
 

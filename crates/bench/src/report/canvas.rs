@@ -183,13 +183,109 @@ pub(super) fn draw(
     canvas.svg + "</svg>"
 }
 
-/// Returns `svg`, drawn by [`draw`], as a standalone file with its colours.
-pub(super) fn alone(svg: &str) -> String {
-    let behind = "<rect class=\"fill surface\" width=\"100%\" height=\"100%\"/>";
-    let style =
-        format!("<style>{}.chart text{{font-family:sans-serif}}</style>{behind}", style_sheet());
-    let svg = svg.replacen("<svg ", "<svg xmlns=\"http://www.w3.org/2000/svg\" ", 1);
-    svg.replacen("\">", &format!("\">\n{style}\n"), 1).replace("/><", "/>\n<") + "\n"
+/// Colours of a standalone drawing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Theme {
+    /// Those of its reader: light, or dark where a reader wants that.
+    OfReader,
+    /// Light, for programs that know one set of colours.
+    Light,
+}
+
+/// Fonts of a standalone drawing: the first that is there. The last is any without serifs.
+const FONTS: &str = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Noto Sans CJK \
+                     KR', 'Noto Sans KR', 'Malgun Gothic', 'DejaVu Sans', sans-serif";
+
+/// Returns the style sheet of a standalone drawing, without variables: many programs that show
+/// drawings know none.
+fn style_alone(theme: Theme) -> String {
+    let rule = |(name, colour): (&str, u32)| format!(".{name}{{color:#{colour:06x}}}\n");
+    let light: String = SHADES.iter().map(|(name, light, _)| rule((name, *light))).collect();
+    let dark: String = SHADES.iter().map(|(name, _, dark)| rule((name, *dark))).collect();
+    let (_, surface, behind) = Ink::Surface.shade();
+    let rules = include_str!("../../templates/chart.css")
+        .replace("var(--surface)", &format!("#{surface:06x}"));
+    let text = format!(".chart text{{font-family:{FONTS}}}\n");
+    match theme {
+        Theme::Light => format!("{light}{rules}{text}"),
+        Theme::OfReader => format!(
+            "{light}{rules}{text}@media (prefers-color-scheme: dark){{\n{dark}.chart \
+             .ring{{fill:#{behind:06x}}}\n}}\n"
+        ),
+    }
+}
+
+/// One entry of the legend of a standalone drawing.
+#[derive(Clone, Debug)]
+pub(super) enum LegendEntry {
+    /// A line in the colour of a variant.
+    Line(Ink),
+    /// A sign as it is written.
+    Sign(&'static str),
+}
+
+/// Height of the title of a standalone drawing, and of a line of its legend.
+const TITLE_PX: f64 = 30.0;
+const LEGEND_PX: f64 = 20.0;
+
+/// Width beyond which a title is cut.
+const WIDEST_TITLE_PX: f64 = 760.0;
+
+/// Distance of a standalone drawing from the edges of its sheet.
+const MARGIN_PX: f64 = 10.0;
+
+/// Returns `svg`, drawn by [`draw`], as a standalone file: with `title`, a legend and its colours.
+pub(super) fn alone(
+    svg: &str,
+    title: &str,
+    legend: &[(LegendEntry, String)],
+    theme: Theme,
+) -> String {
+    let (open, inner) = svg.split_once('>').unwrap_or((svg, ""));
+    let value = |name: &str| {
+        let (_, rest) = open.split_once(&format!("{name}=\""))?;
+        Some(rest.split_once('"')?.0.to_owned())
+    };
+    let sizes = value("viewBox").unwrap_or_default();
+    let mut sizes = sizes.split(' ').skip(2).map(|size| size.parse::<f64>().unwrap_or(0.0));
+    let (width, height) = (sizes.next().unwrap_or(0.0), sizes.next().unwrap_or(0.0));
+    let description = value("aria-label").unwrap_or_default();
+    let mut above = Canvas { svg: String::new() };
+    // a title longer than the chart is wide makes the sheet wider
+    let wide = |text: &str| text_px(text) * 1.15;
+    let width = f64::max(width, wide(title).min(WIDEST_TITLE_PX));
+    let title = shorten(title, (width / 7.9) as usize);
+    above.bold(&title, (0.0, 12.0));
+    let (mut x, mut y) = (0.0, TITLE_PX + 6.0);
+    for (entry, text) in legend {
+        let needed = 24.0 + text_px(text) + 14.0;
+        if x > 0.0 && x + needed > width {
+            (x, y) = (0.0, y + LEGEND_PX);
+        }
+        match entry {
+            LegendEntry::Line(ink) => above.line(&[(x, y), (x + 18.0, y)], *ink, 4.0),
+            LegendEntry::Sign(sign) => {
+                above.text(sign, (x + 9.0, y), Anchor::Middle, Ink::Text);
+            }
+        }
+        above.text(text, (x + 24.0, y), Anchor::Left, Ink::Text);
+        x += needed;
+    }
+    let top = if legend.is_empty() { TITLE_PX } else { y + LEGEND_PX };
+    let (sheet_width, sheet_height) =
+        (tenth(width + 2.0 * MARGIN_PX), tenth(top + height + 2.0 * MARGIN_PX));
+    let (left, below) = (MARGIN_PX, tenth(top + MARGIN_PX));
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" width=\"{sheet_width}\" \
+         height=\"{sheet_height}\" viewBox=\"0 0 {sheet_width} {sheet_height}\" role=\"img\" \
+         aria-label=\"{description}\">\n<style>\n{}</style>\n<rect class=\"fill surface\" \
+         width=\"{sheet_width}\" height=\"{sheet_height}\"/>\n<g transform=\"translate({left} \
+         {left})\">{}</g>\n<g transform=\"translate({left} {below})\">{}</g>\n</svg>\n",
+        style_alone(theme),
+        above.svg,
+        inner.trim_end_matches("</svg>")
+    )
+    .replace("/><", "/>\n<")
 }
 
 /// Returns a coordinate to a tenth of a pixel.
@@ -297,6 +393,11 @@ impl Canvas {
     /// Writes one line of bold text.
     pub(super) fn bold(&mut self, text: &str, point: (f64, f64)) {
         self.write(text, point, Anchor::Left, "text bold");
+    }
+
+    /// Writes one line of bold text that ends at `point`.
+    pub(super) fn bold_before(&mut self, text: &str, point: (f64, f64)) {
+        self.write(text, point, Anchor::Right, "text bold");
     }
 
     fn write(&mut self, text: &str, (x, y): (f64, f64), anchor: Anchor, class: &str) {

@@ -7,6 +7,7 @@ use unicode_width::UnicodeWidthStr;
 use super::axis::Axis;
 use super::canvas::{Anchor, Canvas, Ink, Mark, Texture, draw, shorten, text_px};
 use super::index::Run;
+use super::language::Words;
 use crate::conclude::figures;
 use crate::results::{Between, Cell, CpuSecond, Interval as Ends, Overhead};
 use crate::words::verdict::{self, Verdict};
@@ -37,7 +38,7 @@ const PAIRS_DRAWN: usize = 30;
 const CPU_CUT: f64 = 4.0;
 
 /// One chart and the text above it.
-#[derive(Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub(super) struct Chart {
     /// Subject of the chart, if its group shows several.
     pub(super) title: String,
@@ -52,19 +53,31 @@ pub(super) struct Chart {
 /// One line of a panel.
 struct Row {
     label: String,
-    /// Figure at the right; of a heading what it stands for.
+    /// Figure at the right.
     value: String,
     /// Colour; a row without is a heading.
     ink: Option<Ink>,
+    /// Set where there is nothing to compare: the row is grey.
+    is_grey: bool,
 }
 
 impl Row {
-    fn heading(label: impl Into<String>, value: impl Into<String>) -> Self {
-        Self { label: label.into(), value: value.into(), ink: None }
+    fn heading(label: impl Into<String>) -> Self {
+        Self { label: label.into(), value: String::new(), ink: None, is_grey: false }
     }
 
     fn of(label: impl Into<String>, value: impl Into<String>, ink: Ink) -> Self {
-        Self { label: label.into(), value: value.into(), ink: Some(ink) }
+        Self { label: label.into(), value: value.into(), ink: Some(ink), is_grey: false }
+    }
+
+    fn text_ink(&self) -> Ink {
+        if self.is_grey { Ink::Muted } else { Ink::Text }
+    }
+
+    /// Returns the same in the language of `words`.
+    fn in_words(&self, words: &Words) -> Self {
+        let (label, value) = (words.say(&self.label), words.say(&self.value));
+        Self { label, value, ..*self }
     }
 }
 
@@ -82,15 +95,20 @@ impl Frame {
     }
 }
 
-/// Draws `rows` over `axis`, whose ticks are followed by `unit`; `paint` draws into each row that
-/// is not a heading.
+/// Draws `rows` over `axis`, whose ticks are followed by `unit`, in the language of `words`; `paint`
+/// draws into each row that is not a heading, and `about` describes it to readers who cannot see
+/// it.
 fn panel(
+    words: &Words,
     (width, bar): (f64, f64),
-    description: &str,
+    about: &str,
     rows: &[Row],
     (axis, unit): (&Axis, &str),
     paint: impl Fn(&mut Canvas, &Frame, usize),
 ) -> String {
+    let rows: Vec<Row> = rows.iter().map(|row| row.in_words(words)).collect();
+    let rows = rows.as_slice();
+    let description = describe(&words.say(about), rows);
     let widest = |texts: &mut dyn Iterator<Item = &String>| {
         texts.map(|text| text_px(text)).fold(0.0, f64::max)
     };
@@ -111,7 +129,7 @@ fn panel(
         y += height;
     }
     let bottom = y + 2.0;
-    draw(width, bottom + 36.0, description, |canvas| {
+    draw(width, bottom + 36.0, &description, |canvas| {
         let labelled = labelled(axis, right - left);
         for (number, (value, text)) in axis.ticks.iter().enumerate() {
             let x = frame.x(axis, *value);
@@ -131,36 +149,57 @@ fn panel(
             let x = frame.x(axis, value);
             canvas.line(&[(x, 4.0), (x, bottom)], Ink::Axis, 1.5);
         }
-        canvas.text(unit, ((left + right) / 2.0, bottom + 27.0), Anchor::Middle, Ink::Muted);
+        below_the_ticks(canvas, words, (axis, unit), (left, right, width), bottom + 27.0);
         for (number, row) in rows.iter().enumerate() {
             let middle = frame.middles[number];
             if row.ink.is_none() {
                 let label = shorten(&row.label, (width / 8.0) as usize);
-                let (from, columns) =
-                    (text_px(&label) * 1.1 + 12.0, |from: f64| ((width - from) / 7.2) as usize);
-                let words = shorten(&row.value, columns(from));
                 // the grid does not run through the words
-                canvas.bar(
-                    (0.0, middle - 9.0),
-                    (from + text_px(&words), middle + 8.0),
-                    Ink::Surface,
-                    Texture::Full,
-                );
-                canvas.bold(&label, (2.0, middle));
-                canvas.text(&words, (from, middle), Anchor::Left, Ink::Muted);
+                let end = text_px(&label) * 1.1 + 6.0;
+                canvas.bar((0.0, middle - 9.0), (end, middle + 8.0), Ink::Surface, Texture::Full);
+                match row.is_grey {
+                    true => canvas.text(&label, (2.0, middle), Anchor::Left, Ink::Muted),
+                    false => canvas.bold(&label, (2.0, middle)),
+                }
                 continue;
             }
             paint(canvas, &frame, number);
             match above {
                 true => {
                     let label = shorten(&row.label, (width / 7.2) as usize);
-                    canvas.text(&label, (2.0, middle - bar / 2.0 - 9.0), Anchor::Left, Ink::Text);
+                    let at = (2.0, middle - bar / 2.0 - 9.0);
+                    canvas.text(&label, at, Anchor::Left, row.text_ink());
                 }
-                false => canvas.text(&row.label, (left - 8.0, middle), Anchor::Right, Ink::Text),
+                false => {
+                    canvas.text(&row.label, (left - 8.0, middle), Anchor::Right, row.text_ink());
+                }
             }
-            canvas.text(&row.value, (width - 2.0, middle), Anchor::Right, Ink::Text);
+            canvas.text(&row.value, (width - 2.0, middle), Anchor::Right, row.text_ink());
         }
     })
+}
+
+/// Writes below the ticks of `axis` what they count, at the height `y`: the sides of the reference
+/// in words, or `unit` where it has none.
+pub(super) fn below_the_ticks(
+    canvas: &mut Canvas,
+    words: &Words,
+    (axis, unit): (&Axis, &str),
+    (left, right, width): (f64, f64, f64),
+    y: f64,
+) {
+    let (Some((below, above)), Some(reference)) = (&axis.sides, axis.reference) else {
+        let unit = words.say(unit);
+        canvas.text(&unit, ((left + right) / 2.0, y), Anchor::Middle, Ink::Muted);
+        return;
+    };
+    let (below, above) = (format!("← {}", words.say(below)), format!("{} →", words.say(above)));
+    // either side of the reference, and on the sheet
+    let x = left + axis.position(reference) * (right - left);
+    let from = (x + 8.0).min(width - text_px(&above) - 2.0);
+    let to = (x - 8.0).min(from - 16.0).max(text_px(&below) + 2.0);
+    canvas.text(&below, (to, y), Anchor::Right, Ink::Text);
+    canvas.text(&above, (from.max(to + 16.0), y), Anchor::Left, Ink::Text);
 }
 
 /// Selects the ticks of an axis `length` pixels long that have room for their text: every tick, or
@@ -208,7 +247,7 @@ fn rows_of<'a>(
 ) -> (Vec<Row>, Vec<Option<&'a Cell>>) {
     let (mut rows, mut cells) = (Vec::new(), Vec::new());
     for workload in &run.workloads {
-        rows.push(Row::heading(titled(workload), what_it_does(run, workload)));
+        rows.push(Row::heading(run.called(workload)));
         cells.push(None);
         for (variant, cell) in run.cells(workload) {
             rows.push(Row::of(&variant.label, value(cell), run.ink(cell.variant)));
@@ -223,17 +262,6 @@ fn plain(value: f64) -> String {
     format!("{}", (value * 1e6).round() / 1e6)
 }
 
-/// Returns a workload's name as a heading.
-pub(super) fn titled(workload: &str) -> String {
-    format!("workload {workload}")
-}
-
-/// Returns a workload in a few words; nothing for a workload unknown to this build.
-fn what_it_does(run: &Run, workload: &str) -> &'static str {
-    let words = run.results.plan.workload(workload).map_or("", |spec| spec.description);
-    words.split_once(": ").map_or(words, |(_, words)| words)
-}
-
 /// One interval of a chart of ratios.
 pub(super) struct Interval {
     pub(super) label: String,
@@ -241,10 +269,9 @@ pub(super) struct Interval {
     pub(super) overhead: Overhead,
 }
 
-/// Intervals with a heading, and what it stands for.
+/// Intervals with a heading.
 pub(super) struct Intervals {
     pub(super) heading: String,
-    pub(super) remark: String,
     pub(super) members: Vec<Interval>,
 }
 
@@ -255,13 +282,9 @@ pub(super) fn cost(run: &Run) -> Vec<Chart> {
             let overhead = cell.overhead.clone()?;
             Some(Interval { label: variant.label.clone(), ink: run.ink(cell.variant), overhead })
         });
-        Intervals {
-            heading: titled(workload),
-            remark: what_it_does(run, workload).into(),
-            members: members.collect(),
-        }
+        Intervals { heading: run.called(workload), members: members.collect() }
     };
-    intervals(run.workloads.iter().map(group).collect(), COST)
+    intervals(run.words, run.workloads.iter().map(group).collect(), COST)
 }
 
 /// Description of the charts of costs, for readers who cannot see them.
@@ -281,8 +304,8 @@ pub(super) fn between(run: &Run) -> Vec<Chart> {
             overhead: between.as_overhead(),
         };
         Intervals {
-            heading: workload.map_or_else(|| "over all workloads".to_owned(), titled),
-            remark: workload.map_or("", |workload| what_it_does(run, workload)).into(),
+            heading: workload
+                .map_or_else(|| "over all workloads".to_owned(), |name| run.called(name)),
             members: of_it.map(interval).collect(),
         }
     };
@@ -290,11 +313,12 @@ pub(super) fn between(run: &Run) -> Vec<Chart> {
     if results.between.len() <= PAIRS_DRAWN {
         groups.extend(run.workloads.iter().map(|workload| group(Some(workload))));
     }
-    intervals(groups, "Throughput of one cipher against another, with 95 % intervals")
+    let about = "Throughput of one cipher against another, with 95 % intervals";
+    intervals(run.words, groups, about)
 }
 
 /// Draws one chart of all `groups` that have members, described by `about`.
-pub(super) fn intervals(mut groups: Vec<Intervals>, about: &str) -> Vec<Chart> {
+pub(super) fn intervals(words: &Words, mut groups: Vec<Intervals>, about: &str) -> Vec<Chart> {
     groups.retain(|group| !group.members.is_empty());
     if groups.is_empty() {
         return Vec::new();
@@ -305,7 +329,8 @@ pub(super) fn intervals(mut groups: Vec<Intervals>, about: &str) -> Vec<Chart> {
         overheads.filter(|overhead| overhead.verdict != Verdict::NotMet).collect();
     let axis = |aim| axis_of(&overheads, aim);
     across_the_page(|width| {
-        intervals_panel(width, about, &groups, &axis(if width < WIDE_PX { 5 } else { 9 }))
+        let axis = axis(if width < WIDE_PX { 5 } else { 9 });
+        intervals_panel(words, width, about, &groups, &axis)
     })
 }
 
@@ -323,7 +348,10 @@ pub(super) fn axis_of(overheads: &[&Overhead], aim: usize) -> Axis {
     let lowest = overheads.iter().map(low).fold(0.99, f64::min) - 1.0;
     let highest = overheads.iter().map(high).fold(1.01, f64::max) - 1.0;
     let margin = (highest - lowest) * 0.03;
-    Axis::linear(lowest - margin, highest + margin, aim, percent).against(0.0)
+    let text = |value: f64, places: usize| format!("{} %", percent(value, places));
+    Axis::linear(lowest - margin, highest + margin, aim, text)
+        .against(0.0)
+        .sided("slower", "faster")
 }
 
 /// Returns a change of a share as the label of a tick.
@@ -346,10 +374,18 @@ fn in_words(overhead: &Overhead) -> String {
     }
 }
 
-fn intervals_panel(width: f64, about: &str, groups: &[Intervals], axis: &Axis) -> String {
+fn intervals_panel(
+    words: &Words,
+    width: f64,
+    about: &str,
+    groups: &[Intervals],
+    axis: &Axis,
+) -> String {
     let (mut rows, mut intervals) = (Vec::new(), Vec::new());
+    let is_met = |interval: &Interval| interval.overhead.verdict != Verdict::NotMet;
     for group in groups {
-        rows.push(Row::heading(&group.heading, &group.remark));
+        let is_grey = !group.members.iter().any(is_met);
+        rows.push(Row { is_grey, ..Row::heading(&group.heading) });
         intervals.push(None);
         for interval in &group.members {
             let value = match width {
@@ -359,15 +395,17 @@ fn intervals_panel(width: f64, about: &str, groups: &[Intervals], axis: &Axis) -
                 }
                 _ => figures::overhead(&interval.overhead),
             };
-            rows.push(Row::of(&interval.label, value, interval.ink));
-            // a workload that met no cipher is a line of text, without a mark that could be read as
-            // a cost or a gain
-            intervals.push((interval.overhead.verdict != Verdict::NotMet).then_some(interval));
+            let is_grey = !is_met(interval);
+            rows.push(Row { is_grey, ..Row::of(&interval.label, value, interval.ink) });
+            // a workload that met no cipher is a grey line of text, without a mark that could be
+            // read as a cost or a gain
+            intervals.push(is_met(interval).then_some(interval));
         }
     }
     panel(
+        words,
         (width, BAR_PX),
-        &describe(about, &rows),
+        about,
         &rows,
         (axis, "% of throughput"),
         |canvas, frame, number| {
@@ -418,7 +456,7 @@ pub(super) fn latency(run: &Run) -> Vec<Chart> {
     let (mut rows, mut points) = (Vec::new(), Vec::new());
     for workload in &run.workloads {
         for operation in run.operations(workload) {
-            rows.push(Row::heading(format!("{}, {operation}", titled(workload)), ""));
+            rows.push(Row::heading(format!("{}, {operation}", run.called(workload))));
             points.push(None);
             for (variant, cell) in run.cells(workload) {
                 let Some(latency) = cell.latency.get(operation) else { continue };
@@ -441,12 +479,13 @@ pub(super) fn latency(run: &Run) -> Vec<Chart> {
     }
     let all = || points.iter().flatten().flatten().copied().filter(|us| *us > 0.0);
     let (low, high) = (all().fold(f64::MAX, f64::min), all().fold(0.0, f64::max));
-    let description = describe("99th percentile of latency", &rows);
+    let about = "99th percentile of latency";
     across_the_page(|width| {
         let axis = Axis::micros(low, high, if width < WIDE_PX { 4 } else { 12 });
         panel(
+            run.words,
             (width, BAR_PX),
-            &description,
+            about,
             &rows,
             (&axis, "latency, logarithmic"),
             |canvas, frame, number| {
@@ -482,14 +521,15 @@ pub(super) fn time_split(run: &Run) -> Vec<Chart> {
     });
     let most =
         cells.iter().flatten().map(|cell| against_baseline(cell)).fold(1.0, f64::max).min(CPU_CUT);
-    let description = describe("CPU time for the same work, against no encryption", &rows);
+    let about = "CPU time for the same work, against no encryption";
     across_the_page(|width| {
         let axis = Axis::linear(0.0, most, if width < WIDE_PX { 4 } else { 8 }, |value, _| {
             plain(value * 100.0)
         });
         let axis = axis.against(1.0);
         let unit = "% of the CPU time without encryption";
-        panel((width, BAR_PX), &description, &rows, (&axis, unit), |canvas, frame, number| {
+        let dimensions = (width, BAR_PX);
+        panel(run.words, dimensions, about, &rows, (&axis, unit), |canvas, frame, number| {
             let (Some(cell), Some(ink)) = (cells[number], rows[number].ink) else { return };
             let y = frame.middles[number];
             let time = &cell.time;
@@ -556,10 +596,9 @@ pub(super) fn size(run: &Run) -> Vec<Chart> {
     for (workloads, grown) in &groups {
         let heading = match workloads.len() {
             all if all == run.workloads.len() => "every workload".to_owned(),
-            1 => titled(workloads[0]),
-            _ => format!("workloads {}", workloads.join(", ")),
+            _ => workloads.iter().map(|name| run.called(name)).collect::<Vec<_>>().join(", "),
         };
-        rows.push(Row::heading(heading, ""));
+        rows.push(Row::heading(heading));
         ratios.push(1.0);
         for (label, ink, ratio) in grown {
             rows.push(Row::of(label, figures::change(*ratio), *ink));
@@ -568,12 +607,13 @@ pub(super) fn size(run: &Run) -> Vec<Chart> {
     }
     let lowest = ratios.iter().copied().fold(1.0, f64::min) - 1.0;
     let highest = ratios.iter().copied().fold(1.01, f64::max).min(CPU_CUT) - 1.0;
-    let description = describe("Size on disk against no encryption", &rows);
+    let about = "Size on disk against no encryption";
     across_the_page(|width| {
         let axis = Axis::linear(lowest, highest, 5, percent).against(0.0);
         panel(
+            run.words,
             (width, BAR_PX),
-            &description,
+            about,
             &rows,
             (&axis, "% of the size on disk"),
             |canvas, frame, number| {
@@ -613,11 +653,11 @@ pub(super) fn cpu(run: &Run) -> Vec<Chart> {
             )
         };
         let rows: Vec<Row> = cells.iter().map(row).collect();
-        let description =
-            describe(&format!("Share of all cores in use, {}", titled(workload)), &rows);
+        let about = format!("Share of all cores in use, {}", run.called(workload));
         let svg = panel(
+            run.words,
             (NARROW_PX, STRIP_PX),
-            &description,
+            &about,
             &rows,
             (&axis, "seconds"),
             |canvas, frame, number| {
@@ -648,7 +688,7 @@ pub(super) fn cpu(run: &Run) -> Vec<Chart> {
             },
         );
         let note = format!("0 to {} cores", plain(cores));
-        charts.push(Chart { title: titled(workload), note, svg, narrow: None });
+        charts.push(Chart { title: run.called(workload), note, svg, narrow: None });
     }
     charts
 }

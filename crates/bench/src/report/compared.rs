@@ -139,7 +139,7 @@ fn workloads(run: &Run) -> Table {
             Unit::Bytes => "bytes of records",
         });
         vec![
-            head(*name),
+            head(run.called(name)),
             match run.results.plan.workload(name) {
                 Ok(spec) => Datum {
                     note: spec.remark.unwrap_or_default().into(),

@@ -3,6 +3,7 @@
 use super::axis::Axis;
 use super::canvas::{Anchor, Ink, Mark, apart, draw, shorten, text_px};
 use super::charts::{Chart, NARROW_PX};
+use super::language::Words;
 
 const HEIGHT_PX: f64 = 236.0;
 
@@ -36,9 +37,10 @@ pub(super) struct Below {
     pub(super) words: String,
 }
 
-/// Returns a panel of `curves` over `below`, with `scale` at its left; `about` describes it to
-/// readers who cannot see it.
+/// Returns a panel of `curves` over `below`, with `scale` at its left, in the language of `words`;
+/// `about` describes it to readers who cannot see it.
 pub(super) fn panel(
+    words: &Words,
     title: &str,
     about: &str,
     below: &Below,
@@ -62,7 +64,8 @@ pub(super) fn panel(
         drawn.iter().map(|curve| curve.last().copied().unwrap_or((left, BOTTOM_PX))).collect();
     let heights = apart(&ends.iter().map(|end| end.1).collect::<Vec<_>>(), (TOP_PX, HEIGHT_PX));
     let names = curves.iter().map(|curve| curve.label.as_str()).collect::<Vec<_>>().join(", ");
-    let description = format!("{about}: curves of {names}; the tables have the figures");
+    let description =
+        words.say(&format!("{about}: curves of {names}; the tables have the figures"));
     let svg = draw(NARROW_PX, HEIGHT_PX, &description, |canvas| {
         for (value, text) in &scale.ticks {
             let y = BOTTOM_PX - scale.position(*value) * (BOTTOM_PX - TOP_PX);
@@ -83,7 +86,7 @@ pub(super) fn panel(
             }
         }
         canvas.text(
-            &below.words,
+            &words.say(&below.words),
             ((left + right) / 2.0, BOTTOM_PX + 28.0),
             Anchor::Middle,
             Ink::Muted,
@@ -105,5 +108,5 @@ pub(super) fn panel(
             canvas.text(&label(curve), (right + 18.0, height), Anchor::Left, Ink::Text);
         }
     });
-    Chart { title: title.to_owned(), note: String::new(), svg, narrow: None }
+    Chart { title: words.say(title), note: String::new(), svg, narrow: None }
 }

@@ -20,4 +20,30 @@ pub enum ReportError {
     /// The page could not be put together.
     #[error("cannot put the report together: {0}\nthis is a fault of Sealstone, please report it")]
     Template(#[from] minijinja::Error),
+    /// There is no font to draw text with.
+    #[cfg(feature = "png")]
+    #[error(
+        "cannot draw text: no font is on this machine\ninstall one, such as fonts-dejavu-core, or \
+         take --svg, which needs none"
+    )]
+    NoFont,
+    /// No font has letters of the language.
+    #[cfg(feature = "png")]
+    #[error(
+        "cannot draw text: no font on this machine has Korean letters\ninstall one, such as \
+         fonts-noto-cjk, or take --svg, which needs none"
+    )]
+    NoLetters,
+    /// A drawing could not be turned into pixels.
+    #[cfg(feature = "png")]
+    #[error("cannot draw the chart {name}: {found}\ntake --svg, and please report this fault")]
+    Pixels {
+        /// Name of the picture.
+        name: String,
+        /// Description of the error.
+        found: String,
+    },
+    /// The page could not be put into words.
+    #[error("cannot put the report together: {0}\nthis is a fault of Sealstone, please report it")]
+    Page(#[from] serde_json::Error),
 }

@@ -1,7 +1,10 @@
 //! Finds cells by workload and variant, and fixes the order and colour of variants. Shared by the
 //! charts, the tables and the terminal summary.
 
+use sealstone_message::Language;
+
 use super::canvas::Ink;
+use super::language::{Words, words_in};
 use crate::compare::merge;
 use crate::conclude::at_rate::at_rate;
 use crate::conclude::sustained_rate::sustained;
@@ -17,16 +20,22 @@ pub(super) struct Run<'a> {
     pub(super) workloads: Vec<&'a str>,
     /// Number of the variant that the others are compared with.
     pub(super) baseline: Option<usize>,
+    /// Words of the language in which it is shown.
+    pub(super) words: &'static Words,
     /// The colour of each variant.
     inks: Vec<Ink>,
 }
 
-/// Returns `runs` with the labels that distinguish them. A variant that several of them have has
-/// one colour in all.
-pub(super) fn runs<'a>(results: &'a [Results]) -> Vec<Run<'a>> {
+/// Returns `runs` with the labels that distinguish them, to be shown in `language`. A variant that
+/// several of them have has one colour in all.
+pub(super) fn runs<'a>(results: &'a [Results], language: Language) -> Vec<Run<'a>> {
     let labels = merge::labels(results).into_iter();
-    let mut runs: Vec<Run> =
-        results.iter().zip(labels).map(|(results, label)| Run::new(results, label)).collect();
+    let words = words_in(language);
+    let mut runs: Vec<Run> = results
+        .iter()
+        .zip(labels)
+        .map(|(results, label)| Run { words, ..Run::new(results, words.say(&label)) })
+        .collect();
     let mut names: Vec<&str> = Vec::new();
     for run in &mut runs {
         for (number, variant) in run.results.variants.iter().enumerate() {
@@ -44,6 +53,7 @@ pub(super) fn runs<'a>(results: &'a [Results]) -> Vec<Run<'a>> {
 }
 
 impl<'a> Run<'a> {
+    /// Returns `results` to be shown in English.
     pub(super) fn new(results: &'a Results, label: String) -> Self {
         let mut workloads: Vec<&str> = Vec::new();
         for cell in &results.cells {
@@ -58,7 +68,13 @@ impl<'a> Run<'a> {
             _ => Ink::Series(number),
         };
         let inks = (0..results.variants.len()).map(series).collect();
-        Self { results, label, workloads, baseline, inks }
+        let words = words_in(Language::English);
+        Self { results, label, workloads, baseline, words, inks }
+    }
+
+    /// Returns what readers know `workload` by, such as `reads, cold cache (c-cold)`.
+    pub(super) fn called(&self, workload: &str) -> String {
+        self.words.say(&self.results.plan.called(workload))
     }
 
     /// Returns the fixed rate at which it was judged, in operations a second, if there was one.

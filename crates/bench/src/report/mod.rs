@@ -16,13 +16,20 @@ mod conditions;
 mod curves;
 mod error;
 mod footnotes;
+mod headline;
 mod index;
+mod language;
 mod markdown;
+mod one_page;
 mod open_loop;
 mod options;
+mod overview;
 mod page;
 mod percentiles;
+mod pictures;
 mod places;
+#[cfg(feature = "png")]
+mod png;
 mod requests;
 mod side_by_side;
 mod speeds;
@@ -30,16 +37,22 @@ pub mod summary;
 mod sweep;
 mod tables;
 
+pub use canvas::Theme;
 pub use error::ReportError;
 pub use markdown::markdown;
 pub use options::Options;
+pub use pictures::{Picture, pictures};
+#[cfg(feature = "png")]
+pub use png::Pixels;
 pub use speeds::{SpeedLine, SpeedPanel, speeds};
 
+use language::words_in;
 use sealstone_message::printable_lines;
 
 use crate::results::Results;
 
 const TEMPLATE: &str = "report.html";
+const ONE_PAGE: &str = "one-page.html";
 
 /// Returns one HTML file for one run or several: nothing is fetched from elsewhere, and without its
 /// few lines of script (which sort tables) the content is the same.
@@ -56,22 +69,42 @@ pub fn html(results: &[Results]) -> Result<String, ReportError> {
 /// As `html`.
 pub fn html_with(results: &[Results], options: &Options) -> Result<String, ReportError> {
     check(results)?;
-    let mut templates = minijinja::Environment::new();
-    // the name's ending turns on escaping
-    templates.add_template(TEMPLATE, include_str!("../../templates/report.html"))?;
-    let page = minijinja::value::Serde(page::Page::new(results, options));
-    // characters that reverse the reading order do so on a page, too
-    Ok(printable_lines(&templates.get_template(TEMPLATE)?.render(page)?).into_owned())
+    filled(
+        TEMPLATE,
+        include_str!("../../templates/report.html"),
+        page::Page::new(results, options),
+        options,
+    )
 }
 
-/// Returns the chart of the cost of each variant under each workload, as a standalone SVG file.
+/// Returns one sheet of A4 for whoever decides: which place keeps whom out, what the advised one
+/// costs, what it leaves open, and what it takes.
 ///
 /// # Errors
-/// `ReportError`: results that contradict themselves.
-pub fn picture(results: &Results) -> Result<String, ReportError> {
-    check(std::slice::from_ref(results))?;
-    let run = index::Run::new(results, String::new());
-    Ok(charts::cost(&run).first().map_or_else(String::new, |chart| canvas::alone(&chart.svg)))
+/// As `html`.
+pub fn one_page(results: &[Results], options: &Options) -> Result<String, ReportError> {
+    check(results)?;
+    let page = one_page::OnePage::new(results, options);
+    filled(ONE_PAGE, include_str!("../../templates/one-page.html"), page, options)
+}
+
+/// Fills `template` with `page`, put into the language of `options`.
+fn filled(
+    name: &'static str,
+    template: &'static str,
+    page: impl serde::Serialize,
+    options: &Options,
+) -> Result<String, ReportError> {
+    let mut templates = minijinja::Environment::new();
+    // the name's ending turns on escaping
+    templates.add_template(name, template)?;
+    let words = words_in(options.language);
+    let mut page = serde_json::to_value(page)?;
+    words.say_all(&mut page);
+    page["words"] = serde_json::to_value(words.texts().all())?;
+    let page = minijinja::value::Serde(page);
+    // characters that reverse the reading order do so on a page, too
+    Ok(printable_lines(&templates.get_template(name)?.render(page)?).into_owned())
 }
 
 /// Checks that there are results, and that the indices of every run are valid.

@@ -1,5 +1,7 @@
 //! Parts of a report that surround the figures.
 
+use sealstone_message::Language;
+
 use crate::results::Against;
 
 /// Parts of a report that surround the figures.
@@ -14,4 +16,8 @@ pub struct Options {
     pub against: Vec<Against>,
     /// Planned measurements that were not made, in words.
     pub missing: Vec<String>,
+    /// Set if the store is in the process of its client, where results do not say it.
+    pub within_process: bool,
+    /// Language of the page.
+    pub language: Language,
 }

@@ -8,10 +8,11 @@ use serde::Serialize;
 use super::canvas;
 use super::charts::{self, Chart, Interval, Intervals};
 use super::conditions::{Fact, conditions, fact};
+use super::headline::{Headline, headline};
 use super::index::{self, Run};
 use super::options::Options;
 use super::tables::{self, Table};
-use super::{compared, open_loop, percentiles, places, requests, side_by_side, sweep};
+use super::{compared, open_loop, overview, percentiles, places, requests, side_by_side, sweep};
 use crate::compare::forecast;
 use crate::compare::merge;
 use crate::conclude::figures;
@@ -24,6 +25,8 @@ use crate::words::verdict::{Mark, TABLE, Verdict};
 #[derive(Serialize)]
 pub(super) struct Page {
     title: String,
+    /// Title of the user's choice, in place of ours.
+    title_given: Option<String>,
     style: String,
     script: &'static str,
     /// Meaning of each colour.
@@ -64,7 +67,9 @@ struct Section {
     /// Set if it was ended early: a note about that.
     interrupted: Option<String>,
     policy: &'static str,
-    answer: String,
+    answer: Headline,
+    /// The first chart.
+    overview: Option<Charts>,
     /// Meaning of the answer for the reader.
     meaning: Vec<String>,
     /// Under which conditions the figures hold.
@@ -88,7 +93,7 @@ struct Reasons {
 
 /// Charts of one kind.
 #[derive(Default, Serialize)]
-struct Charts {
+pub(super) struct Charts {
     id: String,
     title: String,
     /// Note on how to read the charts.
@@ -97,6 +102,12 @@ struct Charts {
     /// Shown only on request.
     folded: bool,
     panels: Vec<Chart>,
+    /// Numbers of the variants in it; none: all.
+    #[serde(skip)]
+    variants: Option<Vec<usize>>,
+    /// Set if its marks are those of verdicts.
+    #[serde(skip)]
+    has_verdicts: bool,
 }
 
 /// A colour and the variant that it means.
@@ -139,13 +150,14 @@ struct Rerun {
 
 impl Page {
     pub(super) fn new(results: &[Results], options: &Options) -> Self {
-        let runs = index::runs(results);
+        let runs = index::runs(results, options.language);
         let mut sections: Vec<Section> =
             runs.iter().enumerate().map(|(number, run)| section(number, run)).collect();
         let across = (runs.len() > 1).then(|| across(&runs, results, options));
         let reading = if runs.len() > 1 { said_once(&mut sections) } else { Vec::new() };
         Self {
-            title: options.title.clone().unwrap_or_else(|| title(results)),
+            title: title(results),
+            title_given: options.title.clone(),
             style: format!(
                 "{}{}",
                 canvas::style_sheet(),
@@ -221,6 +233,9 @@ fn said_once(sections: &mut [Section]) -> Vec<Reading> {
             None => readings.push(Reading { title: title.into(), note }),
         };
     for section in sections {
+        if let Some(overview) = &mut section.overview {
+            keep(&overview.title, std::mem::take(&mut overview.note));
+        }
         keep(&section.cost.title, std::mem::take(&mut section.cost.note));
         for charts in &mut section.charts {
             let legend = std::mem::take(&mut charts.legend);
@@ -286,7 +301,14 @@ fn title(results: &[Results]) -> String {
     format!("What encryption costs: {}", engines.join(", "))
 }
 
-fn across(runs: &[Run], results: &[Results], options: &Options) -> Across {
+/// Returns every chart of one run, the first of the page first.
+pub(super) fn charts_of(run: &Run) -> Vec<Charts> {
+    let overview = overview::overview(run);
+    overview_of(run, &overview).into_iter().chain(all_charts(run, &overview)).collect()
+}
+
+/// Returns the charts of several runs together.
+pub(super) fn charts_across(runs: &[Run]) -> Vec<Charts> {
     let mut charts = Vec::new();
     for sweep in sweep::sweeps(runs) {
         let name = sweep.axis.name;
@@ -311,15 +333,19 @@ fn across(runs: &[Run], results: &[Results], options: &Options) -> Across {
             "cost",
             "Cost",
             COST_NOTE,
-            charts::intervals(cost_of_each(runs), charts::COST),
+            charts::intervals(runs[0].words, cost_of_each(runs), charts::COST),
         ));
     }
     charts.retain(|charts| !charts.panels.is_empty());
+    charts
+}
+
+fn across(runs: &[Run], results: &[Results], options: &Options) -> Across {
     let against = (!options.against.is_empty()).then(|| side_by_side::against(&options.against));
     Across {
         table: side_by_side::across(runs),
         against,
-        charts,
+        charts: charts_across(runs),
         differences: merge::differences(results),
     }
 }
@@ -339,8 +365,7 @@ fn cost_of_each(runs: &[Run]) -> Vec<Intervals> {
                 })
             };
             groups.push(Intervals {
-                heading: format!("{}, {label}", charts::titled(workload)),
-                remark: String::new(),
+                heading: format!("{}, {label}", runs[0].called(workload)),
                 members: runs.iter().filter_map(interval).collect(),
             });
         }
@@ -353,14 +378,16 @@ fn section(number: usize, run: &Run) -> Section {
     let recommendation = &results.recommendation;
     // the throughput is the fixed rate, or the rate that the search ended with
     let is_open = results.plan.target.is_some();
+    let overview = overview::overview(run);
     Section {
         id: format!("run-{}", number + 1),
         label: run.label.clone(),
         summary: summary(results),
         interrupted: results.interrupted.then(|| interrupted(run)),
         policy: policy(results.plan.policy),
-        answer: recommendation.answer.clone(),
-        meaning: recommendation.meaning.clone(),
+        answer: headline(run),
+        overview: overview_of(run, &overview),
+        meaning: recommendation.meaning.iter().map(|line| meaning(line)).collect(),
         conditions: conditions(run),
         cost: open_loop::at_rate_table(run).unwrap_or_else(|| tables::cost(run)),
         reasons: reasons(run),
@@ -372,7 +399,7 @@ fn section(number: usize, run: &Run) -> Section {
             .collect(),
         limits: recommendation.warnings.clone(),
         warnings: warnings(results),
-        charts: all_charts(run),
+        charts: all_charts(run, &overview),
         tables: [
             places::tables(run),
             open_loop::sustained_table(run).into_iter().collect(),
@@ -389,31 +416,59 @@ fn section(number: usize, run: &Run) -> Section {
     }
 }
 
-/// Explains why each variant has its rank; reasons common to all are given once.
+/// Returns a line about the answer as it stands under a heading that says what it is.
+fn meaning(line: &str) -> String {
+    line.strip_prefix("it means: ").unwrap_or(line).to_owned()
+}
+
+/// Returns the first chart with its title; none where nothing was compared.
+fn overview_of(run: &Run, overview: &overview::Overview) -> Option<Charts> {
+    if overview.charts.is_empty() {
+        return None;
+    }
+    let (title, note) = match (run.rate().is_some(), run.limit().is_some()) {
+        (true, _) => ("How much longer the p99 is with encryption", P99_NOTE),
+        (false, true) => ("How much lower the rate is that is sustained", RATE_NOTE),
+        (false, false) => ("How much slower each workload is with encryption", OVERVIEW_NOTE),
+    };
+    Some(Charts {
+        variants: Some(overview.variants.clone()),
+        has_verdicts: true,
+        ..Charts::new("cost", title, note, overview.charts.clone())
+    })
+}
+
+/// Explains why each variant has its rank; a reason that several have is given once.
 fn reasons(run: &Run) -> Vec<Reasons> {
     let recommendation = &run.results.recommendation;
     let ranking: Vec<_> =
         recommendation.ranking.iter().filter(|ranked| !ranked.reasons.is_empty()).collect();
-    let is_shared = |reason: &&String| {
-        ranking.len() > 1 && ranking.iter().all(|ranked| ranked.reasons.contains(*reason))
+    let owners = |reason: &String| -> Vec<&str> {
+        let those = ranking.iter().filter(|ranked| ranked.reasons.contains(reason));
+        those.map(|ranked| ranked.label.as_str()).collect()
     };
-    let shared: Vec<String> = ranking
-        .first()
-        .map_or(Vec::new(), |first| first.reasons.iter().filter(is_shared).cloned().collect());
-    let own = ranking.iter().map(|ranked| Reasons {
-        label: ranked.label.clone(),
-        taken: recommendation.take.as_ref() == Some(&ranked.label),
-        reasons: ranked.reasons.iter().filter(|reason| !shared.contains(reason)).cloned().collect(),
-    });
-    let mut reasons: Vec<Reasons> =
-        own.filter(|one| !one.reasons.is_empty() || one.taken).collect();
-    if !shared.is_empty() {
-        reasons.push(Reasons {
-            label: "all of them".into(),
-            taken: false,
-            reasons: shared.clone(),
+    let entry =
+        |label: String, is_taken: bool| Reasons { label, taken: is_taken, reasons: Vec::new() };
+    let mut reasons: Vec<Reasons> = ranking
+        .iter()
+        .map(|ranked| {
+            entry(ranked.label.clone(), recommendation.take.as_ref() == Some(&ranked.label))
+        })
+        .collect();
+    for reason in ranking.iter().flat_map(|ranked| &ranked.reasons) {
+        let label = match owners(reason).as_slice() {
+            all if all.len() > 1 && all.len() == ranking.len() => "all of them".to_owned(),
+            some => some.join(", "),
+        };
+        let at = reasons.iter().position(|known| known.label == label).unwrap_or_else(|| {
+            reasons.push(entry(label, false));
+            reasons.len() - 1
         });
+        if !reasons[at].reasons.contains(reason) {
+            reasons[at].reasons.push(reason.clone());
+        }
     }
+    reasons.retain(|one| !one.reasons.is_empty() || one.taken);
     reasons
 }
 
@@ -435,8 +490,9 @@ pub(super) fn interrupted(run: &Run) -> String {
     let rounds =
         |cell: &Cell| cell.samples.iter().map(|sample| sample.round + 1).max().unwrap_or(0);
     let fewest = results.cells.iter().map(rounds).min().unwrap_or(0);
-    let missing: Vec<&str> = (results.plan.workloads.iter().map(String::as_str))
+    let missing: Vec<String> = (results.plan.workloads.iter().map(String::as_str))
         .filter(|name| !run.workloads.contains(name))
+        .map(|name| results.plan.called(name))
         .collect();
     let after = figures::seconds(results.elapsed_s);
     let mut text = match &results.failure {
@@ -500,14 +556,44 @@ fn policy(policy: Policy) -> &'static str {
     }
 }
 
-const COST_NOTE: &str = "Throughput against no encryption, measured in alternation with it: left \
-                         of 0 is slower. Lines span the 95 % confidence interval; an arrow marks \
-                         one cut off at the edge.";
+const COST_NOTE: &str = "Throughput against no encryption, measured in alternation with it. Lines \
+                         span the 95 % confidence interval; an arrow marks one cut off at the \
+                         edge.";
+
+const OVERVIEW_NOTE: &str = "Throughput against no encryption. Lines: 95 % confidence intervals.";
+const RATE_NOTE: &str = "Rate within the limit, against no encryption. Lines: 95 % confidence \
+                         intervals.";
+const P99_NOTE: &str = "The p99 against no encryption. Lines: 95 % confidence intervals.";
 
 /// Cells from which on the chart of latencies is too long to be in the way.
 const MANY_CELLS: usize = 40;
 
 impl Charts {
+    /// Returns the name of the kind.
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(super) fn title(&self) -> &str {
+        &self.title
+    }
+
+    pub(super) fn panels(&self) -> &[Chart] {
+        &self.panels
+    }
+
+    /// Returns the numbers of the variants that are in it without their names.
+    pub(super) fn variants(&self) -> Option<&[usize]> {
+        self.variants.as_deref()
+    }
+
+    /// Returns its marks and what they mean.
+    pub(super) fn keys(&self, runs: &[Run]) -> Vec<(&'static str, &'static str)> {
+        let own = self.legend.iter().map(|key| (key.mark, key.text));
+        let verdicts = if self.has_verdicts { marks(runs) } else { Vec::new() };
+        own.chain(verdicts.into_iter().map(|key| (key.mark, key.text))).collect()
+    }
+
     fn new(id: &str, title: &str, note: &str, panels: Vec<Chart>) -> Self {
         let (id, title, note) = (id.into(), title.into(), note.into());
         Self { id, title, note, panels, ..Self::default() }
@@ -523,7 +609,7 @@ fn places_note() -> String {
     )
 }
 
-fn all_charts(run: &Run) -> Vec<Charts> {
+fn all_charts(run: &Run, overview: &overview::Overview) -> Vec<Charts> {
     let mut latency_note = String::from("Figure at the right: 99th percentile.");
     if let Some(Target::Rate(rate)) = run.results.plan.target {
         latency_note.push_str(&format!(
@@ -546,19 +632,25 @@ fn all_charts(run: &Run) -> Vec<Charts> {
             legend: places::legend().into_iter().map(|(mark, text)| Key { mark, text }).collect(),
             ..Charts::new("places", "Place, person and cost", &places_note(), places::chart(run))
         },
-        Charts::new(
-            "cost",
-            "Cost",
-            COST_NOTE,
-            if is_rate { Vec::new() } else { charts::cost(run) },
-        ),
-        Charts::new(
-            "between",
-            "Cipher against cipher",
-            "Throughput of one cipher against another, measured in alternation with it: left of 0 \
-             is slower.",
-            if is_rate { Vec::new() } else { charts::between(run) },
-        ),
+        Charts {
+            has_verdicts: true,
+            // the first chart shows the same where it shows all
+            ..Charts::new(
+                "cost-of-each",
+                "Cost of every variant",
+                COST_NOTE,
+                if is_rate || overview.is_all { Vec::new() } else { charts::cost(run) },
+            )
+        },
+        Charts {
+            has_verdicts: true,
+            ..Charts::new(
+                "between",
+                "Cipher against cipher",
+                "Throughput of one cipher against another, measured in alternation with it.",
+                if is_rate { Vec::new() } else { charts::between(run) },
+            )
+        },
         Charts {
             legend: [
                 ("●", "median"),

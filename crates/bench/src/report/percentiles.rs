@@ -2,7 +2,7 @@
 //! to the right mean ten times rarer, as in the plots of HdrHistogram.
 
 use super::axis::Axis;
-use super::charts::{Chart, titled};
+use super::charts::Chart;
 use super::curves::{Below, Curve, Point, panel};
 use super::index::Run;
 use crate::results::Latency;
@@ -49,9 +49,10 @@ pub(super) fn curves(run: &Run) -> Vec<Chart> {
                     .map(|(nines, us)| Point { at: nines / most, value: *us, mark: None })
                     .collect(),
             };
-            let title = format!("{}, {operation}", titled(workload));
+            let title = format!("{}, {operation}", run.called(workload));
             let curves: Vec<Curve> = timed.into_iter().map(curve).collect();
             charts.push(panel(
+                run.words,
                 &title,
                 &format!("Latency by percentile, {title}"),
                 &below,

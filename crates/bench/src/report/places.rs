@@ -4,7 +4,9 @@
 use sealstone_store::Layer;
 
 use super::canvas::{Anchor, Canvas, Ink, Texture, draw, shorten, text_px};
-use super::charts::{Chart, WIDE_PX, across_the_page, axis_of, interval, labelled};
+use super::charts::{
+    Chart, WIDE_PX, across_the_page, axis_of, below_the_ticks, interval, labelled,
+};
 use super::index::Run;
 use super::tables::{Datum, Table, columns, head, judged, variant_head, words};
 use crate::conclude::figures;
@@ -84,11 +86,11 @@ struct Layout {
 }
 
 impl Layout {
-    fn new(coverage: &Coverage, width: f64) -> Self {
+    fn new(run: &Run, coverage: &Coverage, width: f64) -> Self {
         let widest = |texts: &mut dyn Iterator<Item = String>| {
             texts.map(|text| text_px(&text)).fold(0.0, f64::max)
         };
-        let values = widest(&mut coverage.rows.iter().map(value));
+        let values = widest(&mut coverage.rows.iter().map(|row| value(run, row)));
         if width < WIDE_PX {
             // names of people are stacked, and the label of a row is above its marks
             let top = 18.0 * Threat::ALL.len() as f64 + 10.0;
@@ -116,20 +118,21 @@ impl Layout {
     }
 }
 
-fn value(row: &CoverageRow) -> String {
-    row.cost.as_ref().map_or(NOT_MEASURED.into(), |cost| figures::overhead(&overhead(cost)))
+fn value(run: &Run, row: &CoverageRow) -> String {
+    let cost = row.cost.as_ref().map(|cost| figures::overhead(&overhead(cost)));
+    cost.unwrap_or_else(|| run.words.say(NOT_MEASURED))
 }
 
 fn sheet(run: &Run, coverage: &Coverage, width: f64) -> String {
-    let layout = Layout::new(coverage, width);
+    let layout = Layout::new(run, coverage, width);
     let costs: Vec<Option<Overhead>> =
         coverage.rows.iter().map(|row| row.cost.as_ref().map(overhead)).collect();
     let axis = axis_of(&costs.iter().flatten().collect::<Vec<_>>(), 4);
     let (left, right) = layout.costs;
     let x = |value: f64| left + axis.position(value) * (right - left);
     let bottom = layout.bottom(coverage.rows.len());
-    draw(width, bottom + 36.0, &description(coverage), |canvas| {
-        heads(canvas, coverage, &layout, bottom);
+    draw(width, bottom + 36.0, &description(run, coverage), |canvas| {
+        heads(canvas, run, coverage, (&layout, bottom));
         let has_text = labelled(&axis, right - left);
         for (at, (value, text)) in axis.ticks.iter().enumerate() {
             canvas.line(&[(x(*value), layout.rows.0 - 4.0), (x(*value), bottom)], Ink::Grid, 1.0);
@@ -145,7 +148,7 @@ fn sheet(run: &Run, coverage: &Coverage, width: f64) -> String {
         }
         canvas.line(&[(x(0.0), layout.rows.0 - 4.0), (x(0.0), bottom)], Ink::Axis, 1.5);
         let unit = format!("% of {}", coverage.quantity);
-        canvas.text(&unit, ((left + right) / 2.0, bottom + 27.0), Anchor::Middle, Ink::Muted);
+        below_the_ticks(canvas, run.words, (&axis, &unit), (left, right, width), bottom + 27.0);
         for (at, row) in coverage.rows.iter().enumerate() {
             let y = layout.middle(at);
             named(canvas, run, row, &layout, (width, y));
@@ -153,7 +156,8 @@ fn sheet(run: &Run, coverage: &Coverage, width: f64) -> String {
                 let from = layout.column(column);
                 shown(canvas, entry.protection, (from, y));
                 if layout.wide {
-                    canvas.text(entry.protection.word(), (from + 19.0, y), Anchor::Left, Ink::Text);
+                    let word = run.words.say(entry.protection.word());
+                    canvas.text(&word, (from + 19.0, y), Anchor::Left, Ink::Text);
                 }
             }
             if let Some(overhead) = &costs[at] {
@@ -165,7 +169,7 @@ fn sheet(run: &Run, coverage: &Coverage, width: f64) -> String {
 }
 
 /// Writes the names of people above their columns, the requested names in bold.
-fn heads(canvas: &mut Canvas, coverage: &Coverage, layout: &Layout, bottom: f64) {
+fn heads(canvas: &mut Canvas, run: &Run, coverage: &Coverage, (layout, bottom): (&Layout, f64)) {
     for (at, threat) in Threat::ALL.into_iter().enumerate() {
         let from = layout.column(at);
         let y = if layout.wide { 14.0 } else { 9.0 + 18.0 * at as f64 };
@@ -173,8 +177,10 @@ fn heads(canvas: &mut Canvas, coverage: &Coverage, layout: &Layout, bottom: f64)
             canvas.line(&[(from + 7.0, y + 6.0), (from + 7.0, bottom)], Ink::Grid, 1.0);
         }
         match coverage.protect_from.iter().any(|name| name == threat.name()) {
-            true => canvas.bold(threat.name(), (from, y)),
-            false => canvas.text(threat.name(), (from, y), Anchor::Left, Ink::Muted),
+            true => canvas.bold(&run.words.say(threat.name()), (from, y)),
+            false => {
+                canvas.text(&run.words.say(threat.name()), (from, y), Anchor::Left, Ink::Muted);
+            }
         }
     }
 }
@@ -187,7 +193,7 @@ fn named(
     layout: &Layout,
     (width, y): (f64, f64),
 ) {
-    let value = value(row);
+    let value = value(run, row);
     let room = if layout.wide { layout.people.0 - 12.0 } else { width - text_px(&value) - 14.0 };
     let name = shorten(label(row), (room / 7.0) as usize);
     let at = if layout.wide { y } else { y - 20.0 };
@@ -221,14 +227,18 @@ fn shown(canvas: &mut Canvas, protection: Protection, (left, y): (f64, f64)) {
 }
 
 /// Returns the drawing in words, for readers who cannot see it.
-fn description(coverage: &Coverage) -> String {
+fn description(run: &Run, coverage: &Coverage) -> String {
+    let say = |text: &str| run.words.say(text);
     let row = |row: &CoverageRow| {
-        let entries =
-            row.entries.iter().map(|entry| format!("{} {}", entry.threat, entry.protection.word()));
-        format!("{}: {}, cost {}", label(row), entries.collect::<Vec<_>>().join(", "), value(row))
+        let entries = row
+            .entries
+            .iter()
+            .map(|entry| format!("{} {}", say(&entry.threat), say(entry.protection.word())));
+        let (entries, cost) = (entries.collect::<Vec<_>>().join(", "), say("cost"));
+        format!("{}: {entries}, {cost} {}", label(row), value(run, row))
     };
     let rows: Vec<String> = coverage.rows.iter().map(row).collect();
-    format!("Which variant protects from whom, and its cost; {}", rows.join("; "))
+    format!("{}; {}", say("Which variant protects from whom, and its cost"), rows.join("; "))
 }
 
 /// Returns the marks of the drawing.

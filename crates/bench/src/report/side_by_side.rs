@@ -26,7 +26,8 @@ pub(super) fn across(runs: &[Run]) -> Table {
                 measured(run, workload, label).map(|(cell, _)| run.ink(cell.variant))
             });
             let name = Datum { ink: ink.map(Ink::name), ..head(*label) };
-            let mut row = vec![Datum { again: position > 0, ..head(workload) }, name];
+            let called = runs.first().map_or(workload.into(), |run| run.called(workload));
+            let mut row = vec![Datum { again: position > 0, ..head(called) }, name];
             row.extend(runs.iter().map(|run| match measured(run, workload, label) {
                 Some((cell, _)) if at_rate(cell).is_some() => {
                     at_rate(cell).map_or_else(missing, of_rate)

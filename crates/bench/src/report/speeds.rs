@@ -4,7 +4,9 @@
 use super::axis::Axis;
 use super::canvas::{Ink, Mark, style_sheet};
 use super::curves::{Below, Curve, Point, panel};
+use super::language::words_in;
 use crate::conclude::figures;
+use sealstone_message::Language;
 
 /// One panel, whose lines share their sizes.
 #[derive(Clone, Debug)]
@@ -122,7 +124,8 @@ fn drawn(given: &SpeedPanel) -> String {
     };
     let curves: Vec<Curve> = given.lines.iter().enumerate().map(curve).collect();
     let below = Below { ticks, words: given.words.clone() };
-    panel(&given.title, &format!("{} by size", given.title), &below, &scale, &curves).svg
+    let words = words_in(Language::English);
+    panel(words, &given.title, &format!("{} by size", given.title), &below, &scale, &curves).svg
 }
 
 #[cfg(test)]

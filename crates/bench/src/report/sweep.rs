@@ -3,7 +3,7 @@
 
 use super::axis::Axis as Scale;
 use super::canvas::Mark;
-use super::charts::{Chart, mark_of, percent, shown, titled};
+use super::charts::{Chart, mark_of, percent, shown};
 use super::curves::{Below, Curve, Point, panel};
 use super::index::{Run, spread};
 use crate::compare::merge;
@@ -57,11 +57,9 @@ pub(super) fn sweeps(runs: &[Run]) -> Vec<Sweep> {
                 words: format!("{}; {}", axis.name, unit.trim_start()),
             };
             for workload in workloads(&members) {
-                let title = if place.is_empty() {
-                    titled(workload)
-                } else {
-                    format!("{}, {place}", titled(workload))
-                };
+                let called = members[0].called(workload);
+                let title = if place.is_empty() { called } else { format!("{called}, {place}") };
+                let words = members[0].words;
                 let (throughput, unit) = throughput(&members, workload, &place_of);
                 if throughput.iter().all(|curve| curve.points.len() < 2) {
                     continue;
@@ -72,13 +70,21 @@ pub(super) fn sweeps(runs: &[Run]) -> Vec<Sweep> {
                 let scale =
                     Scale::linear(0.0, high, 4, |value, _| figures::digits(value / prefix.factor));
                 let unit = format!("{}{unit}", prefix.letter);
-                sweep.throughput.push(panel(&title, &about, &below(&unit), &scale, &throughput));
+                sweep.throughput.push(panel(
+                    words,
+                    &title,
+                    &about,
+                    &below(&unit),
+                    &scale,
+                    &throughput,
+                ));
                 let cost = cost(&members, workload, &place_of);
                 if !cost.is_empty() {
                     let low = ends(&cost).map(|(low, _)| low).fold(-0.01, f64::min);
                     let high = ends(&cost).map(|(_, high)| high).fold(0.01, f64::max);
                     let scale = Scale::linear(low, high, 5, percent).against(0.0);
                     sweep.cost.push(panel(
+                        words,
                         &title,
                         &about,
                         &below("% of throughput"),

@@ -186,31 +186,32 @@ pub(super) fn cost(run: &Run) -> Table {
         },
     ));
     columns.extend(context);
-    let row =
-        |workload: &&str| {
-            let sealed = order.iter().find_map(|(number, _)| run.cell(workload, *number));
-            let mut row = vec![head(*workload).noted(conditions::unusual(run, workload))];
-            row.extend(run.baseline.iter().map(|_| match run.baseline_cell(workload) {
-                Some(cell) => match sustained(cell) {
+    let row = |workload: &&str| {
+        let sealed = order.iter().find_map(|(number, _)| run.cell(workload, *number));
+        let mut row = vec![head(run.called(workload)).noted(conditions::unusual(run, workload))];
+        row.extend(run.baseline.iter().map(|_| match run.baseline_cell(workload) {
+            Some(cell) => {
+                match sustained(cell) {
                     Some(found) => found.rate_per_s.map_or_else(missing, |per_s| {
                         figure(figures::rate(per_s, cell.unit), per_s)
                     }),
                     None => figure(figures::rate(cell.throughput, cell.unit), cell.throughput),
-                },
-                None => missing(),
-            }));
-            row.extend(order.iter().map(|(number, _)| match run.cell(workload, *number) {
-                Some(cell @ Cell { overhead: Some(overhead), .. }) => {
-                    verdict(overhead, below_saturation(cell))
                 }
-                _ => missing(),
-            }));
-            row.extend(match sealed.or(run.baseline_cell(workload)) {
-                Some(cell) => [through_the_cipher(cell), cache_hits(cell)],
-                None => [missing(), missing()],
-            });
-            row
-        };
+            }
+            None => missing(),
+        }));
+        row.extend(order.iter().map(|(number, _)| match run.cell(workload, *number) {
+            Some(cell @ Cell { overhead: Some(overhead), .. }) => {
+                verdict(overhead, below_saturation(cell))
+            }
+            _ => missing(),
+        }));
+        row.extend(match sealed.or(run.baseline_cell(workload)) {
+            Some(cell) => [through_the_cipher(cell), cache_hits(cell)],
+            None => [missing(), missing()],
+        });
+        row
+    };
     let overall = |(_, ranked): &(usize, Option<&Ranked>)| match ranked {
         Some(ranked) => {
             let figure = match &ranked.overhead {
@@ -230,7 +231,10 @@ pub(super) fn cost(run: &Run) -> Table {
     let start = once(head("all workloads")).chain(run.baseline.iter().map(|_| empty()));
     let left_out = match ratios::left_out(&run.results.cells).as_slice() {
         [] => String::new(),
-        names => format!(" without {}, where next to nothing met a cipher", names.join(", ")),
+        names => {
+            let names: Vec<String> = names.iter().map(|name| run.called(name)).collect();
+            format!(" without {}, where next to nothing met a cipher", names.join(", "))
+        }
     };
     Table {
         title: "Cost by workload".into(),
@@ -254,7 +258,9 @@ pub(super) fn between(run: &Run) -> Option<Table> {
     let results = run.results;
     let row = |between: &Between| {
         vec![
-            head(between.workload.as_deref().unwrap_or("all workloads")),
+            head(
+                between.workload.as_deref().map_or("all workloads".into(), |name| run.called(name)),
+            ),
             variant_head(run, between.variant),
             variant_head(run, between.other),
             figure(figures::change(between.ratio), between.ratio),
@@ -307,7 +313,7 @@ pub(super) fn by_workload(
     for workload in &run.workloads {
         for (position, (_, cell)) in run.cells(workload).iter().enumerate() {
             let mut row = vec![
-                Datum { again: position > 0, ..head(*workload) },
+                Datum { again: position > 0, ..head(run.called(workload)) },
                 variant_head(run, cell.variant),
             ];
             row.extend(data(workload, cell));
@@ -471,8 +477,10 @@ fn percentiles<'a>(
             let timed =
                 timed.filter_map(|(_, cell)| Some((cell.variant, timed_as(cell).get(operation)?)));
             for (position, (variant, latency)) in timed.enumerate() {
-                let name =
-                    Datum { again: position > 0, ..head(format!("{workload}, {operation}")) };
+                let name = Datum {
+                    again: position > 0,
+                    ..head(format!("{}, {operation}", run.called(workload)))
+                };
                 let mut row = vec![name, variant_head(run, variant)];
                 row.push(figure(figures::count(latency.count), latency.count as f64));
                 let time = |time_us: f64| figure(figures::micros(time_us), time_us);

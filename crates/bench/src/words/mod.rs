@@ -2,6 +2,7 @@
 //! threats and the protection of places, and the verdicts. Not here: settings made of them
 //! (`study`).
 
+pub mod adoption;
 pub mod axes;
 pub mod count;
 pub mod max_time;

@@ -4,8 +4,11 @@
 mod content;
 mod drawing;
 mod files;
+mod first_screen;
 #[path = "../fixtures/mod.rs"]
 mod fixtures;
+mod korean;
+mod one_page;
 mod page;
 mod summary;
 
@@ -76,6 +79,13 @@ pub(crate) fn at(mut results: Results, store: &str, clients: usize) -> Results {
         }
     }
     results
+}
+
+/// Returns `results` with the conclusions and the advice that follow from their samples.
+pub(crate) fn judged(results: Results) -> Results {
+    let mut comparison = comparison(results);
+    groups::judge_again(&mut comparison);
+    comparison.runs().remove(0)
 }
 
 /// Returns a comparison of one group.

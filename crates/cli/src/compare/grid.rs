@@ -17,6 +17,7 @@ use sealstone_bench::study::point::StudyPoint;
 use sealstone_bench::study::suitability;
 use sealstone_bench::words::axes::{AXES, Point, varied};
 use sealstone_bench::words::share::Client;
+use sealstone_message::Language;
 use sealstone_store::StoreError;
 use sealstone_stores::Built;
 
@@ -51,6 +52,8 @@ pub(crate) struct Grid<'a> {
     refusal: Option<anyhow::Error>,
     /// Client that measures, out of several.
     client: Option<&'a Client>,
+    /// Language of the report.
+    language: Language,
 }
 
 impl<'a> Grid<'a> {
@@ -63,12 +66,13 @@ impl<'a> Grid<'a> {
         plan: &'a Plan,
         points: Vec<StudyPoint>,
         label: Option<&'a str>,
+        language: Language,
     ) -> anyhow::Result<Self> {
         let places = points
             .into_iter()
             .map(|point| Place { point, earlier: None, outcome: Outcome::Open })
             .collect();
-        let mut grid = Self { whole: plan, label, places, refusal: None, client: None };
+        let mut grid = Self { whole: plan, label, places, refusal: None, client: None, language };
         for at in 0..grid.places.len() {
             if let Err(error) = suitability::check(&grid.places[at].point, &Built) {
                 grid.leave_out(at, error.into());
@@ -263,7 +267,7 @@ impl<'a> Grid<'a> {
         }
         let written = self
             .comparison("not measured yet")
-            .map(|comparison| write(&comparison, &self.whole.out));
+            .map(|comparison| write(&comparison, &self.whole.out, self.language));
         if let Some(Err(error)) = written {
             // the last one, at the end, is what counts
             say(&format!("{error:#}; going on"));
@@ -287,7 +291,11 @@ fn cannot_be_had(error: &anyhow::Error) -> bool {
 ///
 /// # Errors
 /// A file that cannot be written.
-pub(crate) fn write(comparison: &Comparison, out: &Path) -> anyhow::Result<PathBuf> {
+pub(crate) fn write(
+    comparison: &Comparison,
+    out: &Path,
+    language: Language,
+) -> anyhow::Result<PathBuf> {
     comparison.write_json(&out.join("results.json"))?;
     comparison.write_csv(&out.join("results.csv"))?;
     let runs = comparison.runs();
@@ -295,6 +303,7 @@ pub(crate) fn write(comparison: &Comparison, out: &Path) -> anyhow::Result<PathB
         raw_data: (runs.len() > 1).then(|| vec!["results.json".into(); runs.len()]),
         against: comparison.against.clone(),
         missing: groups::missing_words(comparison),
+        language,
         ..Options::default()
     };
     let path = out.join("report.html");

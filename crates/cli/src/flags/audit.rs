@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum, ValueHint};
-use sealstone_audit::Language;
+use clap::{Args, ValueHint};
 
+use super::language::LanguageName;
 use super::places::{PlacesFlags, TablesFlags};
 
 const EXAMPLES: &str = "\
@@ -19,25 +19,6 @@ Examples:
       the page in Korean
 
 Exit code 1 if something is in the clear, damaged or unread.";
-
-/// Language of the page.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub(crate) enum LanguageName {
-    /// English
-    #[default]
-    En,
-    /// Korean
-    Ko,
-}
-
-impl From<LanguageName> for Language {
-    fn from(name: LanguageName) -> Self {
-        match name {
-            LanguageName::En => Self::English,
-            LanguageName::Ko => Self::Korean,
-        }
-    }
-}
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]

@@ -1,0 +1,261 @@
+//! The answer in ten seconds: one sentence, and what the advised variant costs on the whole, at
+//! worst and at best. Not here: the advice (`advise`), which makes the answer in full, and the
+//! chart below (`overview`).
+
+use serde::Serialize;
+
+use super::index::Run;
+use super::language::pieces;
+use super::overview::{of_cell, quantity, value};
+use crate::conclude::at_rate::P99;
+use crate::conclude::figures;
+use crate::conclude::judgement::judge_as;
+use crate::conclude::ratios::{headline as met, over_headline, to_baseline};
+use crate::results::{Interval, Overhead};
+use crate::words::verdict::{CONFIDENCE, Quantity, Verdict};
+use crate::workload::Unit;
+
+/// The answer, and what follows from it.
+#[derive(Serialize)]
+pub(super) struct Headline {
+    /// One sentence.
+    pub(super) sentence: String,
+    /// The cost on the whole, at worst and at best; the only cost where there is one.
+    pub(super) numbers: Vec<Number>,
+    /// What the answer says besides: of other variants, or of each where none is advised.
+    pub(super) others: Vec<String>,
+}
+
+/// One figure with the workloads that it is of.
+#[derive(Serialize)]
+pub(super) struct Number {
+    /// `typical`, `worst` or `best`.
+    name: &'static str,
+    /// In words: `12.0 % slower`.
+    pub(super) value: String,
+    /// Its 95 % confidence interval.
+    interval: String,
+    /// `reads, cold cache (c-cold)`.
+    of: String,
+}
+
+/// Returns the answer of `run`.
+pub(super) fn headline(run: &Run) -> Headline {
+    let recommendation = &run.results.recommendation;
+    let answer = pieces(&recommendation.answer, "; ");
+    let taken = recommendation.take.as_ref().and_then(|label| {
+        let number = run.results.variants.iter().position(|variant| variant.label == *label)?;
+        let whole = on_the_whole(run, number)?;
+        Some((label, number, whole))
+    });
+    let Some((label, number, whole)) = taken else { return without_a_choice(&answer) };
+    let take = format!("take {label}: ");
+    let others = answer.iter().filter(|piece| !piece.contains(&take));
+    let before = answer.iter().find_map(|piece| piece.split_once(&take)).map_or("", |two| two.0);
+    let sentence = format!("{before}take {label}: {}.", effect(run, number, &whole));
+    Headline {
+        sentence: capital(&sentence),
+        numbers: numbers(run, number, whole),
+        others: others.map(|piece| (*piece).to_owned()).collect(),
+    }
+}
+
+/// Returns the answer where no variant is advised: its first piece, and the rest.
+fn without_a_choice(answer: &[&str]) -> Headline {
+    const OPEN: &str = "nothing to take yet: ";
+    let (sentence, others): (String, &[&str]) = match answer {
+        [] | [""] => ("Nothing was concluded.".into(), &[]),
+        // each variant with its interval, which is not the answer
+        [first, ..] if first.starts_with(OPEN) => {
+            ("Nothing to take yet: what encryption costs is still open.".into(), answer)
+        }
+        [first, rest @ ..] => (capital(&format!("{first}.")), rest),
+    };
+    let others = others.iter().map(|piece| piece.strip_prefix(OPEN).unwrap_or(piece).to_owned());
+    Headline { sentence, numbers: Vec::new(), others: others.collect() }
+}
+
+/// Returns the cost of the variant `number` over all workloads that met a cipher.
+fn on_the_whole(run: &Run, number: usize) -> Option<Overhead> {
+    let results = run.results;
+    let label = &results.variants[number].label;
+    let ranked = results.recommendation.ranking.iter().find(|ranked| ranked.label == *label);
+    if run.rate().is_none() {
+        return ranked?.overhead.clone();
+    }
+    let estimate = over_headline(&results.cells, number, 0, P99)?;
+    let judged = judge_as(Quantity::Latency, &[Some(estimate)], results.plan.margin).remove(0);
+    let interval = Interval::from(estimate.interval(CONFIDENCE));
+    Some(Overhead {
+        ratio: estimate.ratio(),
+        interval: Some(interval),
+        pairs: estimate.pairs,
+        loads: estimate.loads,
+        verdict: judged.verdict,
+        words: judged.words,
+        cpu_ratio: f64::NAN,
+    })
+}
+
+/// Returns the effect of the variant `number` on the store in half a sentence, whose figure is that
+/// of the first number below it.
+fn effect(run: &Run, number: usize, whole: &Overhead) -> String {
+    let store = &run.results.engine.name;
+    let workloads = estimated(run, number);
+    let over = match workloads.as_slice() {
+        [one] => format!("under {}", run.results.plan.called(one)),
+        _ => "on the whole".to_owned(),
+    };
+    let value = value(quantity(run), whole);
+    if let Some(rate) = run.rate() {
+        let rate = figures::rate(rate, Unit::Operations);
+        return match whole.verdict {
+            Verdict::NoDifference => {
+                format!("at {rate}, {over}, it makes no difference to the p99 of {store}")
+            }
+            Verdict::CannotConclude | Verdict::NotMet => {
+                format!("at {rate}, {over}, what it does to the p99 of {store} is still open")
+            }
+            _ => format!("at {rate}, {over}, the p99 of {store} is {value} with it"),
+        };
+    }
+    let limit =
+        run.limit().map_or_else(String::new, |limit| format!("with a p99 of at most {limit}, "));
+    match whole.verdict {
+        Verdict::NoDifference => {
+            format!("{limit}{over} it makes no difference to the speed of {store}")
+        }
+        Verdict::CannotConclude | Verdict::NotMet => {
+            format!("{limit}{over} what it costs {store} is still open")
+        }
+        _ => format!("{limit}{over} {store} is {value} with it"),
+    }
+}
+
+/// Returns the workloads that the figure of the variant `number` is made of.
+fn estimated<'a>(run: &Run<'a>, number: usize) -> Vec<&'a str> {
+    let cells = &run.results.cells;
+    let has_ratio =
+        |name: &&str| run.rate().is_some() || to_baseline(cells, number, name).is_some();
+    met(cells).into_iter().filter(has_ratio).collect()
+}
+
+/// Returns the figures of the variant `number`.
+fn numbers(run: &Run, number: usize, whole: Overhead) -> Vec<Number> {
+    let quantity = quantity(run);
+    let one = |name, overhead: &Overhead, of: String| Number {
+        name,
+        value: value(quantity, overhead),
+        interval: overhead
+            .interval
+            .map_or_else(String::new, |Interval { low, high }| quantity.between(low, high)),
+        of,
+    };
+    let mut single: Vec<(&str, Overhead)> = estimated(run, number)
+        .into_iter()
+        .filter_map(|name| Some((name, of_cell(run.cell(name, number))?)))
+        .filter(|(_, overhead)| overhead.interval.is_some() && overhead.verdict != Verdict::NotMet)
+        .collect();
+    single.sort_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
+    if quantity == Quantity::Latency {
+        single.reverse();
+    }
+    let of_all = match (estimated(run, number).len(), run.workloads.len()) {
+        (1, _) => {
+            single.first().map_or_else(String::new, |(name, _)| run.results.plan.called(name))
+        }
+        (2, 2) => "both workloads".into(),
+        (some, all) if some == all => format!("all {all} workloads"),
+        (some, all) => format!("{some} of {all} workloads"),
+    };
+    let mut numbers = vec![one("typical", &whole, of_all)];
+    if let [(worst, cost), .., (best, least)] = single.as_slice() {
+        numbers.push(one("worst", cost, run.results.plan.called(worst)));
+        numbers.push(one("best", least, run.results.plan.called(best)));
+    }
+    numbers
+}
+
+/// Returns `text` with a capital first letter.
+fn capital(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().collect::<String>() + characters.as_str()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conclude::testing::{cell, comparison};
+
+    fn overhead(ratio: f64, (low, high): (f64, f64), verdict: Verdict) -> Overhead {
+        Overhead {
+            ratio,
+            interval: Some(Interval { low, high }),
+            pairs: 12,
+            loads: 3,
+            verdict,
+            words: String::new(),
+            cpu_ratio: 1.0,
+        }
+    }
+
+    #[test]
+    fn a_figure_is_said_in_whole_words() {
+        let (of_work, of_time) = (Quantity::Throughput, Quantity::Latency);
+        for (quantity, ratio, ends, verdict, words) in [
+            (of_work, 0.88, (0.85, 0.91), Verdict::Costs, "12.0 % slower"),
+            (of_work, 1.03, (1.02, 1.04), Verdict::Gains, "3.0 % faster"),
+            (of_work, 0.99, (0.985, 1.01), Verdict::NoDifference, "no difference"),
+            (of_work, 0.97, (0.947, 1.03), Verdict::AtMost, "at most 5.3 % slower"),
+            (of_work, 1.04, (1.0, 1.08), Verdict::AtMost, "not slower"),
+            (of_work, 0.9, (0.6, 1.2), Verdict::CannotConclude, "still open"),
+            (of_time, 1.12, (1.05, 1.19), Verdict::Costs, "12.0 % longer"),
+            (of_time, 1.1, (0.9, 1.3), Verdict::AtMost, "at most 30.0 % longer"),
+        ] {
+            assert_eq!(value(quantity, &overhead(ratio, ends, verdict)), words);
+        }
+    }
+
+    /// The sentence says what the first figure says, and worst and best are at the ends.
+    #[test]
+    fn the_sentence_follows_from_the_figures() {
+        let slices = |ratio: f64| vec![ratio; 24];
+        let mut cells = Vec::new();
+        for (name, ratio) in [("a", 0.9), ("c-cold", 0.7), ("oltp", 0.95)] {
+            cells.extend([cell(0, name, &slices(1.0)), cell(1, name, &slices(ratio))]);
+        }
+        let mut comparison = comparison(&["none", "aes-256"], cells);
+        crate::compare::groups::judge_again(&mut comparison);
+        let runs = comparison.runs();
+        let run = Run::new(&runs[0], String::new());
+        let found = headline(&run);
+        let [typical, worst, best] = found.numbers.as_slice() else { panic!("three figures") };
+        assert!(
+            found.sentence.starts_with("Take aes-256: on the whole ")
+                && found.sentence.ends_with(&format!(" is {} with it.", typical.value)),
+            "{} {}",
+            found.sentence,
+            typical.value
+        );
+        assert_eq!(typical.of, "all 3 workloads");
+        assert_eq!(
+            (worst.value.as_str(), worst.of.as_str()),
+            ("30.0 % slower", "reads, cold cache (c-cold)")
+        );
+        assert_eq!((best.value.as_str(), best.of.as_str()), ("5.0 % slower", "order entry (oltp)"));
+        assert!(found.others.is_empty(), "{:?}", found.others);
+    }
+
+    #[test]
+    fn without_a_choice_the_answer_is_its_first_piece() {
+        let found = without_a_choice(&["nothing to recommend: no cipher was measured", "more"]);
+        assert_eq!(found.sentence, "Nothing to recommend: no cipher was measured.");
+        assert_eq!(found.others, ["more"]);
+        let open = "nothing to take yet: by throughput, aes-256 is open";
+        let found = without_a_choice(&[open]);
+        assert_eq!(found.sentence, "Nothing to take yet: what encryption costs is still open.");
+        assert_eq!(found.others, ["by throughput, aes-256 is open"]);
+    }
+}

@@ -1,0 +1,390 @@
+//! The report in a language. Advice, verdicts and tables make their sentences in English, and
+//! results hold them; `texts/en.toml` has these sentences as patterns, each under a key, and every
+//! other language has the same keys. A sentence is put into a language by finding its pattern; what
+//! stands in the holes is put into it likewise. A name, a figure and a command fit no pattern and
+//! stay as they are. Not here: what a language is (`sealstone-message`).
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use sealstone_message::{Language, Texts};
+use serde_json::Value;
+
+/// Texts of a language, and the patterns by which English sentences are put into it.
+pub(super) struct Words {
+    language: Language,
+    texts: Texts,
+    /// Texts without holes, by their English.
+    whole: HashMap<String, String>,
+    /// Sentences with holes.
+    patterns: Vec<Pattern>,
+    /// What was looked for as a whole, with what was found: holes are tried at many places.
+    tried: Mutex<HashMap<String, Option<String>>>,
+}
+
+/// A sentence with holes, in English and in the language.
+struct Pattern {
+    parts: Vec<Part>,
+    /// Characters of it that are no holes: the more, the better it fits.
+    weight: usize,
+    /// The longest text in it, which a sentence must have.
+    longest: String,
+    in_language: String,
+}
+
+/// A part of a pattern.
+#[derive(Debug, PartialEq)]
+enum Part {
+    Text(String),
+    /// The name of what stands there.
+    Hole(String),
+}
+
+static ENGLISH: LazyLock<Words> =
+    LazyLock::new(|| Words::new(Language::English, include_str!("../../texts/en.toml")));
+static KOREAN: LazyLock<Words> =
+    LazyLock::new(|| Words::new(Language::Korean, include_str!("../../texts/ko.toml")));
+
+/// Returns the words of `language`.
+pub(super) fn words_in(language: Language) -> &'static Words {
+    match language {
+        Language::English => &ENGLISH,
+        Language::Korean => &KOREAN,
+    }
+}
+
+/// Parts of a page that are no text: drawings, which are in the language already, and what is
+/// copied by programs.
+const NO_TEXT: [&str; 13] = [
+    "svg",
+    "narrow",
+    "style",
+    "script",
+    "id",
+    "class",
+    "ink",
+    "dashes",
+    "mark",
+    "reruns",
+    "raw_data",
+    "sort",
+    "title_given",
+];
+
+/// Bytes of a name of a variant in a sentence.
+const LABEL_MAX: usize = 60;
+
+/// Bytes after which a text is no sentence of ours.
+const LONGEST: usize = 1_500;
+
+fn texts(toml: &str) -> BTreeMap<String, String> {
+    toml::from_str(toml).expect("a table of texts")
+}
+
+impl Words {
+    fn new(language: Language, toml: &str) -> Self {
+        let (english, own) = (texts(include_str!("../../texts/en.toml")), texts(toml));
+        let (mut whole, mut patterns) = (HashMap::new(), Vec::new());
+        if language != Language::English {
+            for (key, text) in &english {
+                let Some(in_language) = own.get(key).cloned() else { continue };
+                match parts_of(text) {
+                    parts if parts.iter().any(|part| matches!(part, Part::Hole(_))) => {
+                        let weight = |part: &Part| match part {
+                            Part::Text(text) => text.len(),
+                            Part::Hole(_) => 0,
+                        };
+                        let weight = parts.iter().map(weight).sum();
+                        let texts = parts.iter().filter_map(|part| match part {
+                            Part::Text(text) => Some(text.clone()),
+                            Part::Hole(_) => None,
+                        });
+                        let longest = texts.max_by_key(String::len).unwrap_or_default();
+                        patterns.push(Pattern { parts, weight, longest, in_language });
+                    }
+                    _ => {
+                        whole.insert(text.clone(), in_language);
+                    }
+                }
+            }
+        }
+        patterns.sort_by_key(|pattern| std::cmp::Reverse(pattern.weight));
+        Self { language, texts: own.into(), whole, patterns, tried: Mutex::default() }
+    }
+
+    /// Returns every text by its key, for a template.
+    pub(super) fn texts(&self) -> &Texts {
+        &self.texts
+    }
+
+    /// Returns `english` in this language.
+    pub(super) fn say(&self, english: &str) -> String {
+        match self.language {
+            Language::English => english.to_owned(),
+            _ => self.found(english).unwrap_or_else(|| english.to_owned()),
+        }
+    }
+
+    /// Puts every text of `page` into this language.
+    pub(super) fn say_all(&self, page: &mut Value) {
+        match page {
+            Value::String(text) => {
+                if let Some(found) = self.found(text) {
+                    *text = found;
+                }
+            }
+            Value::Array(entries) => entries.iter_mut().for_each(|entry| self.say_all(entry)),
+            Value::Object(fields) => {
+                let texts = fields.iter_mut().filter(|(name, _)| !NO_TEXT.contains(&name.as_str()));
+                texts.for_each(|(_, value)| self.say_all(value));
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns `english` in this language; `None` where no part of it is known.
+    fn found(&self, english: &str) -> Option<String> {
+        if english.len() > LONGEST || !english.bytes().any(|byte| byte.is_ascii_alphabetic()) {
+            return None;
+        }
+        // a sentence is found by itself, not as a part of what stands beside it
+        match english.contains(". ") {
+            true => self.in_parts(english).or_else(|| self.known(english)),
+            false => self.known(english).or_else(|| self.in_parts(english)),
+        }
+    }
+
+    /// Returns `english` in this language if it is a text or fits a pattern as a whole.
+    fn known(&self, english: &str) -> Option<String> {
+        if let Some(text) = self.whole.get(english) {
+            return Some(text.clone());
+        }
+        let tried = || self.tried.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = tried().get(english) {
+            return known.clone();
+        }
+        let filled = |pattern: &Pattern| {
+            let values = self.holes(&pattern.parts, english)?;
+            Some(self.filled(&pattern.in_language, &values))
+        };
+        // a hole is always shorter than its text, so this ends
+        let mut fitting =
+            self.patterns.iter().filter(|pattern| english.contains(pattern.longest.as_str()));
+        let found = fitting.find_map(filled);
+        tried().insert(english.to_owned(), found.clone());
+        found
+    }
+
+    /// Returns what stands in the holes of `parts` if they make `text`. By the beginning of its name
+    /// a hole takes a figure alone (`n_`), words that are known (`w_`), a name (`l_`) or a list of
+    /// codes (`c_`); any other takes all.
+    fn holes<'a>(&self, parts: &'a [Part], text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
+        match parts {
+            [] => text.is_empty().then(Vec::new),
+            [Part::Text(wanted), rest @ ..] => {
+                self.holes(rest, text.strip_prefix(wanted.as_str())?)
+            }
+            [Part::Hole(name), rest @ ..] => {
+                let fits = |value: &str| match name.split_once('_') {
+                    _ if value.is_empty() => false,
+                    Some(("n", _)) => is_figure(value),
+                    Some(("w", _)) => self.known(value).is_some(),
+                    Some(("c", _)) => !value.contains(['(', ')', ';']),
+                    Some(("l", _)) => value.len() <= LABEL_MAX && !value.contains(['.', ';', ':']),
+                    _ => true,
+                };
+                let with = |value: &'a str, mut found: Vec<(&'a str, &'a str)>| {
+                    found.push((name, value));
+                    found
+                };
+                match rest {
+                    [] => fits(text).then(|| with(text, Vec::new())),
+                    [Part::Hole(_), ..] => None,
+                    [Part::Text(next), ..] => {
+                        let places = text.match_indices(next.as_str()).map(|(at, _)| at);
+                        places.filter(|at| fits(&text[..*at])).find_map(|at| {
+                            let found = self.holes(rest, &text[at..])?;
+                            Some(with(&text[..at], found))
+                        })
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns `text` of this language with `values` in its holes.
+    fn filled(&self, text: &str, values: &[(&str, &str)]) -> String {
+        let part = |part: Part| match part {
+            Part::Text(text) => text,
+            Part::Hole(name) => {
+                let value = values.iter().find(|(known, _)| *known == name);
+                let value = value.map_or("", |(_, value)| *value);
+                self.found(value).unwrap_or_else(|| value.to_owned())
+            }
+        };
+        parts_of(text).into_iter().map(part).collect()
+    }
+
+    /// Returns `pieces` with those that are known in this language; several that are known together
+    /// are one. `None` where none is.
+    fn in_pieces(&self, pieces: &[&str], between: &str) -> Option<String> {
+        let (mut said, mut is_any_known, mut at) = (Vec::new(), false, 0);
+        while at < pieces.len() {
+            let together = (at + 2..=pieces.len())
+                .rev()
+                .find_map(|end| Some((self.known(&pieces[at..end].join(between))?, end)));
+            let single = || Some((self.found(pieces[at])?, at + 1));
+            let found = together.filter(|(_, end)| end - at < pieces.len()).or_else(single);
+            is_any_known |= found.is_some();
+            let (text, end) = found.unwrap_or_else(|| (pieces[at].to_owned(), at + 1));
+            said.push(text);
+            at = end;
+        }
+        is_any_known.then(|| said.join(between))
+    }
+
+    /// Returns `english` with those of its parts that are known: sentences, members of lists,
+    /// what is in brackets.
+    fn in_parts(&self, english: &str) -> Option<String> {
+        if let Some(sentence) = english.strip_suffix('.') {
+            return Some(self.found(sentence)? + ".");
+        }
+        for between in [". ", "; ", ": ", ", "] {
+            let pieces = pieces(english, between);
+            if pieces.len() < 2 {
+                continue;
+            }
+            if let Some(said) = self.in_pieces(&pieces, between) {
+                return Some(said);
+            }
+        }
+        let (before, within) = english.strip_suffix(')')?.rsplit_once(" (")?;
+        let said = [before, within].map(|part| self.found(part));
+        let is_known = said.iter().any(Option::is_some);
+        let [before, within] = said.map(|part| part.unwrap_or_default());
+        let of = |said: String, english: &str| if said.is_empty() { english.into() } else { said };
+        let (plain_before, plain_within) = english.strip_suffix(')')?.rsplit_once(" (")?;
+        is_known.then(|| format!("{} ({})", of(before, plain_before), of(within, plain_within)))
+    }
+}
+
+/// Returns `text` cut at every `between` that is outside of brackets.
+pub(super) fn pieces<'a>(text: &'a str, between: &str) -> Vec<&'a str> {
+    let (mut found, mut from, mut depth) = (Vec::new(), 0, 0_usize);
+    let mut at = 0;
+    while at < text.len() {
+        if depth == 0 && at > from && text[at..].starts_with(between) {
+            found.push(&text[from..at]);
+            at += between.len();
+            from = at;
+            continue;
+        }
+        let character = text[at..].chars().next().unwrap_or(' ');
+        match character {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += character.len_utf8();
+    }
+    found.push(&text[from..]);
+    found
+}
+
+/// Returns `text` cut at its names in braces.
+fn parts_of(text: &str) -> Vec<Part> {
+    let (mut parts, mut rest) = (Vec::new(), text);
+    while let Some((before, after)) = rest.split_once('{') {
+        let (name, behind) = after.split_once('}').expect("a name in braces");
+        if !before.is_empty() {
+            parts.push(Part::Text(before.into()));
+        }
+        parts.push(Part::Hole(name.into()));
+        rest = behind;
+    }
+    if !rest.is_empty() {
+        parts.push(Part::Text(rest.into()));
+    }
+    parts
+}
+
+/// Returns whether `text` is a number as the report writes one, perhaps with a unit.
+fn is_figure(text: &str) -> bool {
+    let starts = text.trim_start_matches(['+', '\u{2212}', '-', '±', ' ', '×']);
+    let is_part = |word: &str| {
+        word.starts_with(|first: char| first.is_ascii_digit())
+            || ["k", "M", "G", "T", "%", "±", "s", "ms", "µs", "ns", "min", "h", "ops/s"]
+                .contains(&word)
+            || word.ends_with("B/s")
+            || word.ends_with('B')
+    };
+    starts.starts_with(|first: char| first.is_ascii_digit())
+        && starts.split([' ', '\u{202f}']).all(is_part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_language_has_the_same_keys() {
+        for language in Language::ALL {
+            let differences = ENGLISH.texts.differences(&words_in(language).texts);
+            assert_eq!(differences, [""; 0], "{language:?}");
+            assert_eq!(words_in(language).texts.text("language"), language.code());
+        }
+        let is_korean = |text: &str| text.chars().any(|c| ('가'..='힣').contains(&c));
+        // names and figures, in which there is nothing to say
+        for (key, text) in KOREAN.texts.all() {
+            let same = key.starts_with("same_") || key == "language";
+            assert_eq!(is_korean(text), !same, "{key}: {text}");
+        }
+    }
+
+    #[test]
+    fn no_two_patterns_are_the_same() {
+        let mut seen: BTreeMap<&String, &String> = BTreeMap::new();
+        for (key, text) in ENGLISH.texts.all() {
+            let twice = seen.insert(text, key);
+            let said = |key: &str| KOREAN.texts.text(key);
+            assert!(
+                twice.is_none_or(|other| said(other) == said(key)),
+                "{key} and {twice:?} are {text:?} in English, and differ in Korean"
+            );
+        }
+    }
+
+    #[test]
+    fn a_sentence_is_found_by_its_pattern() {
+        let say = |text: &str| KOREAN.say(text);
+        assert_eq!(say("costs 4.0 % ± 1.5"), "4.0 % ± 1.5 느림");
+        assert_eq!(say("reads, cold cache (c-cold)"), "읽기, 콜드 캐시 (c-cold)");
+        // names are nobody's text
+        let open = "aes-256 rest costs 4.0 % ± 1.5, which is more: between 1.0 and 2.0 % slower than \
+                    none";
+        assert_eq!(
+            say(open),
+            "aes-256 rest: 4.0 % ± 1.5 느림, 비용이 더 큼(none보다 1.0–2.0 % 느림)"
+        );
+        for name in ["none", "aes-256 rest", "db-1", "sealstone compare --rounds 3", "4.0 %"] {
+            assert_eq!(say(name), name);
+        }
+        assert_eq!(words_in(Language::English).say("costs 4.0 % ± 1.5"), "costs 4.0 % ± 1.5");
+    }
+
+    #[test]
+    fn a_hole_for_a_figure_takes_no_words() {
+        let parts = parts_of("costs {n_percent} % of {what}");
+        let found = KOREAN.holes(&parts, "costs 4.0 % of the time");
+        let mut found = found.unwrap();
+        found.sort_unstable();
+        assert_eq!(found, [("n_percent", "4.0"), ("what", "the time")]);
+        assert_eq!(KOREAN.holes(&parts, "costs nothing % of the time"), None);
+    }
+
+    #[test]
+    fn lists_are_cut_outside_of_brackets() {
+        assert_eq!(pieces("a (b; c); d", "; "), ["a (b; c)", "d"]);
+        assert_eq!(pieces("a", "; "), ["a"]);
+    }
+}
