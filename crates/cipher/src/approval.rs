@@ -2,7 +2,8 @@
 //! (KCMVP). Ciphers and modes have their entries in their rows; this module has the lists for both
 //! together.
 //!
-//! Sources: SP 800-140C (FIPS 140-3); the list of algorithms of the Korean programme, National
+//! Sources: SP 800-140C (FIPS 140-3), which has SP 800-38A with its addendum on ciphertext
+//! stealing; the list of algorithms of the Korean programme, National
 //! Intelligence Service: ARIA, SEED, LEA and HIGHT in the modes of KS X 1213-2 and the like (GCM
 //! and CCM with blocks of 128 bits only), CMAC, GMAC, HMAC over SHA-2, SHA-3 and LSH.
 
@@ -86,6 +87,10 @@ mod tests {
             ("aria-256", Mode::Ff1, "–"),
             ("aes-256", Mode::Hctr2, "–"),
             ("aria-256", Mode::Hctr2, "–"),
+            ("aes-256", Mode::CbcCs1, "FIPS 140"),
+            // plain CBC is on the Korean list, and stealing is not named there
+            ("aria-256", Mode::CbcCs1, "–"),
+            ("hight", Mode::CbcCs1, "–"),
             ("seed-128", Mode::Ff1, "–"),
             ("lea-256", Mode::Ff1, "–"),
             ("hight", Mode::Ctr, "KCMVP"),

@@ -13,10 +13,10 @@ use crate::facts::Cipher;
 pub use crate::mode::cbc::{Cbc, Message, pad, unpad};
 use crate::provider::Provider;
 
-/// Sets `key` (`cipher.key_bytes` long) for CBC on `backend`. All choices are made here, once.
+/// Sets `key` (`cipher.key_bytes` long) for CBC by `provider`. All choices are made here, once.
 ///
 /// # Errors
-/// `Error::KeyLength`; `Error::Lacks` for a module.
+/// `Error::KeyLength`; `Error::Lacks` for what a module does not have.
 ///
 /// Source: SP 800-38A, 6.2.
 ///
@@ -39,6 +39,10 @@ pub fn cbc(
     key: &[u8],
     provider: impl Into<Provider>,
 ) -> Result<Cbc, Error> {
-    let backend = provider.into().own_only("cbc")?;
-    Ok(Cbc::new(blocks(cipher, key, backend)?))
+    Ok(match provider.into() {
+        provider @ Provider::Own(_) => Cbc::new(blocks(cipher, key, provider)?),
+        Provider::Module(module) => {
+            Cbc::in_module(module.name(), cipher.block_bytes, module.cbc(cipher, key)?)
+        }
+    })
 }

@@ -7,8 +7,8 @@
 //! [`Provider`] who computes: this crate, or a [`module`] of somebody else;
 //! [`aead()`] and [`ctr()`] set a key and encrypt, [`Ahead`] does so with key stream made
 //! beforehand; [`ff1`] keeps length and alphabet; [`hctr2()`] is for pages that have no room for a
-//! tag; [`cbc`] and [`cmac()`] are for old data, all over
-//! [`blocks()`]; `hmac` (a feature) is for packets; [`memory`] is where keys are kept; [`speed`]
+//! tag, and [`cbc_cs1()`] where a module must encrypt them; [`cbc`] and [`cmac()`] are for old data,
+//! all over [`blocks()`]; `hmac` (a feature) is for packets; [`memory`] is where keys are kept; [`speed`]
 //! measures; `rustcrypto` (a feature) has the traits of the ecosystem; `testing` (a feature) is the
 //! conformance suite.
 //!
@@ -29,6 +29,7 @@ mod backend;
 mod block;
 mod blocks;
 pub mod cbc;
+mod cbc_cs1;
 mod cmac;
 mod ctr;
 mod declassify;
@@ -61,6 +62,7 @@ pub use ahead::Ahead;
 pub use approval::{Approval, NOT_A_MODULE};
 pub use backend::{Backend, BackendError};
 pub use blocks::{Blocks, blocks};
+pub use cbc_cs1::{CbcCs1, cbc_cs1};
 pub use cmac::{Cmac, cmac};
 pub use ctr::{Ctr, ctr};
 pub use error::Error;

@@ -20,6 +20,8 @@ pub enum Mode {
     Ff1,
     /// Wide-block encryption.
     Hctr2,
+    /// Cipher block chaining with ciphertext stealing.
+    CbcCs1,
 }
 
 /// Input that a mode needs besides key and message.
@@ -62,7 +64,7 @@ pub struct ModeFacts {
 }
 
 /// The table, in the order in which to show it.
-static MODES: [ModeFacts; 7] = [
+static MODES: [ModeFacts; 8] = [
     ModeFacts {
         mode: Mode::Gcm,
         name: "gcm",
@@ -140,6 +142,18 @@ static MODES: [ModeFacts; 7] = [
         fips: false,
         kcmvp: false,
         source: "IACR ePrint 2021/1441",
+    },
+    ModeFacts {
+        mode: Mode::CbcCs1,
+        name: "cbc-cs1",
+        encrypts: true,
+        authenticates: None,
+        block_bytes: &[16],
+        nonce: Nonce::InitialisationVector,
+        fips: true,
+        // The list has CBC; we know of no entry for ciphertext stealing.
+        kcmvp: false,
+        source: "SP 800-38A, addendum",
     },
 ];
 

@@ -8,6 +8,7 @@
 //! here: speed ([`crate::speed`]).
 
 mod blocks;
+mod cbc_cs1;
 mod debug_output;
 mod ff1;
 mod hctr2;
@@ -25,6 +26,7 @@ pub use crate::arch::forked;
 use crate::aead::{Aead, Context, Part, PartError, aead};
 use crate::backend::Backend;
 use crate::cbc::cbc;
+use crate::cbc_cs1::cbc_cs1;
 use crate::cmac::cmac;
 use crate::ctr::{Ctr, ctr};
 use crate::error::Error;
@@ -45,6 +47,7 @@ pub use crate::block::toy::CIPHERS as TOY_CIPHERS;
 pub use blocks::{
     MakeBlocks, MakeCbc, MakeCmac, blocks_conformance, cbc_conformance, cmac_conformance,
 };
+pub use cbc_cs1::{MakeCbcCs1, cbc_cs1_conformance};
 pub use ff1::ff1_conformance;
 pub use hctr2::{MakeHctr2, hctr2_conformance};
 pub use hmac::{MakeHmac, hmac_conformance};
@@ -107,6 +110,7 @@ pub fn conformance(cipher: &'static Cipher, mode: Mode, backend: Backend) -> Sum
         Mode::Cmac => cmac_conformance(cipher, &|key| cmac(cipher, key, backend)),
         Mode::Ff1 => ff1_conformance(cipher, backend),
         Mode::Hctr2 => hctr2_conformance(cipher, &|key| crate::hctr2::hctr2(cipher, key, backend)),
+        Mode::CbcCs1 => cbc_cs1_conformance(cipher, &|key| cbc_cs1(cipher, key, backend)),
     }
 }
 
@@ -508,6 +512,7 @@ fn ctr_vectors(cipher: &'static Cipher, make: MakeCtr, summary: &mut Summary) {
                 }
             }
             Case::Cbc { .. }
+            | Case::CbcCs1 { .. }
             | Case::Cmac { .. }
             | Case::Hmac { .. }
             | Case::Ff1 { .. }

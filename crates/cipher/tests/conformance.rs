@@ -118,7 +118,8 @@ every_mode_on_every_backend! {
     {gcm_conforms: Gcm, ctr_mac_conforms: CtrMac, ctr_conforms: Ctr, cbc_conforms: Cbc,
         cmac_conforms: Cmac,
         ff1_conforms: Ff1,
-        hctr2_conforms: Hctr2}
+        hctr2_conforms: Hctr2,
+        cbc_cs1_conforms: CbcCs1}
     [portable aesni avx2 vaes avx512]
 }
 

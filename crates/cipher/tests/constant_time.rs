@@ -16,7 +16,8 @@ use sealstone_cipher::ff1::{Domain, Tweaks, ff1, takes};
 use sealstone_cipher::hmac::{Hmac, Mac, Message, TAG_BYTES_MAX, hmac, macs};
 use sealstone_cipher::testing::{bytes, memcheck};
 use sealstone_cipher::{
-    Backend, Cipher, Context, Error, Part, Unsealed, aead, blocks, ciphers, cmac, ctr, hctr2,
+    Backend, Cipher, Context, Error, Part, Unsealed, aead, blocks, cbc_cs1, ciphers, cmac, ctr,
+    hctr2,
 };
 
 /// Returns the names of the ciphers that are not constant time, and documented as such.
@@ -239,6 +240,16 @@ fn run(cipher: &'static Cipher, backend: Backend, lengths: &[usize]) {
                 let mut data = secret("data", length);
                 keyed.encrypt(b"tweak", &mut data).unwrap();
                 keyed.decrypt(b"tweak", &mut data).unwrap();
+            }
+        });
+    }
+    if let Ok(keyed) = cbc_cs1(cipher, &key(), backend) {
+        report(&named("cbc-cs1"), || {
+            let iv = keyed.iv(&[3; 16]).unwrap();
+            for length in lengths.iter().map(|length| length + 16) {
+                let mut data = secret("data", length);
+                keyed.encrypt(&iv, &mut data).unwrap();
+                keyed.decrypt(&iv, &mut data).unwrap();
             }
         });
     }

@@ -7,7 +7,7 @@ use sealstone_cipher::ff1::{Domain, Tweaks, ff1, takes};
 use sealstone_cipher::hmac::{Message, hmac, macs};
 use sealstone_cipher::testing::bytes;
 use sealstone_cipher::{
-    Aead, Backend, Cipher, Context, Error, aead, blocks, ciphers, cmac, ctr, hctr2,
+    Aead, Backend, Cipher, Context, Error, aead, blocks, cbc_cs1, ciphers, cmac, ctr, hctr2,
 };
 
 /// Lengths in bytes: parts of blocks and of vectors, and more than a batch.
@@ -55,6 +55,12 @@ fn outputs(cipher: &'static Cipher, backend: Backend, length: usize) -> Vec<Vec<
         wide.encrypt(b"tweak", &mut data).unwrap();
         outputs.push(data.clone());
         wide.decrypt(b"tweak", &mut data).unwrap();
+        assert_eq!(data, plain);
+        let stealing = cbc_cs1(cipher, &key, backend).unwrap();
+        let iv = stealing.iv(&[9; 16]).unwrap();
+        stealing.encrypt(&iv, &mut data).unwrap();
+        outputs.push(data.clone());
+        stealing.decrypt(&iv, &mut data).unwrap();
         assert_eq!(data, plain);
     }
     if takes(cipher) {

@@ -6,7 +6,7 @@
 use sealstone_cipher::cbc::cbc;
 use sealstone_cipher::hmac::{Message, hmac, macs};
 use sealstone_cipher::testing::{Behind, PageEnd, bytes};
-use sealstone_cipher::{Backend, Cipher, aead, blocks, ciphers, cmac, ctr, hctr2};
+use sealstone_cipher::{Backend, Cipher, aead, blocks, cbc_cs1, ciphers, cmac, ctr, hctr2};
 
 const LENGTH_MAX: usize = 4200;
 /// Bytes in front of the buffer that are looked at.
@@ -47,6 +47,7 @@ fn check(cipher: &'static Cipher, backend: Backend) {
         (blocks(cipher, &key, backend).unwrap(), cbc(cipher, &key, backend).unwrap());
     let mac = cmac(cipher, &key, backend).unwrap();
     let wide = hctr2(cipher, &key, backend).ok();
+    let stealing = cbc_cs1(cipher, &key, backend).ok();
     let mut memory = PageEnd::new(LENGTH_MAX + FENCE_BYTES, Behind::Unreadable).unwrap();
     for length in lengths() {
         let data = bytes("page end data", length);
@@ -79,6 +80,14 @@ fn check(cipher: &'static Cipher, backend: Backend) {
                 let mut page = [7; 40];
                 wide.encrypt(data, &mut page).unwrap();
                 page.to_vec()
+            });
+        }
+        if let Some(stealing) = stealing.as_ref().filter(|_| length >= 16) {
+            compare(&what("cbc-cs1"), &mut memory, &data, &|data| {
+                stealing.encrypt(&[7; 16], data).unwrap();
+                let encrypted = data.to_vec();
+                stealing.decrypt(&[7; 16], data).unwrap();
+                encrypted
             });
         }
         if length.is_multiple_of(cipher.block_bytes) {

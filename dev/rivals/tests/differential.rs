@@ -3,11 +3,13 @@
 
 use aes::Aes256;
 use fpe::ff1::{FF1, FlexibleNumeralString};
+use openssl::cipher::Cipher as Fetched;
+use openssl::cipher_ctx::CipherCtx;
 use sealstone_cipher::cbc::cbc;
 use sealstone_cipher::ff1::{Domain, Tweaks, ff1};
 use sealstone_cipher::hmac::{Message, TAG_BYTES_MAX, hmac, macs};
 use sealstone_cipher::testing::bytes;
-use sealstone_cipher::{Backend, Mode, aead, cipher, ciphers, ctr};
+use sealstone_cipher::{Backend, Mode, aead, cbc_cs1, cipher, ciphers, ctr};
 use sealstone_rivals::libraries;
 
 const LENGTHS: [usize; 14] = [0, 1, 7, 8, 15, 16, 17, 255, 256, 1000, 1025, 2049, 4097, 9001];
@@ -138,6 +140,33 @@ fn hmac_and_cbc_equal_those_of_other_libraries() {
         }
     }
     assert!(compared >= 3 + 5, "OpenSSL alone has more than {compared}");
+}
+
+/// OpenSSL has AES-CBC-CTS, of the variant CS1 unless another is asked for.
+#[test]
+fn ciphertext_stealing_equals_that_of_openssl() {
+    for name in ["aes-128", "aes-192", "aes-256"] {
+        let cipher = cipher(name).unwrap();
+        let (key, iv) = (bytes("rival key", cipher.key_bytes), bytes("rival iv", 16));
+        let theirs = Fetched::fetch(None, &format!("{}-CBC-CTS", name.to_uppercase()), None);
+        let theirs = theirs.unwrap();
+        for length in (16..=100).chain([226, 8191, 8192, 8193, 16_354]) {
+            let plain = bytes("rival data", length);
+            let mut context = CipherCtx::new().unwrap();
+            context.encrypt_init(Some(&theirs), Some(&key), Some(&iv)).unwrap();
+            let mut wanted = vec![0; length + 16];
+            let written = context.cipher_update(&plain, Some(&mut wanted)).unwrap();
+            wanted.truncate(written);
+            for backend in Backend::available() {
+                let ours = cbc_cs1(cipher, &key, backend).unwrap();
+                let mut found = plain.clone();
+                ours.encrypt(iv.first_chunk().unwrap(), &mut found).unwrap();
+                assert!(found == wanted, "{name} on {}, {length} bytes", backend.name());
+                ours.decrypt(iv.first_chunk().unwrap(), &mut found).unwrap();
+                assert!(found == plain, "{name} on {}, {length} bytes back", backend.name());
+            }
+        }
+    }
 }
 
 #[test]

@@ -65,6 +65,7 @@ const AES_256: Cipher = Cipher {
         "aes-ctr.txt",
         "aes-gcm.txt",
         "aes-cbc.txt",
+        "aes-cbc-cs1.txt",
         "aes-cmac.txt",
         "aes-ff1.txt",
         "aes-hctr2.txt"

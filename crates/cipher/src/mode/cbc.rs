@@ -9,6 +9,7 @@ use super::blocks::Blocks;
 use crate::declassify::revealed;
 use crate::error::Error;
 use crate::memory::Protected;
+use crate::module::KeyedCbc;
 
 /// Bytes decrypted at a time: several passes of the widest backend, and small enough for the stack.
 const BATCH_BYTES: usize = 8192;
@@ -33,21 +34,45 @@ pub struct Message<'a> {
 ///
 /// The caller owns the iv: nobody may be able to predict it, and no two messages under one key may
 /// share it (SP 800-38A, appendix C).
-pub struct Cbc(Protected<dyn Blocks>);
+pub struct Cbc(Computed);
+
+/// Whoever computes.
+enum Computed {
+    /// This crate.
+    Own(Protected<dyn Blocks>),
+    /// A module of somebody else.
+    Module { name: &'static str, block_bytes: usize, keyed: Box<dyn KeyedCbc> },
+}
 
 impl Cbc {
     pub(crate) fn new(blocks: Protected<dyn Blocks>) -> Self {
-        Self(blocks)
+        Self(Computed::Own(blocks))
+    }
+
+    /// Takes what the module called `name` set, of a cipher with blocks of `block_bytes` bytes.
+    pub(crate) fn in_module(
+        name: &'static str,
+        block_bytes: usize,
+        keyed: Box<dyn KeyedCbc>,
+    ) -> Self {
+        Self(Computed::Module { name, block_bytes, keyed })
     }
 
     /// Returns the block length in bytes, and so the length of the iv: 8 or 16.
     pub fn block_bytes(&self) -> usize {
-        self.0.block_bytes()
+        match &self.0 {
+            Computed::Own(blocks) => blocks.block_bytes(),
+            Computed::Module { block_bytes, .. } => *block_bytes,
+        }
     }
 
-    /// Returns the name of the backend that the block cipher uses, such as `avx512`.
+    /// Returns the name of the backend that the block cipher uses, such as `avx512`, or of the
+    /// module that computes.
     pub fn backend(&self) -> &'static str {
-        self.0.backend()
+        match &self.0 {
+            Computed::Own(blocks) => blocks.backend(),
+            Computed::Module { name, .. } => name,
+        }
     }
 
     /// Encrypts `data` (whole blocks, see [`pad`]) in place, from the initialisation vector `iv`
@@ -55,16 +80,22 @@ impl Cbc {
     ///
     /// # Errors
     /// `Error::NonceLength` where `iv` is not one block long, `Error::PartialBlock` where `data` is
-    /// no whole number of blocks; `data` is untouched.
+    /// no whole number of blocks; `data` is untouched. `Error::Module`; it is zeros then.
     pub fn encrypt(&self, iv: &[u8], data: &mut [u8]) -> Result<(), Error> {
         self.check(iv, data)?;
+        let blocks = match &self.0 {
+            Computed::Own(blocks) => blocks,
+            Computed::Module { keyed, .. } => {
+                return keyed.encrypt(iv, data).inspect_err(|_| data.fill(0));
+            }
+        };
         let block_bytes = self.block_bytes();
         let mut previous = [0; 16];
         let previous = &mut previous[..block_bytes];
         previous.copy_from_slice(iv);
         for block in data.chunks_exact_mut(block_bytes) {
             xor(block, previous);
-            self.0.encrypt(block)?;
+            blocks.encrypt(block)?;
             previous.copy_from_slice(block);
         }
         Ok(())
@@ -74,14 +105,20 @@ impl Cbc {
     /// then the second blocks. Their lengths may differ; equal lengths are quickest.
     ///
     /// # Errors
-    /// As [`Cbc::encrypt`], of the first message that is wrong; all messages are untouched.
+    /// As [`Cbc::encrypt`], of the first message that is wrong; all messages are untouched, unless a
+    /// module failed.
     pub fn encrypt_many(&self, messages: &mut [Message<'_>]) -> Result<(), Error> {
         for message in &*messages {
             self.check(message.iv, message.data)?;
         }
-        match self.block_bytes() {
-            8 => encrypt_side_by_side::<8>(&*self.0, messages),
-            _ => encrypt_side_by_side::<16>(&*self.0, messages),
+        match &self.0 {
+            Computed::Own(blocks) if blocks.block_bytes() == 8 => {
+                encrypt_side_by_side::<8>(&**blocks, messages)
+            }
+            Computed::Own(blocks) => encrypt_side_by_side::<16>(&**blocks, messages),
+            Computed::Module { .. } => {
+                messages.iter_mut().try_for_each(|message| self.encrypt(message.iv, message.data))
+            }
         }
     }
 
@@ -89,9 +126,15 @@ impl Cbc {
     ///
     /// # Errors
     /// `Error::NonceLength` where `iv` is not one block long, `Error::PartialBlock` where `data` is
-    /// no whole number of blocks; `data` is untouched.
+    /// no whole number of blocks; `data` is untouched. `Error::Module`; it is zeros then.
     pub fn decrypt(&self, iv: &[u8], data: &mut [u8]) -> Result<(), Error> {
         self.check(iv, data)?;
+        let blocks = match &self.0 {
+            Computed::Own(blocks) => blocks,
+            Computed::Module { keyed, .. } => {
+                return keyed.decrypt(iv, data).inspect_err(|_| data.fill(0));
+            }
+        };
         let block_bytes = self.block_bytes();
         // The last block of ciphertext before the batch, then the batch itself: public, both of
         // them.
@@ -99,7 +142,7 @@ impl Cbc {
         ciphertext[..block_bytes].copy_from_slice(iv);
         for batch in data.chunks_mut(BATCH_BYTES) {
             ciphertext[block_bytes..block_bytes + batch.len()].copy_from_slice(batch);
-            self.0.decrypt(batch)?;
+            blocks.decrypt(batch)?;
             xor(batch, &ciphertext);
             ciphertext.copy_within(batch.len()..batch.len() + block_bytes, 0);
         }
@@ -110,11 +153,20 @@ impl Cbc {
     /// the cipher together: for short messages, and ciphers whose passes take many blocks (`3des`).
     ///
     /// # Errors
-    /// As [`Cbc::decrypt`], of the first message that is wrong; all messages are untouched.
+    /// As [`Cbc::decrypt`], of the first message that is wrong; all messages are untouched, unless a
+    /// module failed.
     pub fn decrypt_many(&self, messages: &mut [Message<'_>]) -> Result<(), Error> {
         for message in &*messages {
             self.check(message.iv, message.data)?;
         }
+        let blocks = match &self.0 {
+            Computed::Own(blocks) => blocks,
+            Computed::Module { .. } => {
+                return messages
+                    .iter_mut()
+                    .try_for_each(|message| self.decrypt(message.iv, message.data));
+            }
+        };
         let block_bytes = self.block_bytes();
         let mut batch = [0; BATCH_BYTES];
         // where the batch begins in which message, and the block of ciphertext before it where that
@@ -122,7 +174,7 @@ impl Cbc {
         let (mut message, mut start, mut before) = (0, 0, [0; 16]);
         while message < messages.len() {
             let filled = gather(&messages[message..], start, &mut batch);
-            self.0.decrypt(&mut batch[..filled])?;
+            blocks.decrypt(&mut batch[..filled])?;
             let mut rest = &mut batch[..filled];
             while let Some(Message { iv, data }) = messages.get_mut(message) {
                 let left = data.len() - start;

@@ -55,6 +55,18 @@ pub fn cbc(encrypt: &EncryptBlock, iv: &[u8], data: &mut [u8]) {
     }
 }
 
+/// CBC-CS1 encryption of `data`, a block and more (SP 800-38A, addendum): whole blocks after
+/// zeros, less as many bytes of the last block but one.
+pub fn cbc_cs1(encrypt: &EncryptBlock, iv: &[u8], data: &mut [u8]) {
+    let missing = data.len().next_multiple_of(iv.len()) - data.len();
+    let mut padded = data.to_vec();
+    padded.resize(data.len() + missing, 0);
+    cbc(encrypt, iv, &mut padded);
+    let last = padded.split_off(padded.len() - iv.len());
+    padded.truncate(padded.len() - missing);
+    data.copy_from_slice(&[padded, last].concat());
+}
+
 /// Returns the CMAC over `message` (SP 800-38B, 6.2), with blocks of 8 or 16 bytes.
 pub fn cmac(encrypt: &EncryptBlock, block_bytes: usize, message: &[u8]) -> Vec<u8> {
     // Blocks as numbers; blocks of 8 bytes are the low half.

@@ -38,6 +38,15 @@ pub enum Case {
         /// Ciphertext, as long.
         ciphertext: Vec<u8>,
     },
+    /// Cipher block chaining with ciphertext stealing, CBC-CS1.
+    CbcCs1 {
+        /// The initialisation vector, one block.
+        iv: Vec<u8>,
+        /// Plaintext, 16 bytes and more.
+        plaintext: Vec<u8>,
+        /// Ciphertext, as long.
+        ciphertext: Vec<u8>,
+    },
     /// CMAC.
     Cmac {
         /// The message, any length.
@@ -196,6 +205,11 @@ impl Fields {
                 ciphertext: self.take(&place, "ciphertext"),
             },
             "cbc" => Case::Cbc {
+                iv: self.take(&place, "iv"),
+                plaintext: self.take(&place, "plaintext"),
+                ciphertext: self.take(&place, "ciphertext"),
+            },
+            "cbc-cs1" => Case::CbcCs1 {
                 iv: self.take(&place, "iv"),
                 plaintext: self.take(&place, "plaintext"),
                 ciphertext: self.take(&place, "ciphertext"),
