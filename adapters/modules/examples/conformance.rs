@@ -4,8 +4,10 @@
 use std::process::ExitCode;
 
 use sealstone_cipher::module::title;
-use sealstone_cipher::testing::{aead_conformance, cmac_conformance, ctr_conformance};
-use sealstone_cipher::{Error, Provider, aead, ciphers, cmac, ctr};
+use sealstone_cipher::testing::{
+    aead_conformance, cbc_cs1_conformance, cmac_conformance, ctr_conformance,
+};
+use sealstone_cipher::{Error, Provider, aead, cbc_cs1, ciphers, cmac, ctr};
 use sealstone_keys::{HmacSha256, Secret, subkey};
 
 fn main() -> ExitCode {
@@ -40,6 +42,11 @@ fn main() -> ExitCode {
         let set = |key: &[u8]| ctr(cipher, key, module);
         let what = format!("{} in ctr", cipher.name);
         tell(what, set(&key).err(), &|| format!("{:?}", ctr_conformance(cipher, &set)));
+        if cipher.block_bytes == 16 {
+            let set = |key: &[u8]| cbc_cs1(cipher, key, module);
+            let what = format!("{} in cbc, with stealing", cipher.name);
+            tell(what, set(&key).err(), &|| format!("{:?}", cbc_cs1_conformance(cipher, &set)));
+        }
         let set = |key: &[u8]| cmac(cipher, key, module);
         let what = format!("{} in cmac", cipher.name);
         tell(what, set(&key).err(), &|| format!("{:?}", cmac_conformance(cipher, &set)));

@@ -37,6 +37,9 @@ enum {
 /* A cipher with its key set: the shim's own type. */
 typedef struct sealstone_keyed sealstone_keyed;
 
+/* A block cipher with its key set, for CBC and counter mode: the shim's own type. */
+typedef struct sealstone_blocks sealstone_blocks;
+
 /* An HMAC that is being computed: the shim's own type. */
 typedef struct sealstone_hmac sealstone_hmac;
 
@@ -44,7 +47,8 @@ typedef struct sealstone_hmac sealstone_hmac;
 typedef struct sealstone_module {
     /* SEALSTONE_MODULE_INTERFACE. */
     uint32_t interface;
-    /* sizeof(sealstone_module): a table of another length is refused. */
+    /* sizeof(sealstone_module). A table that ends with `cmac`, as that of earlier headers, is taken,
+     * too: it lacks what comes after it. One of another length is refused. */
     uint32_t bytes;
     /* Name in files and reports: printable ASCII without a space, the same in every version. */
     const char *name;
@@ -86,6 +90,22 @@ typedef struct sealstone_module {
      * values of index columns. */
     int (*cmac)(const char *cipher, const uint8_t *key, size_t key_bytes, const uint8_t *message,
                 size_t message_bytes, uint8_t tag[16]);
+
+    /* Sets the key of `cipher`, whose blocks have 16 bytes, for CBC and counter mode: the pages and
+     * logs of MariaDB. */
+    int (*blocks_new)(const char *cipher, const uint8_t *key, size_t key_bytes,
+                      sealstone_blocks **blocks);
+    /* CBC (SP 800-38A, 6.2) of whole blocks in place, from `iv` on, without any padding. */
+    int (*cbc_encrypt)(sealstone_blocks *blocks, const uint8_t iv[16], uint8_t *data,
+                       size_t data_bytes);
+    int (*cbc_decrypt)(sealstone_blocks *blocks, const uint8_t iv[16], uint8_t *data,
+                       size_t data_bytes);
+    /* Counter mode (SP 800-38A, 6.5) of any length in place, from the block `counter` on, all 128
+     * bits of which count. May be null where the others are not. */
+    int (*ctr)(sealstone_blocks *blocks, const uint8_t counter[16], uint8_t *data,
+               size_t data_bytes);
+    /* Zeroes and frees the key. */
+    void (*blocks_free)(sealstone_blocks *blocks);
 } sealstone_module;
 
 /* The one function that a shim exports: returns the table, which lives as long as the library is

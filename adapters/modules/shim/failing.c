@@ -49,6 +49,11 @@ static int failing_cmac(const char *cipher, const uint8_t *key, size_t key_bytes
                   : cmac(cipher, key, key_bytes, message, message_bytes, tag);
 }
 
+static int failing_cbc(sealstone_blocks *blocks, const uint8_t iv[16], uint8_t *data,
+                       size_t data_bytes) {
+    return dies() ? SEALSTONE_MODULE_FAILED : cbc_encrypt(blocks, iv, data, data_bytes);
+}
+
 const sealstone_module *sealstone_module_table(void) {
     static sealstone_module table;
     table = *reference_table();
@@ -76,6 +81,19 @@ const sealstone_module *sealstone_module_table(void) {
 #endif
 #ifdef NO_CMAC
     table.cmac = NULL;
+#endif
+#ifdef FAILS_CBC
+    table.cbc_encrypt = failing_cbc;
+#endif
+#ifdef NO_CTR
+    table.ctr = NULL;
+#endif
+#ifdef HALF_BLOCKS
+    table.cbc_decrypt = NULL;
+#endif
+#ifdef BEFORE_BLOCKS
+    table.bytes = offsetof(sealstone_module, blocks_new);
+    table.blocks_new = (void *)1;
 #endif
 #ifdef NO_RANDOM
     table.random = NULL;

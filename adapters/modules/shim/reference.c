@@ -1,5 +1,6 @@
 /* A shim between Sealstone and a cryptographic library, to start yours from: here libcrypto of
- * OpenSSL 3 plays the vendor's library. AES and ARIA in GCM and CMAC, HMAC, HKDF, random bytes.
+ * OpenSSL 3 plays the vendor's library. AES and ARIA in GCM, CBC, counter mode and CMAC, HMAC, HKDF,
+ * random bytes.
  *
  * Build it with: cc -shared -fPIC -O2 -I adapters/modules/include -o libreference.so
  *                adapters/modules/shim/reference.c -lcrypto
@@ -208,6 +209,83 @@ static int cmac(const char *name, const uint8_t *key, size_t key_bytes, const ui
     return SEALSTONE_MODULE_UNSUPPORTED;
 }
 
+struct sealstone_blocks {
+    EVP_CIPHER *cbc;
+    EVP_CIPHER *ctr;
+    uint8_t key[32];
+};
+
+static void blocks_free(sealstone_blocks *blocks) {
+    EVP_CIPHER_free(blocks->cbc);
+    EVP_CIPHER_free(blocks->ctr);
+    OPENSSL_secure_clear_free(blocks, sizeof *blocks);
+}
+
+static int blocks_new(const char *name, const uint8_t *key, size_t key_bytes,
+                      sealstone_blocks **blocks) {
+    static const struct {
+        const char *name;
+        const char *cbc;
+        const char *ctr;
+        size_t key_bytes;
+    } known[] = {
+        {"aes-128", "AES-128-CBC", "AES-128-CTR", 16},
+        {"aes-192", "AES-192-CBC", "AES-192-CTR", 24},
+        {"aes-256", "AES-256-CBC", "AES-256-CTR", 32},
+        {"aria-128", "ARIA-128-CBC", "ARIA-128-CTR", 16},
+        {"aria-192", "ARIA-192-CBC", "ARIA-192-CTR", 24},
+        {"aria-256", "ARIA-256-CBC", "ARIA-256-CTR", 32},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(known[i].name, name) != 0) {
+            continue;
+        }
+        sealstone_blocks *made =
+            key_bytes == known[i].key_bytes ? OPENSSL_secure_zalloc(sizeof *made) : NULL;
+        if (made == NULL) {
+            return SEALSTONE_MODULE_FAILED;
+        }
+        made->cbc = EVP_CIPHER_fetch(NULL, known[i].cbc, NULL);
+        made->ctr = EVP_CIPHER_fetch(NULL, known[i].ctr, NULL);
+        if (made->cbc == NULL || made->ctr == NULL) {
+            blocks_free(made);
+            return SEALSTONE_MODULE_UNSUPPORTED;
+        }
+        memcpy(made->key, key, key_bytes);
+        *blocks = made;
+        return SEALSTONE_MODULE_OK;
+    }
+    return SEALSTONE_MODULE_UNSUPPORTED;
+}
+
+/* One message, without padding. */
+static int whole(const EVP_CIPHER *cipher, const uint8_t *key, int encrypt, const uint8_t iv[16],
+                 uint8_t *data, size_t data_bytes) {
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    uint8_t rest[16];
+    int length = 0;
+    int done = context != NULL && EVP_CipherInit_ex2(context, cipher, key, iv, encrypt, NULL) == 1 &&
+               EVP_CIPHER_CTX_set_padding(context, 0) == 1 && pass(context, data, data_bytes) &&
+               EVP_CipherFinal_ex(context, rest, &length) == 1 && length == 0;
+    EVP_CIPHER_CTX_free(context);
+    return done ? SEALSTONE_MODULE_OK : SEALSTONE_MODULE_FAILED;
+}
+
+static int cbc_encrypt(sealstone_blocks *blocks, const uint8_t iv[16], uint8_t *data,
+                       size_t data_bytes) {
+    return whole(blocks->cbc, blocks->key, 1, iv, data, data_bytes);
+}
+
+static int cbc_decrypt(sealstone_blocks *blocks, const uint8_t iv[16], uint8_t *data,
+                       size_t data_bytes) {
+    return whole(blocks->cbc, blocks->key, 0, iv, data, data_bytes);
+}
+
+static int ctr(sealstone_blocks *blocks, const uint8_t counter[16], uint8_t *data,
+               size_t data_bytes) {
+    return whole(blocks->ctr, blocks->key, 1, counter, data, data_bytes);
+}
+
 const sealstone_module *sealstone_module_table(void) {
     static const sealstone_module table = {
         .interface = SEALSTONE_MODULE_INTERFACE,
@@ -227,6 +305,11 @@ const sealstone_module *sealstone_module_table(void) {
         .hkdf_sha256 = hkdf_sha256,
         .random = random_bytes,
         .cmac = cmac,
+        .blocks_new = blocks_new,
+        .cbc_encrypt = cbc_encrypt,
+        .cbc_decrypt = cbc_decrypt,
+        .ctr = ctr,
+        .blocks_free = blocks_free,
     };
     return &table;
 }

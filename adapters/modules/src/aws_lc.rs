@@ -8,16 +8,18 @@ use std::fmt;
 
 use aws_lc_rs::aead::{AES_128_GCM, AES_192_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::cipher::{
-    AES_128, AES_192, AES_256, EncryptingKey, EncryptionContext, UnboundCipherKey,
+    AES_128, AES_192, AES_256, Algorithm, DecryptionContext, EncryptingKey, EncryptionContext,
+    PaddedBlockDecryptingKey, PaddedBlockEncryptingKey, UnboundCipherKey,
 };
 use aws_lc_rs::hkdf::{HKDF_SHA256, KeyType, Salt};
 use aws_lc_rs::iv::FixedLength;
 use aws_lc_rs::{hmac, rand};
 use sealstone_cipher::memory::Protected;
-use sealstone_cipher::module::{MessageMac, Module, SHA256_BYTES};
+use sealstone_cipher::module::{KeyedCbc, MessageMac, Module, SHA256_BYTES};
 use sealstone_cipher::{Aead, Cipher, Ctr, Error, Mode};
 use zeroize::Zeroizing;
 
+use crate::chain::{self, ChainCalls};
 use crate::counter::{self, CounterCalls};
 use crate::error::ModuleError;
 use crate::gcm::{Gcm, GcmCalls};
@@ -97,19 +99,21 @@ impl Module for AwsLc {
         cipher: &'static Cipher,
         key: &[u8],
     ) -> Result<Protected<dyn Ctr>, Error> {
-        cipher.check_key(key)?;
-        let algorithm = match cipher.name {
-            "aes-128" => &AES_128,
-            "aes-192" => &AES_192,
-            "aes-256" => &AES_256,
-            name => {
-                let what = Mode::Ctr.word();
-                return Err(Error::Lacks { module: NAME, what, cipher: name });
-            }
-        };
+        let algorithm = block_cipher(cipher, key, Mode::Ctr)?;
         let key = UnboundCipherKey::new(algorithm, key).and_then(EncryptingKey::ctr);
         let key = key.map_err(|_| failed("setting a key"))?;
         Ok(counter::protected(key))
+    }
+
+    fn cbc(&'static self, cipher: &'static Cipher, key: &[u8]) -> Result<Box<dyn KeyedCbc>, Error> {
+        let algorithm = block_cipher(cipher, key, Mode::Cbc)?;
+        let unbound = || UnboundCipherKey::new(algorithm, key);
+        let encrypting = unbound().and_then(PaddedBlockEncryptingKey::cbc_pkcs7);
+        let decrypting = unbound().and_then(PaddedBlockDecryptingKey::cbc_pkcs7);
+        match (encrypting, decrypting) {
+            (Ok(encrypting), Ok(decrypting)) => Ok(chain::boxed(Padded { encrypting, decrypting })),
+            _ => Err(failed("setting a key")),
+        }
     }
 
     fn hmac_sha256(&'static self, key: &[u8]) -> Result<Box<dyn MessageMac>, Error> {
@@ -137,6 +141,60 @@ impl Module for AwsLc {
             out.fill(0);
             failed("drawing random bytes")
         })
+    }
+}
+
+/// Returns the block cipher of the module that is `cipher`, for the key `key` in `mode`.
+fn block_cipher(
+    cipher: &'static Cipher,
+    key: &[u8],
+    mode: Mode,
+) -> Result<&'static Algorithm, Error> {
+    cipher.check_key(key)?;
+    match cipher.name {
+        "aes-128" => Ok(&AES_128),
+        "aes-192" => Ok(&AES_192),
+        "aes-256" => Ok(&AES_256),
+        name => Err(Error::Lacks { module: NAME, what: mode.word(), cipher: name }),
+    }
+}
+
+/// A key for CBC, which the module offers with a padding alone (PKCS #7): of what it encrypts, the
+/// block of the padding is left out again, and what it decrypts gets one that it made itself.
+struct Padded {
+    encrypting: PaddedBlockEncryptingKey,
+    decrypting: PaddedBlockDecryptingKey,
+}
+
+impl Padded {
+    fn padded(&self, iv: &[u8; 16], data: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let mut padded = Zeroizing::new(Vec::with_capacity(data.len() + 16));
+        padded.extend_from_slice(data);
+        let iv = EncryptionContext::Iv128(FixedLength::from(*iv));
+        let done = self.encrypting.less_safe_encrypt(&mut *padded, iv);
+        done.map_err(|_| failed("encrypting"))?;
+        Ok(padded)
+    }
+}
+
+impl ChainCalls for Padded {
+    fn encrypt(&self, iv: &[u8; 16], data: &mut [u8]) -> Result<(), Error> {
+        let padded = self.padded(iv, data)?;
+        data.copy_from_slice(padded.get(..data.len()).ok_or(failed("encrypting"))?);
+        Ok(())
+    }
+
+    fn decrypt(&self, iv: &[u8; 16], data: &mut [u8]) -> Result<(), Error> {
+        let padding = self.padded(data.last_chunk().unwrap_or(iv), &[])?;
+        let mut padded = Zeroizing::new([&*data, &padding].concat());
+        let iv = DecryptionContext::Iv128(FixedLength::from(*iv));
+        let opened = self.decrypting.decrypt(&mut padded, iv);
+        let opened = opened.map_err(|_| failed("decrypting"))?;
+        if opened.len() != data.len() {
+            return Err(failed("decrypting"));
+        }
+        data.copy_from_slice(opened);
+        Ok(())
     }
 }
 

@@ -19,6 +19,7 @@
 
 #[cfg(feature = "aws-lc-fips")]
 mod aws_lc;
+mod chain;
 mod counter;
 mod error;
 #[allow(unsafe_code)]
@@ -35,4 +36,4 @@ pub mod testing;
 
 pub use error::ModuleError;
 pub use load::load;
-pub use name::{absolute_name, is_relative_name};
+pub use name::{absolute_name, is_relative_name, plain_name};

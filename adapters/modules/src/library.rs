@@ -5,11 +5,14 @@ use std::ffi::CString;
 use std::fmt;
 
 use sealstone_cipher::memory::Protected;
-use sealstone_cipher::module::{KeyedCmac, MessageMac, Module, SHA256_BYTES};
+use sealstone_cipher::module::{KeyedCbc, KeyedCmac, MessageMac, Module, SHA256_BYTES};
 use sealstone_cipher::{Aead, Cipher, Ctr, Error, Mode};
+use zeroize::Zeroizing;
 
+use crate::chain::{self, ChainCalls};
+use crate::counter::{self, CounterCalls};
 use crate::error::ModuleError;
-use crate::ffi::interface::{BLOCK_BYTES, Keyed, KeyedMac, Refused, Shim};
+use crate::ffi::interface::{BLOCK_BYTES, Keyed, KeyedBlocks, KeyedMac, Refused, Shim};
 use crate::gcm::{Gcm, GcmCalls};
 use crate::kept_key::KeptKey;
 use crate::lifelong::lifelong;
@@ -47,6 +50,22 @@ impl Library {
         })?;
         stated.certificate = stated.certificate.or_else(|| own.map(|own| lifelong(&own)));
         Ok(Self { name: lifelong(&name), version: lifelong(&version), stated, shim })
+    }
+
+    /// Sets `key` of `cipher` for the mode `what`.
+    fn blocks(
+        &'static self,
+        cipher: &'static Cipher,
+        key: &[u8],
+        what: &'static str,
+    ) -> Result<SetBlocks, Error> {
+        cipher.check_key(key)?;
+        if cipher.block_bytes != BLOCK_BYTES {
+            return Err(Error::Lacks { module: self.name, what, cipher: cipher.name });
+        }
+        let set = self.shim.blocks(cipher.name, key);
+        let keyed = set.map_err(|refused| self.error(refused, what, cipher.name, "setting a key"));
+        Ok(SetBlocks { module: self.name, keyed: keyed? })
     }
 
     /// Returns the error for a function `what` that refused `cipher`.
@@ -104,8 +123,21 @@ impl Module for Library {
         Ok(Gcm::protected(cipher.limits, Set { module: self.name, keyed }))
     }
 
-    fn ctr(&'static self, cipher: &'static Cipher, _: &[u8]) -> Result<Protected<dyn Ctr>, Error> {
-        Err(Error::Lacks { module: self.name, what: Mode::Ctr.word(), cipher: cipher.name })
+    fn ctr(
+        &'static self,
+        cipher: &'static Cipher,
+        key: &[u8],
+    ) -> Result<Protected<dyn Ctr>, Error> {
+        let what = Mode::Ctr.word();
+        let blocks = self.blocks(cipher, key, what)?;
+        if !self.shim.has_ctr() {
+            return Err(Error::Lacks { module: self.name, what, cipher: cipher.name });
+        }
+        Ok(counter::protected(blocks))
+    }
+
+    fn cbc(&'static self, cipher: &'static Cipher, key: &[u8]) -> Result<Box<dyn KeyedCbc>, Error> {
+        Ok(chain::boxed(self.blocks(cipher, key, Mode::Cbc.word())?))
     }
 
     fn cmac(
@@ -164,6 +196,43 @@ impl KeyedCmac for Cmac {
             self.library.error(refused, Mode::Cmac.word(), self.cipher, "computing CMAC")
         })?;
         tag.copy_from_slice(&made);
+        Ok(())
+    }
+}
+
+/// A key in a library, for CBC and counter mode.
+struct SetBlocks {
+    module: &'static str,
+    keyed: KeyedBlocks,
+}
+
+impl ChainCalls for SetBlocks {
+    fn encrypt(&self, iv: &[u8; 16], data: &mut [u8]) -> Result<(), Error> {
+        let failed = Error::Module { module: self.module, doing: "encrypting" };
+        self.keyed.encrypt(iv, data).map_err(|_| failed)
+    }
+
+    fn decrypt(&self, iv: &[u8; 16], data: &mut [u8]) -> Result<(), Error> {
+        let failed = Error::Module { module: self.module, doing: "decrypting" };
+        self.keyed.decrypt(iv, data).map_err(|_| failed)
+    }
+}
+
+impl CounterCalls for SetBlocks {
+    fn module(&self) -> &'static str {
+        self.module
+    }
+
+    fn stream(&self, counter: [u8; 16], skip: usize, data: &mut [u8]) -> Result<(), Error> {
+        let failed = Error::Module { module: self.module, doing: "encrypting" };
+        if skip == 0 {
+            return self.keyed.count(&counter, data).map_err(|_| failed);
+        }
+        // the library begins with a whole block
+        let mut whole = Zeroizing::new(vec![0; skip + data.len()]);
+        whole[skip..].copy_from_slice(data);
+        self.keyed.count(&counter, &mut whole).map_err(|_| failed)?;
+        data.copy_from_slice(&whole[skip..]);
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::{Path, absolute};
 
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use sealstone_message::Unknown;
 
 use crate::error::ModuleError;
@@ -16,6 +16,9 @@ const OPENSSL: &str = "openssl";
 pub(crate) const AWS_LC: &str = "aws-lc-fips";
 /// Words before the text of a certificate.
 const CERTIFICATE: &str = "?certificate=";
+
+/// Characters that files of options cannot hold.
+const SPECIAL: AsciiSet = CONTROLS.add(b'"').add(b'\'').add(b'\\').add(b'#');
 
 /// A name, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +99,18 @@ pub fn absolute_name(name: &str) -> io::Result<String> {
     Ok(format!("{}{rest}", file.to_str().ok_or(io::ErrorKind::InvalidFilename)?))
 }
 
+/// Returns the module name `name` with what files of options cannot hold percent-encoded in the text
+/// of its certificate: it loads the same.
+#[must_use]
+pub fn plain_name(name: &str) -> String {
+    match Name::new(name) {
+        Name { named, stated: Some(stated) } => {
+            format!("{named}{CERTIFICATE}{}", utf8_percent_encode(stated, &SPECIAL))
+        }
+        Name { stated: None, .. } => name.to_owned(),
+    }
+}
+
 /// Returns whether `name` is the path of a library that is another one in another directory.
 #[must_use]
 pub fn is_relative_name(name: &str) -> bool {
@@ -115,6 +130,16 @@ mod tests {
         assert_eq!(name.kind(), Ok(Kind::Library("./lib.so")));
         assert_eq!(name.certificate().as_deref(), Some("a?certificate=b"));
         assert_eq!(Name::new(AWS_LC).kind(), Ok(Kind::AwsLc));
+    }
+
+    #[test]
+    fn a_plain_name_says_the_same() {
+        let name = "openssl:fips?certificate=FIPS 140-3 #4282, \"new\", 한";
+        let plain = plain_name(name);
+        let wanted = "openssl:fips?certificate=FIPS 140-3 %234282, %22new%22, %ED%95%9C";
+        assert_eq!(plain, wanted);
+        assert_eq!(Name::new(&plain).certificate(), Name::new(name).certificate());
+        assert_eq!(plain_name("/a#b/lib.so"), "/a#b/lib.so");
     }
 
     #[test]

@@ -9,10 +9,11 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use sealstone_cipher::memory::Protected;
-use sealstone_cipher::module::{KeyedCmac, MessageMac, Module, SHA256_BYTES};
+use sealstone_cipher::module::{KeyedCbc, KeyedCmac, MessageMac, Module, SHA256_BYTES};
 use sealstone_cipher::{Aead, Cipher, Ctr, Error, Mode};
 use zeroize::Zeroize;
 
+use crate::chain::{self, ChainCalls};
 use crate::counter::{self, CounterCalls};
 use crate::error::ModuleError;
 use crate::ffi::libcrypto::{Algorithm, Direction, Failed, Keyed, KeyedMac, Provider};
@@ -102,6 +103,18 @@ impl Module for OpenSsl {
         let contexts = Contexts::protected(self.name, algorithm, key);
         contexts.set_once()?;
         Ok(counter::protected(contexts))
+    }
+
+    fn cbc(&'static self, cipher: &'static Cipher, key: &[u8]) -> Result<Box<dyn KeyedCbc>, Error> {
+        cipher.check_key(key)?;
+        if cipher.block_bytes != 16 {
+            let what = Mode::Cbc.word();
+            return Err(Error::Lacks { module: self.name, what, cipher: cipher.name });
+        }
+        let algorithm = self.algorithm(cipher, Mode::Cbc)?;
+        let contexts = Contexts::protected(self.name, algorithm, key);
+        contexts.set_once()?;
+        Ok(chain::boxed(contexts))
     }
 
     fn cmac(
@@ -280,6 +293,16 @@ impl MessageMac for Mac {
 
     fn finish(mut self: Box<Self>, tag: &mut [u8; SHA256_BYTES]) -> Result<(), Error> {
         self.mac.finish(tag).map_err(|_| Error::Module { module: self.module, doing: MAC })
+    }
+}
+
+impl ChainCalls for Protected<Contexts> {
+    fn encrypt(&self, iv: &[u8; 16], data: &mut [u8]) -> Result<(), Error> {
+        self.with(Direction::Encrypt, |context| context.chain(iv, data))
+    }
+
+    fn decrypt(&self, iv: &[u8; 16], data: &mut [u8]) -> Result<(), Error> {
+        self.with(Direction::Decrypt, |context| context.chain(iv, data))
     }
 }
 

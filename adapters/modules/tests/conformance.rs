@@ -1,9 +1,15 @@
 //! Every module through the conformance suite that our own ciphers pass, and against our own code:
 //! what it has is the same to the bit, and what it lacks is an error that says what.
 
+use sealstone_cipher::cbc::cbc;
 use sealstone_cipher::module::Module;
-use sealstone_cipher::testing::{aead_conformance, bytes, cmac_conformance, ctr_conformance};
-use sealstone_cipher::{Error, Provider, aead, blocks, cipher, ciphers, cmac, ctr, hctr2, module};
+use sealstone_cipher::testing::{
+    aead_conformance, bytes, cbc_conformance, cbc_cs1_conformance, cmac_conformance,
+    ctr_conformance,
+};
+use sealstone_cipher::{
+    Error, Provider, aead, blocks, cbc_cs1, cipher, ciphers, cmac, ctr, hctr2, module,
+};
 use sealstone_keys::{HmacSha256, subkey};
 use sealstone_modules::testing::compiled;
 
@@ -75,6 +81,7 @@ fn aws_lc_fips_conforms() {
     let module = sealstone_modules::load("aws-lc-fips").unwrap();
     assert_eq!(authenticated(module), IN_LIBCRYPTO[..3]);
     assert_eq!(in_counter_mode(module), IN_LIBCRYPTO[..3]);
+    assert_eq!(chained(module), IN_LIBCRYPTO[..3]);
     let title = module::title(module);
     assert!(title.starts_with("aws-lc-fips ") && title.len() <= 63, "{title}");
     println!("{title}");
@@ -83,6 +90,42 @@ fn aws_lc_fips_conforms() {
 #[test]
 fn openssl_conforms_in_counter_mode() {
     assert_eq!(in_counter_mode(openssl()), IN_LIBCRYPTO);
+}
+
+#[test]
+fn a_library_conforms_in_counter_mode() {
+    assert_eq!(in_counter_mode(reference()), IN_LIBCRYPTO);
+}
+
+#[test]
+fn modules_conform_in_cbc_and_with_ciphertext_stealing() {
+    for module in [openssl(), reference()] {
+        assert_eq!(chained(module), IN_LIBCRYPTO, "{module:?}");
+    }
+}
+
+/// Runs the suites for each cipher in CBC, and returns those that ran.
+fn chained(module: &'static dyn Module) -> Vec<&'static str> {
+    let module = Provider::Module(module);
+    let mut ran = Vec::new();
+    for cipher in ciphers() {
+        match cbc(cipher, &vec![7; cipher.key_bytes], module) {
+            Ok(keyed) => {
+                assert_eq!(keyed.backend(), module.name());
+                let summary = cbc_conformance(cipher, &|key| cbc(cipher, key, module));
+                assert!(summary.messages > 40, "{summary:?}");
+                let summary = cbc_cs1_conformance(cipher, &|key| cbc_cs1(cipher, key, module));
+                assert!(summary.messages > 200, "{summary:?}");
+                assert!(summary.vectors > 0 || !cipher.name.starts_with("aes"), "{summary:?}");
+                ran.push(cipher.name);
+            }
+            Err(error) => assert_eq!(
+                error,
+                Error::Lacks { module: module.name(), what: "cbc", cipher: cipher.name }
+            ),
+        }
+    }
+    ran
 }
 
 /// Runs the suite for each cipher in counter mode, and returns those that ran.
@@ -188,14 +231,9 @@ fn what_a_module_has_not_is_an_error_and_nothing_takes_its_place() {
     let lea = cipher("lea-256").unwrap();
     lacks(cmac(lea, &key, module).err(), "cmac");
     lacks(hctr2(aria, &key, module).err(), "hctr2");
-    lacks(sealstone_cipher::cbc::cbc(aria, &key, module).err(), "cbc");
+    lacks(cbc_cs1(lea, &key, module).err(), "cbc");
     let ahead = sealstone_cipher::Ahead::new(aria, &key, module).unwrap();
     assert!(ahead.is_none(), "no key stream of GCM comes out of a module");
-    let library = Provider::Module(reference());
-    assert_eq!(
-        ctr(aria, &key, library).err(),
-        Some(Error::Lacks { module: "reference-shim", what: "ctr", cipher: "aria-256" })
-    );
 }
 
 #[test]

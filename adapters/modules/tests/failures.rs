@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use sealstone_cipher::module::Module;
-use sealstone_cipher::{Backend, Error, Provider, aead, cipher};
+use sealstone_cipher::{Backend, Error, Provider, aead, cbc_cs1, cipher, ctr};
 use sealstone_keys::{EphemeralKey, InModule, KeyError, KeyFile, KeySource, Secret, source};
 use sealstone_modules::ModuleError;
 use sealstone_modules::testing::compiled;
@@ -47,8 +47,9 @@ fn a_module_that_fails_its_self_test_is_not_loaded() {
 fn a_library_with_another_interface_is_not_loaded() {
     for (define, found) in [
         ("OTHER_INTERFACE", "version 7 of the interface, and 1 is known"),
-        ("OTHER_LENGTH", "a table of 120 bytes"),
+        ("OTHER_LENGTH", "a table of 160 bytes"),
         ("HALF_AEAD", "some functions for a keyed cipher, and not all"),
+        ("HALF_BLOCKS", "some functions for CBC, and not all"),
     ] {
         let error = failing("other", &[define]).unwrap_err();
         assert!(
@@ -106,6 +107,41 @@ fn what_a_module_lacks_is_said_and_nothing_is_sealed() {
     let error = KeyFile::create_by(Provider::Module(module), &path, "orders").unwrap_err();
     assert!(matches!(error, KeyError::Cipher(Error::Lacks { .. })), "{error:?}");
     assert!(!path.exists());
+}
+
+/// A library of the time before CBC is loaded, and lacks what its table does not have.
+#[test]
+fn a_library_with_the_earlier_table_has_what_it_had() {
+    let module = failing("earlier", &["BEFORE_BLOCKS"]).unwrap();
+    create(&keys(module)).unwrap();
+    let (aria, module) = (cipher("aria-256").unwrap(), Provider::Module(module));
+    for (what, error) in
+        [("cbc", cbc_cs1(aria, &[7; 32], module).err()), ("ctr", ctr(aria, &[7; 32], module).err())]
+    {
+        assert_eq!(error, Some(Error::Lacks { module: "earlier", what, cipher: "aria-256" }));
+    }
+    let module = Provider::Module(failing("no-ctr", &["NO_CTR"]).unwrap());
+    assert!(cbc_cs1(aria, &[7; 32], module).is_ok());
+    let lacks = Error::Lacks { module: "no-ctr", what: "ctr", cipher: "aria-256" };
+    assert_eq!(ctr(aria, &[7; 32], module).err(), Some(lacks));
+}
+
+/// A page that a dying module did not encipher leaves nothing of it.
+#[test]
+fn a_module_that_dies_while_it_chains_leaves_nothing() {
+    for calls in 0..3 {
+        let (name, limit) = (format!("dies-chaining-{calls}"), format!("CALLS={calls}"));
+        let module = failing(&name, &["FAILS_CBC", &limit]).unwrap();
+        let keyed =
+            cbc_cs1(cipher("aria-256").unwrap(), &[7; 32], Provider::Module(module)).unwrap();
+        let mut page = [7; 100];
+        let done = keyed.iv(&[1; 16]).and_then(|iv| {
+            let done = keyed.encrypt(&iv, &mut page);
+            assert_eq!(page, [0; 100], "{calls}");
+            done
+        });
+        assert_eq!(done, Err(Error::Module { module: module.name(), doing: "encrypting" }));
+    }
 }
 
 /// A frame that a dying module did not seal is not written, and neither is any after it; what was

@@ -12,6 +12,7 @@ use sealstone_seal::catalogue::{Catalogue, CatalogueWriter, Copy};
 use sealstone_seal::engine_page::{EnginePages, OVERHEAD_BYTES};
 use sealstone_seal::frame::{End, FrameReader, FrameWriter};
 use sealstone_seal::paged::{PageWriter, Pages, Shape};
+use sealstone_seal::tablespace::{CHECK_BYTES, PageMode, TablespaceError, TablespaceKeys};
 use sealstone_seal::volume::{BlockPlace, VolumeKeys};
 use sealstone_seal::{
     FieldOpener, FieldPlace, FieldSealer, FileKind, HEADER_BYTES, Identity, Layout, SealError,
@@ -208,6 +209,64 @@ fn pages_of_an_engine_open_whoever_sealed_them() {
             assert!(out == page, "{what}, {length} bytes");
         }
     });
+}
+
+/// Pages, logs and temporary files of MariaDB: in the mode that modules have, which our own code
+/// has, too, and in no other.
+#[test]
+fn units_of_mariadb_open_whoever_enciphered_them() {
+    let site = Site::new();
+    site.pairs(|cipher, sealer, opener, what| {
+        let keyed = |keys: &Arc<dyn KeySource>| {
+            let (current, _) = keys.current().unwrap();
+            let (all, provider) = (keys.all().unwrap(), keys.provider(backend()));
+            let mode = PageMode::CbcCs1;
+            TablespaceKeys::new(all, &current, "here", cipher, mode, provider).unwrap()
+        };
+        let (sealing, opening) = (keyed(sealer), keyed(opener));
+        let version = sealing.current().number();
+        let passed = sealing.server_key(100, version).unwrap();
+        assert_eq!(passed, opening.server_key(100, version).unwrap(), "{what}");
+        let sealed = || sealing.unit(100, version, &passed[..16], &[9; 16]).unwrap();
+        let opened = || opening.unit(100, version, &passed[..16], &[9; 16]).unwrap();
+        for length in [16, 17, 226, 4096, 16_354] {
+            let page = bytes("unit", length);
+            let mut data = page.clone();
+            sealed().encrypt_whole(&mut data).unwrap();
+            assert!(data != page);
+            opened().decrypt_whole(&mut data).unwrap();
+            assert!(data == page, "{what}, {length} bytes");
+
+            let mut unit = sealed();
+            data.chunks_mut(33).for_each(|piece| unit.crypt_next(piece).unwrap());
+            opened().crypt_next(&mut data).unwrap();
+            assert!(data == page, "{what}, a log of {length} bytes");
+
+            let mut block = [&page[..], &[0; CHECK_BYTES]].concat();
+            sealed().seal_block(&mut block).unwrap();
+            let mut changed = block.clone();
+            changed[length / 2] ^= 1;
+            assert!(matches!(opened().open_block(&mut changed), Err(TablespaceError::Changed)));
+            opened().open_block(&mut block).unwrap();
+            assert!(block[..length] == page, "{what}, a block of {length} bytes");
+        }
+    });
+    // a mode that no module has is refused, when it is asked for and when it is met
+    let aes = cipher("aes-256").unwrap();
+    let (_, keys) = &site.users[1];
+    let (current, _) = keys.current().unwrap();
+    let made = |mode| {
+        let (all, provider) = (keys.all().unwrap(), keys.provider(backend()));
+        TablespaceKeys::new(all, &current, "here", aes, mode, provider)
+    };
+    let error = made(PageMode::Hctr2).unwrap_err().to_string();
+    let wanted = "version 1 of the key is that of pages in hctr2, which module openssl:default ";
+    assert!(error.starts_with(wanted), "{error}");
+    let keyed = made(PageMode::CbcCs1).unwrap();
+    let wide = keyed.current().number() & !0x80;
+    let error = keyed.unit(100, wide, &[1; 16], &[9; 16]).unwrap_err();
+    assert!(matches!(error, TablespaceError::NotInModule { .. }), "{error}");
+    assert!(keyed.server_key(100, wide).is_err());
 }
 
 /// The header says which module made the file, and that is authenticated: another title, or none,

@@ -4,10 +4,11 @@
 //! Rules kept here, on which every `SAFETY` line relies:
 //! - *The library* stays loaded, and so does its table, whose functions have the types that the
 //!   header gives them and may be called by many threads at once.
-//! - *A keyed object* is made by `aead_new` and freed once, by its one owner.
+//! - *A keyed object* is made by `aead_new` or `blocks_new` and freed once, by its one owner.
 //! - *Lengths* that are passed are those of the slices beside them.
 
 use std::ffi::{CStr, CString, c_char, c_int};
+use std::mem::{MaybeUninit, offset_of};
 use std::ptr::{self, NonNull};
 
 use libloading::Library;
@@ -17,7 +18,7 @@ use crate::error::ModuleError;
 
 /// Version of the interface: `SEALSTONE_MODULE_INTERFACE`.
 const INTERFACE: u32 = 1;
-/// Length of a tag of CMAC, in bytes: a block of the ciphers that it is for.
+/// Length of a tag of CMAC and of a block in CBC and counter mode, in bytes.
 pub(crate) const BLOCK_BYTES: usize = 16;
 /// Longest text that a table may have, in bytes.
 const TEXT_BYTES_MAX: usize = 1000;
@@ -25,6 +26,12 @@ const TEXT_BYTES_MAX: usize = 1000;
 /// `sealstone_keyed`, which is the shim's own.
 #[repr(C)]
 struct RawKeyed {
+    _opaque: [u8; 0],
+}
+
+/// `sealstone_blocks`, which is the shim's own.
+#[repr(C)]
+struct RawBlocks {
     _opaque: [u8; 0],
 }
 
@@ -60,6 +67,10 @@ type Hkdf = unsafe extern "C" fn(*const u8, usize, *const u8, usize, *mut u8, us
 type Cmac =
     unsafe extern "C" fn(*const c_char, *const u8, usize, *const u8, usize, *mut u8) -> c_int;
 
+type BlocksNew =
+    unsafe extern "C" fn(*const c_char, *const u8, usize, *mut *mut RawBlocks) -> c_int;
+type Through = unsafe extern "C" fn(*mut RawBlocks, *const u8, *mut u8, usize) -> c_int;
+
 /// `sealstone_module`.
 #[repr(C)]
 struct RawModule {
@@ -81,7 +92,16 @@ struct RawModule {
     hkdf_sha256: Option<Hkdf>,
     random: Option<unsafe extern "C" fn(*mut u8, usize) -> c_int>,
     cmac: Option<Cmac>,
+    // from here on absent in the tables of earlier versions
+    blocks_new: Option<BlocksNew>,
+    cbc_encrypt: Option<Through>,
+    cbc_decrypt: Option<Through>,
+    ctr: Option<Through>,
+    blocks_free: Option<unsafe extern "C" fn(*mut RawBlocks)>,
 }
+
+/// Lengths of tables that are known, in bytes: of this version, and of that before it.
+const TABLE_BYTES: [usize; 2] = [size_of::<RawModule>(), offset_of!(RawModule, blocks_new)];
 
 /// Answer of a function that did not do its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,8 +125,9 @@ fn answer(code: c_int) -> Result<(), Refused> {
 
 /// A module behind the interface.
 pub(crate) struct Shim {
-    table: &'static RawModule,
+    table: RawModule,
     aead: Option<AeadCalls>,
+    blocks: Option<BlocksCalls>,
     hmac: Option<MacCalls>,
 }
 
@@ -122,6 +143,15 @@ struct AeadCalls {
     seal: Seal,
     open: Open,
     free: unsafe extern "C" fn(*mut RawKeyed),
+}
+
+/// The functions for a block cipher, all that must be there.
+#[derive(Clone, Copy)]
+struct BlocksCalls {
+    new: BlocksNew,
+    encrypt: Through,
+    decrypt: Through,
+    free: unsafe extern "C" fn(*mut RawBlocks),
 }
 
 /// The functions for a MAC, all of them.
@@ -147,8 +177,8 @@ impl Shim {
         let library = unsafe { Library::new(file) }.map_err(|error| failed(error.to_string()))?;
         // it stays loaded: its functions are used as long as the process lives
         let library: &'static Library = Box::leak(Box::new(library));
-        // SAFETY: the type is that of the header; the table it returns lives as long as the
-        // library, and its first field is the version of the interface in every version.
+        // SAFETY: the type is that of the header; the table it returns is as long as its second field
+        // says, and its first is the version of the interface in every version.
         let table = unsafe {
             let function = library
                 .get::<unsafe extern "C" fn() -> *const RawModule>(b"sealstone_module_table\0")
@@ -163,10 +193,14 @@ impl Shim {
                     format!("version {interface} of the interface, and {INTERFACE} is known");
                 return Err(broken(&found));
             }
-            if bytes as usize != size_of::<RawModule>() {
+            let bytes = bytes as usize;
+            if !TABLE_BYTES.contains(&bytes) {
                 return Err(broken(&format!("a table of {bytes} bytes")));
             }
-            &*table
+            // what an earlier table does not have is null, as every absent function
+            let mut copy = MaybeUninit::<RawModule>::zeroed();
+            ptr::copy_nonoverlapping(table.cast::<u8>(), copy.as_mut_ptr().cast::<u8>(), bytes);
+            copy.assume_init()
         };
         let partial = |what: &str| broken(&format!("some functions for {what}, and not all"));
         let aead = match (table.aead_new, table.aead_seal, table.aead_open, table.aead_free) {
@@ -176,6 +210,14 @@ impl Shim {
             (None, None, None, None) => None,
             _ => return Err(partial("a keyed cipher")),
         };
+        let blocks =
+            match (table.blocks_new, table.cbc_encrypt, table.cbc_decrypt, table.blocks_free) {
+                (Some(new), Some(encrypt), Some(decrypt), Some(free)) => {
+                    Some(BlocksCalls { new, encrypt, decrypt, free })
+                }
+                (None, None, None, None) => None,
+                _ => return Err(partial("CBC")),
+            };
         let hmac = match (
             table.hmac_sha256_new,
             table.hmac_sha256_update,
@@ -188,7 +230,7 @@ impl Shim {
             (None, None, None, None) => None,
             _ => return Err(partial("a MAC")),
         };
-        Ok(Self { table, aead, hmac })
+        Ok(Self { table, aead, blocks, hmac })
     }
 
     /// Returns name, version and certificate, as the table has them.
@@ -219,6 +261,22 @@ impl Shim {
         answer(unsafe { (calls.new)(cipher.as_ptr(), key.as_ptr(), key.len(), &raw mut keyed) })?;
         let keyed = NonNull::new(keyed).ok_or(Refused::Failed)?;
         Ok(Keyed { calls, keyed })
+    }
+
+    /// Returns whether there is a counter mode.
+    pub(crate) fn has_ctr(&self) -> bool {
+        self.table.ctr.is_some()
+    }
+
+    /// Sets `key` of the cipher called `cipher` for CBC and counter mode.
+    pub(crate) fn blocks(&self, cipher: &str, key: &[u8]) -> Result<KeyedBlocks, Refused> {
+        let calls = self.blocks.ok_or(Refused::Unsupported)?;
+        let cipher = CString::new(cipher).map_err(|_| Refused::Unsupported)?;
+        let mut keyed = ptr::null_mut();
+        // SAFETY: name and key live during the call, the key with its length.
+        answer(unsafe { (calls.new)(cipher.as_ptr(), key.as_ptr(), key.len(), &raw mut keyed) })?;
+        let keyed = NonNull::new(keyed).ok_or(Refused::Failed)?;
+        Ok(KeyedBlocks { calls, ctr: self.table.ctr, keyed })
     }
 
     /// Begins an HMAC-SHA-256 under `key`.
@@ -327,6 +385,57 @@ impl Keyed {
             let (nonce, associated) = (nonce.as_ptr(), associated.as_ptr());
             (self.calls.open)(keyed, nonce, associated, bytes, data, data_bytes, tag.as_ptr())
         })
+    }
+}
+
+/// A block cipher with its key set.
+pub(crate) struct KeyedBlocks {
+    calls: BlocksCalls,
+    ctr: Option<Through>,
+    keyed: NonNull<RawBlocks>,
+}
+
+// SAFETY: keyed objects have no tie to a thread and may be used by many at once.
+unsafe impl Send for KeyedBlocks {}
+// SAFETY: as above.
+unsafe impl Sync for KeyedBlocks {}
+
+impl Drop for KeyedBlocks {
+    fn drop(&mut self) {
+        // SAFETY: `blocks_new` made it, and it is freed once.
+        unsafe { (self.calls.free)(self.keyed.as_ptr()) }
+    }
+}
+
+impl KeyedBlocks {
+    /// Encrypts `data`, whole blocks, in CBC in place.
+    pub(crate) fn encrypt(&self, iv: &[u8; BLOCK_BYTES], data: &mut [u8]) -> Result<(), Refused> {
+        self.through(self.calls.encrypt, iv, data)
+    }
+
+    /// Decrypts `data`, whole blocks, in CBC in place.
+    pub(crate) fn decrypt(&self, iv: &[u8; BLOCK_BYTES], data: &mut [u8]) -> Result<(), Refused> {
+        self.through(self.calls.decrypt, iv, data)
+    }
+
+    /// XORs `data`, of any length, with the key stream in counter mode.
+    pub(crate) fn count(
+        &self,
+        counter: &[u8; BLOCK_BYTES],
+        data: &mut [u8],
+    ) -> Result<(), Refused> {
+        self.through(self.ctr.ok_or(Refused::Unsupported)?, counter, data)
+    }
+
+    fn through(
+        &self,
+        function: Through,
+        first: &[u8; BLOCK_BYTES],
+        data: &mut [u8],
+    ) -> Result<(), Refused> {
+        let (keyed, bytes) = (self.keyed.as_ptr(), data.len());
+        // SAFETY: block and data live during the call, the data with its length.
+        answer(unsafe { function(keyed, first.as_ptr(), data.as_mut_ptr(), bytes) })
     }
 }
 

@@ -26,6 +26,8 @@ use crate::error::ModuleError;
 /// The library's file: OpenSSL 3 of every distribution.
 const SONAME: &str = "libcrypto.so.3";
 
+/// `OSSL_PARAM_UNSIGNED_INTEGER`.
+const UNSIGNED_INTEGER: c_uint = 2;
 /// `OSSL_PARAM_UTF8_STRING`.
 const UTF8_STRING: c_uint = 4;
 /// `OSSL_PARAM_OCTET_STRING`.
@@ -83,6 +85,11 @@ impl RawParameter {
 
     fn bytes(key: &'static CStr, bytes: &[u8]) -> Self {
         Self::new(key, OCTET_STRING, bytes.as_ptr().cast(), bytes.len())
+    }
+
+    fn number(key: &'static CStr, number: &c_uint) -> Self {
+        let place = ptr::from_ref(number).cast();
+        Self::new(key, UNSIGNED_INTEGER, place, size_of::<c_uint>())
     }
 
     /// Returns what ends a list.
@@ -544,6 +551,15 @@ impl Keyed {
         self.end().map_err(|_| Failed::Tag)
     }
 
+    /// Takes `data`, whole blocks, through CBC from `iv` on, in the direction of the context.
+    pub(crate) fn chain(&mut self, iv: &[u8; 16], data: &mut [u8]) -> Result<(), Failed> {
+        let none: c_uint = 0;
+        let list = [RawParameter::number(c"padding", &none), RawParameter::end()];
+        self.begin_with(iv, list.as_ptr())?;
+        self.pass(data)?;
+        self.end()
+    }
+
     /// XORs `data` with the key stream in counter mode from `counter` on, less its first `skip`
     /// bytes, fewer than a block.
     pub(crate) fn stream(
@@ -558,14 +574,20 @@ impl Keyed {
     }
 
     fn begin(&mut self, nonce: &[u8]) -> Result<(), Failed> {
+        self.begin_with(nonce, ptr::null())
+    }
+
+    /// Begins a message, with a list of parameters that ends as it must, or none.
+    fn begin_with(&mut self, nonce: &[u8], list: *const RawParameter) -> Result<(), Failed> {
         if nonce.len() != self.nonce_bytes {
             return Err(Failed::Call);
         }
         let raw = self.context.as_ptr();
-        // SAFETY: the nonce has the length that the algorithm reads; everything else stays.
+        // SAFETY: the nonce has the length that the algorithm reads, and the list lives in the
+        // caller; everything else stays.
         let set = unsafe {
             let nonce = nonce.as_ptr();
-            (self.functions.init)(raw, ptr::null(), ptr::null(), nonce, -1, ptr::null())
+            (self.functions.init)(raw, ptr::null(), ptr::null(), nonce, -1, list)
         };
         if set == 1 { Ok(()) } else { Err(self.functions.failed()) }
     }
@@ -597,8 +619,8 @@ impl Keyed {
             let mut bytes = 0;
             let (raw, length, place) =
                 (self.context.as_ptr(), piece.len() as c_int, piece.as_mut_ptr());
-            // SAFETY: a stream cipher writes as many bytes as it reads, and takes input and output
-            // at one place (EVP_EncryptInit(3)); the piece is as long as it is said to be.
+            // SAFETY: a stream cipher, and one of whole blocks without padding, writes as many
+            // bytes as it reads, and takes input and output at one place (EVP_EncryptInit(3)); the piece is as long as it is said to be.
             let done =
                 unsafe { (self.functions.update)(raw, place, &raw mut bytes, place, length) };
             if done != 1 || bytes != length {
@@ -609,7 +631,7 @@ impl Keyed {
     }
 
     fn end(&mut self) -> Result<(), Failed> {
-        // a stream cipher writes nothing here; room for a block is what the interface asks for
+        // nothing is written here without padding; room for a block is what the interface asks for
         let (mut rest, mut bytes) = ([0; 32], 0);
         let raw = self.context.as_ptr();
         // SAFETY: there is room for more than the longest block.
