@@ -267,6 +267,7 @@ test-aws-lc-fips: setup setup-rivals
 # in builds in which every use of a cipher of our own panics, beside the other builds: a module alone does everything
 test-modules: setup setup-rivals
 	@CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/no-own" cargo test --locked --package sealstone-modules --features no-own --test alone
+	@CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/no-own" cargo test --locked --package sealstone-mariadb --features no-own --test alone
 	@CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/no-own" cargo build --locked --package sealstone-cli --features no-own
 	SEALSTONE_ALONE=1 SEALSTONE_BIN="$$CARGO_TARGET_DIR/no-own/debug/sealstone" cargo test --workspace --locked --test modules
 

@@ -18,8 +18,8 @@ part, subkey, counter, opened, stored = (READ[name] for name in ["part", "subkey
 KEK, KEY_ID, KEY_VERSION, CIPHER_ID = (READ[name] for name in ["KEK", "KEY_ID", "KEY_VERSION", "CIPHER_ID"])
 CONTENT = READ["CONTENT"]
 PRIMITIVES = runpy.run_path(f"{HERE}/primitives.py")
-crc32c, keyed_blake3, blake3_key, hpke, handshake, hctr2 = (
-    PRIMITIVES[name] for name in ["crc32c", "keyed_blake3", "blake3_key", "hpke", "handshake", "hctr2"])
+crc32c, keyed_blake3, blake3_key, hpke, handshake, hctr2, cbc_cs1 = (
+    PRIMITIVES[name] for name in ["crc32c", "keyed_blake3", "blake3_key", "hpke", "handshake", "hctr2", "cbc_cs1"])
 KEK_OF_SERVER = bytes([0x11] * 32)
 with tempfile.TemporaryDirectory() as elsewhere:
     given, sys.argv = sys.argv, ["fields-v1.py", elsewhere]
@@ -588,6 +588,17 @@ example("key id 100 under aes-256, KEK 11…11, nonce 22…22, half of the key f
         said("counter block", start), "",
         whole("40 times 33", hctr2(pages, nonce, bytes([0x33] * 40))), said("as a log, 20", log),
         said("as a block, 8", hctr2(pages, nonce + b"\1", bytes([0x33] * 8) + bytes(16))))
+
+chained, streams, checks = (subkey(KEK_OF_SERVER, purpose + b" cbc-cs1", [*named, passed])
+                            for purpose in [b"tablespace pages", b"tablespace streams", b"tablespace checks"])
+start = Cipher(AES(chained), modes.ECB()).encryptor().update(nonce)
+log = Cipher(AES(streams), modes.CTR(start)).encryptor().update(bytes([0x33] * 20))
+check = hmac.digest(checks, nonce + bytes([0x33] * 8), "sha256")[:16]
+example("the same in CBC-CS1",
+        said("page key", chained), said("stream key", streams), said("check key", checks),
+        said("iv, counter", start), "",
+        whole("40 times 33", cbc_cs1(chained, start, bytes([0x33] * 40))), said("as a log, 20", log),
+        said("as a block, 8", cbc_cs1(chained, start, bytes([0x33] * 8) + check)))
 
 if sys.argv[1:] == ["--check"]:
     page = open(f"{HERE}/../../docs/formats.md", encoding="utf-8").read()

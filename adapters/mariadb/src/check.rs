@@ -1,8 +1,8 @@
 //! Survey of a MariaDB data directory: what is encrypted in it, under which versions of a key, and
 //! what is in the clear. Reads headers of pages, needs no key, and the server may be running.
 //!
-//! A page has the number of its version, which names a cipher of ours, and not the key: another
-//! key with the same version looks the same.
+//! A page has the number of its version, which names a cipher and a mode of ours, and not the key:
+//! another key with the same version looks the same.
 //!
 //! Not here: where the number is in a page, a table or a log (`units`); the account itself
 //! (`sealstone_seal::account`).
@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use sealstone_file::walk;
 use sealstone_seal::account::{Account, Content, FileAccount, Standing};
+use sealstone_seal::tablespace::PageMode;
 
 use self::units::{Found, Kind};
 
@@ -80,6 +81,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("what mariadb-dump wrote (records)", "encrypt it where it is written"),
 ];
 
+/// Bytes of the system tablespace that are looked at before a server starts: the server's own
+/// tables begin there, and a large one is not read through.
+const SYSTEM_BYTES_MAX: u64 = 16 << 20;
+
 /// Remedy for a tablespace in the clear.
 const ENCRYPT_IT: &str = "innodb_encrypt_tables=FORCE and innodb_encryption_threads=1: the server \
                           encrypts it in the background, but for pages that were free before; \
@@ -134,6 +139,35 @@ pub fn look(dir: &Path) -> Result<Account, CheckError> {
         }
     }
     Ok(account)
+}
+
+/// Modes of what a server wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// Mode of the newest version in the redo log and the system tablespace.
+    pub(crate) last: PageMode,
+    /// Mode of the redo log, which the server reads first.
+    pub(crate) redo: Option<PageMode>,
+}
+
+impl Written {
+    /// Returns whether a server needs the mode `mode` to start on it.
+    pub(crate) fn needs(self, mode: PageMode) -> bool {
+        self.last == mode || self.redo == Some(mode)
+    }
+}
+
+/// Returns the modes of what is in the data directory `dir`; none where nothing is encrypted, or is
+/// elsewhere. Pages name their own mode, so this is for a clear word before a server starts.
+pub(crate) fn written_in(dir: &Path) -> Option<Written> {
+    let version_in = |name: &str, kind: Kind| {
+        let file = walk::open(&dir.join(name)).ok()??;
+        let bytes = file.metadata().ok()?.len();
+        units::newest(kind, &file, bytes.min(SYSTEM_BYTES_MAX)).ok()?
+    };
+    let redo = version_in("ib_logfile0", Kind::Redo);
+    let last = redo.max(version_in("ibdata1", Kind::Tablespace))?.mode();
+    Some(Written { last, redo: redo.map(|redo| redo.mode()) })
 }
 
 /// Returns the account of a file whose content is unknown.

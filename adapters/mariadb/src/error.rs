@@ -6,6 +6,7 @@ use sealstone_cipher::BackendError;
 use sealstone_keys::KeyError;
 use sealstone_keys::source::PASSPHRASE_VARIABLE;
 use sealstone_message::Unknown;
+use sealstone_modules::ModuleError;
 use sealstone_seal::tablespace::TablespaceError;
 
 /// Reason why the plug-in does not start, or refuses a page.
@@ -49,9 +50,55 @@ pub enum PluginError {
         /// The key source.
         place: String,
     },
-    /// No cipher has this name.
+    /// No cipher, or no mode of pages, has this name.
     #[error(transparent)]
-    Cipher(#[from] Unknown),
+    Unknown(#[from] Unknown),
+    /// The cryptographic module is not available.
+    #[error(transparent)]
+    Module(#[from] ModuleError),
+    /// A mode of pages that no module has.
+    #[error(
+        "sealstone_pages is {mode}, which module {module} does not have\nleave it out, or the \
+         module"
+    )]
+    PagesOfModule {
+        /// The mode.
+        mode: &'static str,
+        /// Name of the module.
+        module: String,
+    },
+    /// Data of this server is in a mode that the module does not have.
+    #[error(
+        "the data in {} is in {found}, which module {module} does not have\nmove it first: without \
+         the module, with sealstone_pages={wanted} and a newer version of the key \
+         (docs/guide/mariadb.md)",
+        dir.display()
+    )]
+    DataOfOurs {
+        /// The data directory.
+        dir: PathBuf,
+        /// Mode of what is there.
+        found: &'static str,
+        /// Mode that modules have.
+        wanted: &'static str,
+        /// Name of the module.
+        module: &'static str,
+    },
+    /// Data of this server was last written in another mode than that of our own code.
+    #[error(
+        "the data in {} is in {found}, as a module writes it\nset sealstone_module again, or \
+         sealstone_pages={found} to go on without the module; sealstone_pages={wanted} has the \
+         server rewrite it (docs/guide/mariadb.md)",
+        dir.display()
+    )]
+    DataOfModule {
+        /// The data directory.
+        dir: PathBuf,
+        /// Mode of what is there.
+        found: &'static str,
+        /// Mode of our own code.
+        wanted: &'static str,
+    },
     /// The backend is not available.
     #[error(transparent)]
     Backend(#[from] BackendError),

@@ -15,6 +15,7 @@
 
 use std::ffi::{c_int, c_uchar, c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::{ptr, slice};
 
@@ -66,7 +67,8 @@ static ENCRYPTION: Encryption = Encryption {
 extern "C" fn init(_: *mut c_void) -> c_int {
     refused_if_it_panics(|| {
         let started = variables::settings()
-            .and_then(|settings: Settings| Plugin::start(&settings, Box::new(log)));
+            // a server starts its plug-ins in its data directory
+            .and_then(|settings: Settings| Plugin::start(&settings, Path::new("."), Box::new(log)));
         match started {
             Ok(plugin) => {
                 *PLUGIN.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(plugin));
@@ -273,6 +275,7 @@ mod tests {
     use sealstone_keys::KeyFile;
 
     use super::*;
+    use crate::settings::Texts;
 
     const NONCE: [u8; 16] = [7; 16];
 
@@ -330,12 +333,19 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("orders.key");
         KeyFile::create(&path, "orders").unwrap();
-        let settings = Settings::new(path.to_str().unwrap(), "aria-256", "", "", 60).unwrap();
-        let started = Plugin::start(&settings, Box::new(|_, _| {})).unwrap();
-        *PLUGIN.write().unwrap() = Some(Arc::new(started));
-        let version = get_latest_key_version(100);
-        assert_eq!(version, 1 << 8 | 4);
+        let key = path.to_str().unwrap();
+        for (pages, mode) in [("", 0), ("cbc-cs1", 0x80)] {
+            let texts = Texts { key, cipher: "aria-256", pages, ..Texts::default() };
+            let settings = Settings::new(texts, 60).unwrap();
+            let started = Plugin::start(&settings, dir.path(), Box::new(|_, _| {})).unwrap();
+            *PLUGIN.write().unwrap() = Some(Arc::new(started));
+            let version = get_latest_key_version(100);
+            assert_eq!(version, 1 << 8 | mode | 4);
+            answers_or_refuses(version);
+        }
+    }
 
+    fn answers_or_refuses(version: c_uint) {
         let mut key = [0_u8; 32];
         for (version, room, answer, length) in [
             (version, 16, TOO_SMALL, 32),

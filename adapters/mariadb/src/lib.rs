@@ -18,6 +18,9 @@
 //! - [`Plugin`] is keys and cipher of one run of the server, and [`Context`] one call for a page or
 //!   a record, by the rule which of them is enciphered how.
 //!
+//! In a cryptographic module (`sealstone_module`) pages are in a mode that modules have, CBC with
+//! ciphertext stealing; each page says which it is in.
+//!
 //! The server leaves no room for a tag, so its files are unreadable and nothing more: a change is
 //! not noticed here. What authenticates, and every other server, is a sealed volume.
 //!
@@ -45,7 +48,7 @@ pub use plugin::{Level, Log, Plugin};
 pub use server_options::{
     ServerOptions, ServerOptionsError, VARIABLE as PLUGIN_VARIABLE, find_plugin,
 };
-pub use settings::Settings;
+pub use settings::{Settings, Texts};
 
 /// Name of the plug-in, with which the names of its variables begin.
 pub const NAME: &str = "sealstone";

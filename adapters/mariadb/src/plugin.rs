@@ -1,16 +1,19 @@
-//! The keys and the cipher of one run of a server: fetched when it starts, and looked after by a
-//! thread. Not here: the server (`ffi`), and what a call enciphers (`context`).
+//! The keys, the cipher and the mode of one run of a server: fetched when it starts, and looked
+//! after by a thread. Not here: the server (`ffi`), and what a call enciphers (`context`).
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use sealstone_cipher::{Backend, Cipher};
+use sealstone_cipher::module::title;
+use sealstone_cipher::{Backend, Cipher, Provider};
 use sealstone_keys::{KeyError, KeySource, source};
-use sealstone_seal::tablespace::TablespaceKeys;
+use sealstone_seal::tablespace::{PageMode, TablespaceKeys};
 
+use crate::check::written_in;
 use crate::error::PluginError;
 use crate::settings::Settings;
 
@@ -40,7 +43,8 @@ pub struct Plugin {
 struct Held {
     source: Arc<dyn KeySource>,
     cipher: &'static Cipher,
-    backend: Backend,
+    mode: PageMode,
+    provider: Provider,
     keys: RwLock<Arc<TablespaceKeys>>,
     /// Number of the newest version: asked for at each page that is written.
     current: AtomicU32,
@@ -55,20 +59,28 @@ impl std::fmt::Debug for Plugin {
 impl Plugin {
     /// Fetches every version of the key that `settings` name, and begins to look for newer ones.
     ///
+    /// - `data_dir`: the server's; what is there in a mode that is not that of the settings is
+    ///   refused
     /// - `log`: gets what the administrator should know
     ///
     /// # Errors
-    /// [`PluginError`] for anything that can be wrong with key, cipher and backend. There is no
-    /// fallback.
-    pub fn start(settings: &Settings, log: Box<Log>) -> Result<Self, PluginError> {
+    /// [`PluginError`] for anything that can be wrong with key, cipher, backend and module. There
+    /// is no fallback.
+    pub fn start(settings: &Settings, data_dir: &Path, log: Box<Log>) -> Result<Self, PluginError> {
         let backend = Backend::by_name(settings.accel.as_deref().unwrap_or("auto"))?;
         let named = settings.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
+        let module = settings.module.as_deref().map(sealstone_modules::load).transpose()?;
+        let passphrase_file = settings.passphrase_file.as_deref();
         let source =
-            source::open_unattended(&settings.key, settings.passphrase_file.as_deref(), None)
-                .map_err(|error| match error {
+            source::open_unattended(&settings.key, passphrase_file, module).map_err(|error| {
+                match error {
                     KeyError::NoPassphrase { path } => PluginError::NoPassphrase { key_file: path },
                     other => other.into(),
-                })?;
+                }
+            })?;
+        let provider = source.provider(backend);
+        let mode = settings.pages.unwrap_or_else(|| PageMode::of(provider));
+        check_mode(settings, provider, data_dir)?;
         let place = source.describe();
         let cipher = match named {
             // a cipher named explicitly takes precedence
@@ -76,8 +88,8 @@ impl Plugin {
             None => source::cipher(None, &*source)?
                 .ok_or_else(|| PluginError::NoCipher { place: place.clone() })?,
         };
-        let keys = fetch(&*source, cipher, backend)?;
-        log(Level::Note, &greeting(&keys, backend, &place));
+        let keys = fetch(&*source, cipher, mode, provider)?;
+        log(Level::Note, &greeting(&keys, provider, &place));
         if let Some(caveat) = cipher.caveat {
             let text = format!("{} is {}: {caveat}", cipher.name, cipher.standing.word());
             log(Level::Warning, &text);
@@ -85,7 +97,8 @@ impl Plugin {
         let held = Arc::new(Held {
             source,
             cipher,
-            backend,
+            mode,
+            provider,
             current: AtomicU32::new(keys.current().number()),
             keys: RwLock::new(Arc::new(keys)),
         });
@@ -133,7 +146,7 @@ impl Held {
             let (key, _) = self.source.current()?;
             let held = self.keys.read().unwrap_or_else(PoisonError::into_inner).current();
             (key.version > held.version())
-                .then(|| fetch(&*self.source, self.cipher, self.backend))
+                .then(|| fetch(&*self.source, self.cipher, self.mode, self.provider))
                 .transpose()
         };
         match newer() {
@@ -172,13 +185,35 @@ impl Held {
 fn fetch(
     source: &dyn KeySource,
     cipher: &'static Cipher,
-    backend: Backend,
+    mode: PageMode,
+    provider: Provider,
 ) -> Result<TablespaceKeys, PluginError> {
     let (current, _) = source.current()?;
-    Ok(TablespaceKeys::new(source.all()?, &current, &source.describe(), cipher, backend)?)
+    let place = source.describe();
+    Ok(TablespaceKeys::new(source.all()?, &current, &place, cipher, mode, provider)?)
 }
 
-fn greeting(keys: &TablespaceKeys, backend: Backend, place: &str) -> String {
+/// Refuses data in `data_dir` that was last written in another mode, unless the settings ask for
+/// the change by name and the other mode can be read: a start that forgot a module would mix modes.
+fn check_mode(settings: &Settings, provider: Provider, data_dir: &Path) -> Result<(), PluginError> {
+    let dir = || data_dir.canonicalize().unwrap_or_else(|_| data_dir.to_owned());
+    let [ours, chained] = PageMode::ALL.map(|mode| mode.mode().word());
+    let found = written_in(data_dir);
+    match provider.module() {
+        Some(module) if found.is_some_and(|found| found.needs(PageMode::Hctr2)) => {
+            let (dir, module) = (dir(), module.name());
+            Err(PluginError::DataOfOurs { dir, found: ours, wanted: chained, module })
+        }
+        None if settings.pages.is_none()
+            && found.is_some_and(|found| found.last == PageMode::CbcCs1) =>
+        {
+            Err(PluginError::DataOfModule { dir: dir(), found: chained, wanted: ours })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn greeting(keys: &TablespaceKeys, provider: Provider, place: &str) -> String {
     let current = keys.current();
     let others: Vec<String> = keys
         .versions()
@@ -190,10 +225,11 @@ fn greeting(keys: &TablespaceKeys, backend: Backend, place: &str) -> String {
         [one] => format!("; version {one} opens old data"),
         many => format!("; versions {} open old data", many.join(", ")),
     };
+    let by = provider.module().map_or_else(|| provider.name().to_owned(), title);
     format!(
-        "encrypting with {} ({}) under version {} of the key from {place}{also}",
+        "encrypting with {} ({by}) in {} under version {} of the key from {place}{also}",
         current.cipher().name,
-        backend.name(),
+        current.mode().mode().word(),
         current.version()
     )
 }

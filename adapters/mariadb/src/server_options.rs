@@ -5,6 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
+use sealstone_cipher::Provider;
+use sealstone_message::Unknown;
+use sealstone_modules::{ModuleError, plain_name};
+use sealstone_seal::tablespace::{TablespaceError, probe};
+
 /// File name of the plug-in.
 const PLUGIN_FILE: &str = "libsealstone_mariadb.so";
 
@@ -46,16 +51,15 @@ pub enum ServerOptionsError {
         /// The value.
         value: String,
     },
-    /// A cryptographic module was named.
-    #[error(
-        "module {module} cannot seal MariaDB's files: a page has no room for a tag, so it is \
-         enciphered with HCTR2, which no module has\n\
-         seal the server's files by a volume instead: sealstone volume create --module {module}"
-    )]
-    Module {
-        /// Name of the module.
-        module: String,
-    },
+    /// No cipher has this name.
+    #[error(transparent)]
+    Cipher(#[from] Unknown),
+    /// The cryptographic module is not available.
+    #[error(transparent)]
+    Module(#[from] ModuleError),
+    /// The module lacks what pages or logs need.
+    #[error(transparent)]
+    Lacks(#[from] TablespaceError),
     /// No plug-in was found.
     #[error(
         "no {PLUGIN_FILE} found: looked in {looked}\nbuild it with: cargo build --release -p \
@@ -78,11 +82,25 @@ pub struct ServerOptions {
     pub cipher: Option<String>,
     /// Name of the backend; absent: the fastest.
     pub accel: Option<String>,
+    /// Cryptographic module that computes, as every process loads it; absent for our own code.
+    pub module: Option<String>,
     /// File with the passphrase of a key file that has one, an absolute path.
     pub passphrase_file: Option<PathBuf>,
 }
 
 impl ServerOptions {
+    /// Loads the module, and checks that it has all that the cipher's pages and logs need. Whether
+    /// the server can load it is known when it starts.
+    ///
+    /// # Errors
+    /// [`ServerOptionsError::Module`], [`ServerOptionsError::Lacks`];
+    /// [`ServerOptionsError::Cipher`].
+    pub fn check(&self) -> Result<(), ServerOptionsError> {
+        let (Some(module), Some(cipher)) = (&self.module, &self.cipher) else { return Ok(()) };
+        let module = Provider::Module(sealstone_modules::load(module)?);
+        Ok(probe(sealstone_cipher::cipher(cipher)?, module)?)
+    }
+
     /// Returns the options, names and values, in the order in which they are written.
     ///
     /// # Errors
@@ -98,6 +116,7 @@ impl ServerOptions {
             ("sealstone_key", "the key", Some(self.key.clone())),
             ("sealstone_cipher", "the cipher", self.cipher.clone()),
             ("sealstone_accel", "the backend", self.accel.clone()),
+            ("sealstone_module", "the module", self.module.as_deref().map(plain_name)),
             ("sealstone_passphrase_file", "the passphrase file", passphrase_file),
         ];
         let mut all = Vec::new();
@@ -181,6 +200,7 @@ mod tests {
             key: "/keys/orders.key".into(),
             cipher: Some("aria-256".into()),
             accel: None,
+            module: None,
             passphrase_file: None,
         }
     }
@@ -205,11 +225,28 @@ mod tests {
     }
 
     #[test]
+    fn a_module_that_lacks_something_is_refused() {
+        let with = |cipher: &str, module: &str| {
+            let (cipher, module) = (Some(cipher.into()), Some(module.into()));
+            ServerOptions { cipher, module, ..options() }.check()
+        };
+        with("aria-256", "openssl:default").unwrap();
+        let error = with("lea-256", "openssl:default").unwrap_err().to_string();
+        assert!(error.starts_with("module openssl:default has no cbc with lea-256\n"), "{error}");
+        let error = with("aes-256", "openssl:absent").unwrap_err().to_string();
+        assert!(error.starts_with("OpenSSL cannot load its provider absent: "), "{error}");
+    }
+
+    #[test]
     fn what_a_file_of_options_cannot_hold_is_refused() {
         for key in ["/a\nb", "/a\"b", "/it's", "/a\\b", "/a#b"] {
             let error = ServerOptions { key: key.into(), ..options() }.arguments().unwrap_err();
             assert!(error.to_string().starts_with("cannot write the key "), "{error}");
         }
+        let module = Some("openssl:fips?certificate=FIPS 140-3 #4282".into());
+        let file = ServerOptions { module, ..options() }.file(Path::new("/data")).unwrap();
+        let line = "sealstone_module=\"openssl:fips?certificate=FIPS 140-3 %234282\"\n";
+        assert!(file.contains(line), "{file}");
         let missing = find_plugin(Some(Path::new("/nonexistent/x.so"))).unwrap_err().to_string();
         assert!(missing.contains("looked in /nonexistent/x.so\n"), "{missing}");
     }

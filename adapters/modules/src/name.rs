@@ -99,8 +99,8 @@ pub fn absolute_name(name: &str) -> io::Result<String> {
     Ok(format!("{}{rest}", file.to_str().ok_or(io::ErrorKind::InvalidFilename)?))
 }
 
-/// Returns the module name `name` with what files of options cannot hold percent-encoded in the text
-/// of its certificate: it loads the same.
+/// Returns the module name `name` with what files of options cannot hold percent-encoded in the
+/// text of its certificate: it loads the same.
 #[must_use]
 pub fn plain_name(name: &str) -> String {
     match Name::new(name) {

@@ -7,7 +7,6 @@
 
 use std::path::{Path, PathBuf};
 
-use sealstone_cipher::Mode;
 use sealstone_keys::{KeyError, KeyRef, Secret};
 use sealstone_seal::account::Account;
 #[cfg(any(feature = "mongodb", feature = "mysql"))]
@@ -34,12 +33,6 @@ pub trait AtRest: Sync {
 
     /// Returns whether `dir` is a directory of the engine, by the names in it.
     fn owns(&self, dir: &Path) -> bool;
-
-    /// Returns the mode in which pages are sealed, if that is not the authenticated mode of the
-    /// cipher.
-    fn page_mode(&self) -> Option<Mode> {
-        None
-    }
 
     /// Looks for data under exactly the key `key` in all of the engine's files below `dir`.
     ///

@@ -15,6 +15,7 @@ use crate::ctr::Ctr;
 use crate::error::Error;
 use crate::facts::Cipher;
 use crate::memory::Protected;
+pub use crate::mode::cbc::KeyedCbc;
 use crate::mode::run::check_parts;
 use crate::modes::Mode;
 use zeroize::Zeroizing;
@@ -63,7 +64,8 @@ pub trait Module: fmt::Debug + Send + Sync {
     fn ctr(&'static self, cipher: &'static Cipher, key: &[u8])
     -> Result<Protected<dyn Ctr>, Error>;
 
-    /// Sets `key` for CBC without padding (SP 800-38A, 6.2). A module that has none leaves this out.
+    /// Sets `key` for CBC without padding (SP 800-38A, 6.2). A module that has none leaves this
+    /// out.
     ///
     /// # Errors
     /// As [`Module::aead`].
@@ -103,21 +105,6 @@ pub trait Module: fmt::Debug + Send + Sync {
     /// # Errors
     /// Those of every function.
     fn random(&self, out: &mut [u8]) -> Result<(), Error>;
-}
-
-/// CBC with its key set, which serves many threads at once. Its key is zeroed on drop.
-pub trait KeyedCbc: Send + Sync {
-    /// Encrypts `data` (whole blocks, any number) in place, from `iv` (one block) on.
-    ///
-    /// # Errors
-    /// `Error::Module`; `data` is of no use then.
-    fn encrypt(&self, iv: &[u8], data: &mut [u8]) -> Result<(), Error>;
-
-    /// Decrypts `data` (whole blocks, any number) in place, from `iv` (one block) on.
-    ///
-    /// # Errors
-    /// `Error::Module`; `data` is of no use then.
-    fn decrypt(&self, iv: &[u8], data: &mut [u8]) -> Result<(), Error>;
 }
 
 /// A CMAC with its key set, which serves many threads at once. Its key is zeroed on drop.

@@ -254,12 +254,11 @@ impl Found {
             Ok(account) => account,
             Err(error) => return unread(place, &anyhow::Error::from_boxed(error)),
         };
-        let mode = server.page_mode();
         place.sealed = account
             .sealed
             .iter()
             .map(|sealed| {
-                let mut share = share(sealed.cipher, mode, sealed.key_version);
+                let mut share = share(sealed.cipher, Some(sealed.mode), sealed.key_version);
                 share.key_id.clone_from(&account.key_id);
                 // pages have no room for it
                 share.maker = Maker::NotRecorded;

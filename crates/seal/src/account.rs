@@ -3,13 +3,17 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use sealstone_cipher::Mode;
+use serde::{Serialize, Serializer};
 
 /// Blocks under one key and cipher.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Share {
     /// Name of the cipher.
     pub cipher: &'static str,
+    /// Mode of the cipher.
+    #[serde(serialize_with = "word")]
+    pub mode: Mode,
     /// Version of the key.
     pub key_version: u32,
     /// Fingerprint of the key, hexadecimal.
@@ -18,6 +22,10 @@ pub struct Share {
     pub blocks: u64,
     /// Their bytes.
     pub bytes: u64,
+}
+
+fn word<S: Serializer>(mode: &Mode, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(mode.word())
 }
 
 /// Purpose that a file has for the server.
@@ -135,7 +143,9 @@ impl Account {
     /// Adds `file`, and what is in it to the sums.
     pub fn add(&mut self, file: FileAccount) {
         for share in &file.sealed {
-            let name = |one: &Share| (one.cipher, one.key_version, one.fingerprint.clone());
+            let name = |one: &Share| {
+                (one.cipher, one.mode.word(), one.key_version, one.fingerprint.clone())
+            };
             match self.sealed.binary_search_by_key(&name(share), name) {
                 Ok(at) => {
                     self.sealed[at].blocks += share.blocks;

@@ -3,9 +3,10 @@
 //! `docs/formats.md`.
 //!
 //! A page is enciphered as a whole (HCTR2), so that a repeated nonce shows no more than that a
-//! whole page is the same, and a change garbles all of it. A log is written and read in pieces that
-//! need not be the same ones, so it takes a counter mode. A block of a temporary file may grow, and
-//! has zeros at its end that show a change.
+//! whole page is the same, and a change garbles all of it; or, where a module computes, in CBC with
+//! ciphertext stealing, which every module has and which shows more ([`PageMode`]). A log is
+//! written and read in pieces that need not be the same ones, so it takes a counter mode. A block
+//! of a temporary file may grow, and has a check at its end that shows a change.
 //!
 //! Not here: which of the three a call of the server is (`adapters/mariadb`); formats that
 //! authenticate what they hold (`engine_page`, `volume`).
@@ -16,9 +17,11 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use sealstone_cipher::memory::Protected;
 use sealstone_cipher::{
-    Backend, Cipher, Ctr, Error as CipherError, Hctr2, cipher_by_id, ctr, hctr2,
+    CbcCs1, Cipher, Ctr, Error as CipherError, Hctr2, Mode, Provider, cbc_cs1, cipher_by_id, ctr,
+    hctr2,
 };
-use sealstone_keys::{KeyError, KeyRef, Secret, subkey};
+use sealstone_keys::{HmacSha256, KeyError, KeyRef, Secret, subkey};
+use sealstone_message::Unknown;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -33,40 +36,98 @@ pub const SERVER_KEY_BYTES: usize = 32;
 /// Number of bytes by which a block of a temporary file grows.
 pub const CHECK_BYTES: usize = 16;
 
+/// Checks that `provider` has all that units under `cipher` need.
+///
+/// # Errors
+/// [`TablespaceError::Blocks`]; [`TablespaceError::Cipher`] for what a module lacks.
+pub fn probe(cipher: &'static Cipher, provider: Provider) -> Result<(), TablespaceError> {
+    let key = KeyRef { id: "probe".into(), version: 1 };
+    let keys = vec![(key.clone(), Secret::from_bytes(&[0; 32]))];
+    let mode = PageMode::of(provider);
+    TablespaceKeys::new(keys, &key, "a probe", cipher, mode, provider).map(drop)
+}
+
 /// Number of bytes of the shortest unit that is enciphered as a whole.
 pub const WHOLE_BYTES_MIN: usize = 16;
 
 /// Longest key that a server passes for a unit, in bytes.
 const PASSED_KEY_BYTES_MAX: usize = 32;
 
-/// Versions of a key take 24 bits of the server's number, the cipher the others.
+/// Versions of a key take 24 bits of the server's number, mode and cipher the others.
 const CIPHER_BITS: u32 = 8;
+
+/// Bit of the server's number that is set where pages are in CBC-CS1.
+const CBC_CS1_BIT: u32 = 0x80;
+
+/// Length of the key of checks in CBC-CS1, in bytes.
+const CHECK_KEY_BYTES: usize = 32;
 
 /// Most keys of units that are kept. A server has one for each tablespace, and one for each
 /// temporary file.
 const UNITS_MAX: usize = 4096;
 
+/// Mode in which pages are enciphered as a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PageMode {
+    /// HCTR2, which no module has.
+    #[default]
+    Hctr2,
+    /// CBC with ciphertext stealing.
+    CbcCs1,
+}
+
+impl PageMode {
+    /// All of them; the first is the one of our own code.
+    pub const ALL: [Self; 2] = [Self::Hctr2, Self::CbcCs1];
+
+    /// Returns the row in the table of modes.
+    #[must_use]
+    pub fn mode(self) -> Mode {
+        match self {
+            Self::Hctr2 => Mode::Hctr2,
+            Self::CbcCs1 => Mode::CbcCs1,
+        }
+    }
+
+    /// Returns the mode in which `provider` enciphers, unless another is asked for.
+    #[must_use]
+    pub fn of(provider: Provider) -> Self {
+        if provider.module().is_some() { Self::CbcCs1 } else { Self::Hctr2 }
+    }
+
+    /// Returns the mode with the name `name`, as the table of modes has it.
+    ///
+    /// # Errors
+    /// No mode of pages has this name.
+    pub fn by_name(name: &str) -> Result<Self, Unknown> {
+        let found = Self::ALL.into_iter().find(|one| one.mode().word() == name);
+        let names = || Self::ALL.map(|one| one.mode().word());
+        found.ok_or_else(|| Unknown::new("mode of pages", name, names()))
+    }
+}
+
 /// Version of a key as the server counts them: a later version of ours has a larger number, and it
-/// names the cipher, so that a page says what it was enciphered with.
+/// names cipher and mode, so that a page says what it was enciphered with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerVersion(u32);
 
 impl ServerVersion {
-    /// Returns the number for version `version` of a key and `cipher`; none for a version beyond 24
-    /// bits or a cipher with blocks of 8 bytes.
+    /// Returns the number for version `version` of a key, `cipher` and `mode`; none for a version
+    /// beyond 24 bits or a cipher with blocks of 8 bytes.
     #[must_use]
-    pub fn new(version: u32, cipher: &Cipher) -> Option<Self> {
-        let id = u32::from(u8::try_from(cipher.id).ok()?);
+    pub fn new(version: u32, cipher: &Cipher, mode: PageMode) -> Option<Self> {
+        let id = Some(u32::from(cipher.id)).filter(|id| *id < CBC_CS1_BIT)?;
         let fits = version > 0 && version < (1 << (u32::BITS - CIPHER_BITS)) - 1;
-        (fits && cipher.block_bytes == NONCE_BYTES).then_some(Self(version << CIPHER_BITS | id))
+        let mode = if mode == PageMode::CbcCs1 { CBC_CS1_BIT } else { 0 };
+        let number = version << CIPHER_BITS | mode | id;
+        (fits && cipher.block_bytes == NONCE_BYTES).then_some(Self(number))
     }
 
     /// Reads the number `number` of a server; none if it is not one of ours.
     #[must_use]
     pub fn from_number(number: u32) -> Option<Self> {
         let found = Self(number);
-        let known = cipher_by_id((number & 0xff) as u16)?;
-        Self::new(found.version(), known)
+        Self::new(found.version(), cipher_by_id(found.cipher_id())?, found.mode())
     }
 
     /// Returns the number.
@@ -81,10 +142,20 @@ impl ServerVersion {
         self.0 >> CIPHER_BITS
     }
 
+    /// Returns the mode of pages.
+    #[must_use]
+    pub fn mode(self) -> PageMode {
+        if self.0 & CBC_CS1_BIT == 0 { PageMode::Hctr2 } else { PageMode::CbcCs1 }
+    }
+
+    fn cipher_id(self) -> u16 {
+        (self.0 & (CBC_CS1_BIT - 1)) as u16
+    }
+
     /// Returns the cipher.
     #[must_use]
     pub fn cipher(self) -> &'static Cipher {
-        cipher_by_id((self.0 & 0xff) as u16).expect("it was known when this was made")
+        cipher_by_id(self.cipher_id()).expect("it was known when this was made")
     }
 }
 
@@ -110,6 +181,23 @@ pub enum TablespaceError {
         id: String,
         /// The version.
         version: u32,
+    },
+    /// A mode that the module does not have.
+    #[error(
+        "version {version} of the key is that of pages in {mode}, which module {module} does not \
+         have\n\
+         without the module, with sealstone_pages={other}, the server rewrites them under a newer \
+         version: docs/guide/mariadb.md"
+    )]
+    NotInModule {
+        /// Version of the key.
+        version: u32,
+        /// Mode of the pages.
+        mode: &'static str,
+        /// Mode that modules have.
+        other: &'static str,
+        /// Name of the module.
+        module: &'static str,
     },
     /// A version that is not among the keys.
     #[error("no version {wanted} of key {id} from {place}; there are: {available}")]
@@ -147,7 +235,7 @@ pub struct TablespaceKeys {
     keys: Vec<(KeyRef, Secret)>,
     current: ServerVersion,
     place: String,
-    backend: Backend,
+    provider: Provider,
     units: RwLock<HashMap<Name, Arc<UnitKey>>>,
 }
 
@@ -192,10 +280,20 @@ impl Drop for Name {
 
 /// A key for units, set for the modes that were asked of it.
 struct UnitKey {
-    whole: Hctr2,
+    whole: Whole,
     stream: OnceLock<Protected<dyn Ctr>>,
     stream_key: Zeroizing<Vec<u8>>,
     cipher: &'static Cipher,
+}
+
+/// A key for whole units.
+enum Whole {
+    Hctr2(Hctr2),
+    CbcCs1 {
+        cbc: CbcCs1,
+        /// That of checks, for HMAC-SHA-256.
+        check_key: Zeroizing<[u8; CHECK_KEY_BYTES]>,
+    },
 }
 
 /// One unit: a page, a record of a log, a block of a temporary file.
@@ -204,7 +302,7 @@ pub struct Unit {
     nonce: [u8; NONCE_BYTES],
     /// Block from which a stream counts, and the bytes of it that are done.
     stream: Option<([u8; NONCE_BYTES], u64)>,
-    backend: Backend,
+    provider: Provider,
 }
 
 impl fmt::Debug for Unit {
@@ -219,29 +317,44 @@ impl TablespaceKeys {
     /// - `keys`: every version there is, as [`sealstone_keys::KeySource::all`] returns them
     /// - `current`: the version for what is written
     /// - `place`: where they came from, for messages
-    /// - `cipher`: that of what is written; what is read names its own
+    /// - `cipher`, `mode`: those of what is written; what is read names its own
+    /// - `provider`: who computes; in a module every algorithm that is needed is tried
     ///
     /// # Errors
     /// [`TablespaceError::Blocks`], [`TablespaceError::TooManyVersions`];
-    /// [`TablespaceError::MissingVersion`] if `current` is not among `keys`.
+    /// [`TablespaceError::MissingVersion`] if `current` is not among `keys`;
+    /// [`TablespaceError::NotInModule`], and [`TablespaceError::Cipher`] for what a module lacks.
     pub fn new(
         keys: Vec<(KeyRef, Secret)>,
         current: &KeyRef,
         place: &str,
         cipher: &'static Cipher,
-        backend: Backend,
+        mode: PageMode,
+        provider: impl Into<Provider>,
     ) -> Result<Self, TablespaceError> {
         if cipher.block_bytes != NONCE_BYTES {
             let bytes = cipher.block_bytes;
             return Err(TablespaceError::Blocks { name: cipher.name, bytes });
         }
         let (id, version) = (current.id.clone(), current.version);
-        let number = ServerVersion::new(version, cipher)
+        let number = ServerVersion::new(version, cipher, mode)
             .ok_or(TablespaceError::TooManyVersions { id, version })?;
-        let place = place.to_owned();
-        let made = Self { keys, current: number, place, backend, units: RwLock::default() };
-        made.secret(number)?;
+        let (place, provider) = (place.to_owned(), provider.into());
+        let made = Self { keys, current: number, place, provider, units: RwLock::default() };
+        made.secret(made.known(number.number())?)?;
+        if provider.module().is_some() {
+            made.try_all(number)?;
+        }
         Ok(made)
+    }
+
+    /// Uses every algorithm once, so that what a module lacks is known before anything is written.
+    fn try_all(&self, version: ServerVersion) -> Result<(), TablespaceError> {
+        let mut unit = self.unit(0, version.number(), &[0; SERVER_KEY_BYTES], &[0; NONCE_BYTES])?;
+        unit.crypt_next(&mut [0; 1])?;
+        unit.seal_block(&mut [0; CHECK_BYTES + 1])?;
+        self.units.write().unwrap_or_else(PoisonError::into_inner).clear();
+        Ok(())
     }
 
     /// Returns the version for what is written.
@@ -269,7 +382,7 @@ impl TablespaceKeys {
         let mut key = Zeroizing::new([0; SERVER_KEY_BYTES]);
         let context: [&[u8]; 2] = [version.cipher().name.as_bytes(), &key_id.to_be_bytes()];
         let secret = self.secret(version)?.as_bytes();
-        subkey(self.backend, secret, "tablespace server key", &context, &mut *key)?;
+        subkey(self.provider, secret, "tablespace server key", &context, &mut *key)?;
         Ok(key)
     }
 
@@ -302,26 +415,36 @@ impl TablespaceKeys {
             Some(key) => key,
             None => self.keep(name)?,
         };
-        Ok(Unit { key, nonce, stream: None, backend: self.backend })
+        Ok(Unit { key, nonce, stream: None, provider: self.provider })
     }
 
     /// Sets the key named `name`, and keeps it for the next unit.
     fn keep(&self, name: Name) -> Result<Arc<UnitKey>, TablespaceError> {
         let cipher = name.version.cipher();
         let secret = self.secret(name.version)?.as_bytes();
-        let derive = |purpose| {
+        let key_id = name.key_id.to_be_bytes();
+        let context: [&[u8]; 3] = [cipher.name.as_bytes(), &key_id, name.passed()];
+        let derive =
+            |purpose, key: &mut [u8]| subkey(self.provider, secret, purpose, &context, key);
+        let derived = |purpose| {
             let mut key = Zeroizing::new([0; KEY_BYTES_MAX]);
-            let key_id = name.key_id.to_be_bytes();
-            let context: [&[u8]; 3] = [cipher.name.as_bytes(), &key_id, name.passed()];
-            subkey(self.backend, secret, purpose, &context, &mut key[..cipher.key_bytes])?;
+            derive(purpose, &mut key[..cipher.key_bytes])?;
             Ok::<_, CipherError>(Zeroizing::new(key[..cipher.key_bytes].to_vec()))
         };
-        let key = Arc::new(UnitKey {
-            whole: hctr2(cipher, &derive("tablespace pages")?, self.backend)?,
-            stream: OnceLock::new(),
-            stream_key: derive("tablespace streams")?,
-            cipher,
-        });
+        let (whole, stream_key) = match name.version.mode() {
+            PageMode::Hctr2 => {
+                let keyed = hctr2(cipher, &derived("tablespace pages")?, self.provider)?;
+                (Whole::Hctr2(keyed), derived("tablespace streams")?)
+            }
+            PageMode::CbcCs1 => {
+                let keyed = derived("tablespace pages cbc-cs1")?;
+                let cbc = cbc_cs1(cipher, &keyed, self.provider)?;
+                let mut check_key = Zeroizing::new([0; CHECK_KEY_BYTES]);
+                derive("tablespace checks cbc-cs1", &mut *check_key)?;
+                (Whole::CbcCs1 { cbc, check_key }, derived("tablespace streams cbc-cs1")?)
+            }
+        };
+        let key = Arc::new(UnitKey { whole, stream: OnceLock::new(), stream_key, cipher });
         let mut units = self.units.write().unwrap_or_else(PoisonError::into_inner);
         if units.len() >= UNITS_MAX {
             // what is still in use is set again
@@ -333,7 +456,16 @@ impl TablespaceKeys {
 
     fn known(&self, number: u32) -> Result<ServerVersion, TablespaceError> {
         let found = ServerVersion::from_number(number);
-        found.ok_or_else(|| self.missing(number >> CIPHER_BITS))
+        let found = found.ok_or_else(|| self.missing(number >> CIPHER_BITS))?;
+        match self.provider.module() {
+            Some(module) if found.mode() == PageMode::Hctr2 => Err(TablespaceError::NotInModule {
+                version: found.version(),
+                mode: found.mode().mode().word(),
+                other: PageMode::CbcCs1.mode().word(),
+                module: module.name(),
+            }),
+            _ => Ok(found),
+        }
     }
 
     fn secret(&self, version: ServerVersion) -> Result<&Secret, TablespaceError> {
@@ -357,17 +489,25 @@ impl Unit {
     /// Enciphers all of `data`, [`WHOLE_BYTES_MIN`] bytes or more, in place.
     ///
     /// # Errors
-    /// [`TablespaceError::Cipher`] if it is shorter; `data` is untouched.
+    /// [`TablespaceError::Cipher`] if it is shorter; `data` is untouched. The same if a module
+    /// failed; it is zeros then.
     pub fn encrypt_whole(&self, data: &mut [u8]) -> Result<(), TablespaceError> {
-        Ok(self.key.whole.encrypt(&self.nonce, data)?)
+        Ok(match &self.key.whole {
+            Whole::Hctr2(keyed) => keyed.encrypt(&self.nonce, data),
+            Whole::CbcCs1 { cbc, .. } => cbc.iv(&self.nonce).and_then(|iv| cbc.encrypt(&iv, data)),
+        }?)
     }
 
     /// Deciphers all of `data`, as [`encrypt_whole`](Self::encrypt_whole) left it.
     ///
     /// # Errors
-    /// [`TablespaceError::Cipher`] if it is too short; `data` is untouched.
+    /// [`TablespaceError::Cipher`] if it is too short; `data` is untouched. The same if a module
+    /// failed; it is zeros then.
     pub fn decrypt_whole(&self, data: &mut [u8]) -> Result<(), TablespaceError> {
-        Ok(self.key.whole.decrypt(&self.nonce, data)?)
+        Ok(match &self.key.whole {
+            Whole::Hctr2(keyed) => keyed.decrypt(&self.nonce, data),
+            Whole::CbcCs1 { cbc, .. } => cbc.iv(&self.nonce).and_then(|iv| cbc.decrypt(&iv, data)),
+        }?)
     }
 
     /// Enciphers or deciphers the next piece of a stream, of any length, in place.
@@ -380,11 +520,14 @@ impl Unit {
             None => {
                 // nonces of a server may be next to each other, and so would its counters be
                 let mut start = self.nonce;
-                self.key.whole.encrypt(b"stream", &mut start)?;
+                match &self.key.whole {
+                    Whole::Hctr2(keyed) => keyed.encrypt(b"stream", &mut start)?,
+                    Whole::CbcCs1 { cbc, .. } => start = cbc.iv(&self.nonce)?,
+                }
                 (start, 0)
             }
         };
-        self.key.stream(self.backend)?.apply(&start, done, data)?;
+        self.key.stream(self.provider)?.apply(&start, done, data)?;
         self.stream = Some((start, done + data.len() as u64));
         Ok(())
     }
@@ -392,12 +535,17 @@ impl Unit {
     /// Enciphers a block of a temporary file in `block`, whose last [`CHECK_BYTES`] bytes are room.
     ///
     /// # Errors
-    /// [`TablespaceError::Cipher`] if there is no room; `block` is untouched.
+    /// [`TablespaceError::Cipher`] if there is no room; `block` is untouched. The same if a module
+    /// failed; it is of no use then.
     pub fn seal_block(&self, block: &mut [u8]) -> Result<(), TablespaceError> {
         let found = block.len();
         let short = CipherError::MessageTooShort { found, least: CHECK_BYTES };
-        block.last_chunk_mut::<CHECK_BYTES>().ok_or(short)?.fill(0);
-        Ok(self.key.whole.encrypt(&self.tweak_of_block(), block)?)
+        let (data, check) = block.split_last_chunk_mut::<CHECK_BYTES>().ok_or(short)?;
+        *check = self.check(data)?;
+        match &self.key.whole {
+            Whole::Hctr2(keyed) => Ok(keyed.encrypt(&self.tweak_of_block(), block)?),
+            Whole::CbcCs1 { .. } => self.encrypt_whole(block),
+        }
     }
 
     /// Deciphers a block of a temporary file, all but whose last [`CHECK_BYTES`] bytes are data
@@ -406,13 +554,32 @@ impl Unit {
     /// # Errors
     /// [`TablespaceError::Changed`]; `block` is then zeros.
     pub fn open_block(&self, block: &mut [u8]) -> Result<(), TablespaceError> {
-        self.key.whole.decrypt(&self.tweak_of_block(), block)?;
-        let is_whole = block.last_chunk::<CHECK_BYTES>().map(|end| end.ct_eq(&[0; CHECK_BYTES]));
-        if !is_whole.is_some_and(bool::from) {
+        match &self.key.whole {
+            Whole::Hctr2(keyed) => keyed.decrypt(&self.tweak_of_block(), block)?,
+            Whole::CbcCs1 { .. } => self.decrypt_whole(block)?,
+        }
+        let is_whole = match block.split_last_chunk::<CHECK_BYTES>() {
+            Some((data, check)) => self.check(data)?.ct_eq(check).into(),
+            None => false,
+        };
+        if !is_whole {
             block.zeroize();
             return Err(TablespaceError::Changed);
         }
         Ok(())
+    }
+
+    /// Returns what stands behind the data of a block before all of it is enciphered: zeros in a
+    /// mode in which a change garbles everything, and else a MAC.
+    fn check(&self, data: &[u8]) -> Result<[u8; CHECK_BYTES], TablespaceError> {
+        let mut check = [0; CHECK_BYTES];
+        if let Whole::CbcCs1 { check_key, .. } = &self.key.whole {
+            let mut mac = HmacSha256::new(self.provider, &check_key[..])?;
+            mac.update(&self.nonce);
+            mac.update(data);
+            check.copy_from_slice(&mac.finish()?[..CHECK_BYTES]);
+        }
+        Ok(check)
     }
 
     /// Returns a tweak that no page has.
@@ -424,10 +591,10 @@ impl Unit {
 }
 
 impl UnitKey {
-    fn stream(&self, backend: Backend) -> Result<&dyn Ctr, CipherError> {
+    fn stream(&self, provider: Provider) -> Result<&dyn Ctr, CipherError> {
         if self.stream.get().is_none() {
             // of two threads that set it at once, one is kept
-            let _ = self.stream.set(ctr(self.cipher, &self.stream_key, backend)?);
+            let _ = self.stream.set(ctr(self.cipher, &self.stream_key, provider)?);
         }
         Ok(self.stream.get().expect("it was set").as_ref())
     }
@@ -435,51 +602,68 @@ impl UnitKey {
 
 #[cfg(test)]
 mod tests {
-    use sealstone_cipher::cipher;
+    use sealstone_cipher::{Backend, cipher};
     use sealstone_keys::{EphemeralKey, KeySource};
 
     use super::*;
 
-    fn keys_of(versions: &[(u32, u8)], cipher_name: &str) -> TablespaceKeys {
+    fn keys_of(versions: &[(u32, u8)], cipher_name: &str, mode: PageMode) -> TablespaceKeys {
         let named = |version| KeyRef { id: "orders".into(), version };
         let keys = versions
             .iter()
             .map(|(version, byte)| (named(*version), Secret::from_bytes(&[*byte; 32])));
         let current = named(versions.last().unwrap().0);
         let cipher = cipher(cipher_name).unwrap();
-        TablespaceKeys::new(keys.collect(), &current, "the test", cipher, Backend::auto()).unwrap()
+        let (keys, place) = (keys.collect(), "the test");
+        TablespaceKeys::new(keys, &current, place, cipher, mode, Backend::auto()).unwrap()
     }
 
-    fn number(version: u32, name: &str) -> u32 {
-        ServerVersion::new(version, cipher(name).unwrap()).unwrap().number()
+    fn number(version: u32, name: &str, mode: PageMode) -> u32 {
+        ServerVersion::new(version, cipher(name).unwrap(), mode).unwrap().number()
     }
 
     #[test]
-    fn a_number_names_version_and_cipher_and_grows_with_the_version() {
-        let aria = ServerVersion::new(7, cipher("aria-256").unwrap()).unwrap();
-        assert_eq!((aria.number(), aria.version(), aria.cipher().name), (0x704, 7, "aria-256"));
-        assert_eq!(ServerVersion::from_number(0x704), Some(aria));
-        assert!(number(8, "aes-128") > number(7, "lea-256"));
+    fn a_number_names_version_mode_and_cipher_and_grows_with_the_version() {
+        for (mode, wanted) in [(PageMode::Hctr2, 0x704), (PageMode::CbcCs1, 0x784)] {
+            let aria = ServerVersion::new(7, cipher("aria-256").unwrap(), mode).unwrap();
+            assert_eq!((aria.number(), aria.mode()), (wanted, mode));
+            assert_eq!((aria.version(), aria.cipher().name), (7, "aria-256"));
+            assert_eq!(ServerVersion::from_number(wanted), Some(aria));
+            assert_eq!(PageMode::by_name(mode.mode().word()).unwrap(), mode);
+        }
+        let error = PageMode::by_name("cbc").unwrap_err().to_string();
+        assert!(error.starts_with("unknown mode of pages \"cbc\""), "{error}");
+        assert!(sealstone_cipher::ciphers().iter().all(|cipher| cipher.id < 0x80));
+        let [wide, chained] = PageMode::ALL;
+        assert!(number(8, "aes-128", wide) > number(7, "lea-256", chained));
         let aes = cipher("aes-256").unwrap();
-        assert!(ServerVersion::new((1 << 24) - 2, aes).is_some());
+        assert!(ServerVersion::new((1 << 24) - 2, aes, wide).is_some());
         for version in [0, (1 << 24) - 1, u32::MAX] {
-            assert_eq!(ServerVersion::new(version, aes), None, "{version}");
+            assert_eq!(ServerVersion::new(version, aes, chained), None, "{version}");
         }
         // a cipher that is none, blocks of 8 bytes, not encrypted, the server's own "invalid"
-        for wrong in [0x7ff, 0x705, 0, 4, u32::MAX] {
+        for wrong in [0x7ff, 0x77f, 0x705, 0x785, 0, 4, 0x84, u32::MAX] {
             assert_eq!(ServerVersion::from_number(wrong), None, "{wrong:#x}");
         }
     }
 
     #[test]
     fn pages_streams_and_blocks_come_back_and_differ_by_all_that_names_them() {
-        let keys = keys_of(&[(1, 1), (2, 2)], "aria-256");
-        assert_eq!(keys.current().number(), number(2, "aria-256"));
+        let [wide, chained] = PageMode::ALL;
+        let keys = keys_of(&[(1, 1), (2, 2)], "aria-256", wide);
+        assert_eq!(keys.current().number(), number(2, "aria-256", wide));
         let page: Vec<u8> = (0..16354_u32).map(|at| (at / 7) as u8).collect();
-        let passed = keys.server_key(100, number(2, "aria-256")).unwrap();
+        let passed = keys.server_key(100, number(2, "aria-256", wide)).unwrap();
         let mut seen = std::collections::HashSet::new();
         let (one, other) = ([1; 16], [2; 16]);
-        for version in [number(1, "aria-256"), number(2, "aria-256"), number(2, "aes-256")] {
+        // whatever is written in, all of it is read
+        for version in [
+            number(1, "aria-256", wide),
+            number(2, "aria-256", wide),
+            number(2, "aes-256", wide),
+            number(2, "aria-256", chained),
+            number(2, "aes-256", chained),
+        ] {
             for key_id in [100, 101] {
                 for passed in [&passed[..], &passed[..16]] {
                     for nonce in [one, other] {
@@ -518,7 +702,13 @@ mod tests {
 
     #[test]
     fn counters_of_neighbouring_nonces_do_not_meet() {
-        let keys = keys_of(&[(1, 1)], "aes-256");
+        for mode in PageMode::ALL {
+            neighbouring_counters_do_not_meet(mode);
+        }
+    }
+
+    fn neighbouring_counters_do_not_meet(mode: PageMode) {
+        let keys = keys_of(&[(1, 1)], "aes-256", mode);
         let stream = |last: u8| {
             let mut nonce = [0; 16];
             nonce[15] = last;
@@ -535,7 +725,13 @@ mod tests {
 
     #[test]
     fn a_changed_block_is_refused_and_a_changed_page_is_garbled() {
-        let keys = keys_of(&[(1, 1)], "lea-256");
+        for mode in PageMode::ALL {
+            changes(mode);
+        }
+    }
+
+    fn changes(mode: PageMode) {
+        let keys = keys_of(&[(1, 1)], "lea-256", mode);
         let unit = keys.unit(2, keys.current().number(), &[5; 16], &[7; 16]).unwrap();
         for at in [0, 15, 16, 100, 999, 1000, 1015] {
             let mut block = vec![3; 1000 + CHECK_BYTES];
@@ -549,7 +745,11 @@ mod tests {
             page[at] ^= 1;
             unit.decrypt_whole(&mut page).unwrap();
             let same = page.iter().filter(|byte| **byte == 3).count();
-            assert!(same < 40, "{same} of 1016 bytes are as before");
+            match mode {
+                PageMode::Hctr2 => assert!(same < 40, "{same} of 1016 bytes are as before"),
+                // a block, and one bit of the next: SECURITY.md says so
+                PageMode::CbcCs1 => assert!(same >= 1016 - 32, "{same} of 1016 bytes"),
+            }
         }
         for short in [0, CHECK_BYTES - 1] {
             assert!(unit.seal_block(&mut vec![0; short]).is_err());
@@ -560,7 +760,7 @@ mod tests {
 
     #[test]
     fn what_no_server_passes_is_refused() {
-        let keys = keys_of(&[(3, 1)], "seed-128");
+        let keys = keys_of(&[(3, 1)], "seed-128", PageMode::CbcCs1);
         let version = keys.current().number();
         for passed in [0, 33, 4096] {
             let error = keys.unit(1, version, &vec![0; passed], &[0; 16]).unwrap_err();
@@ -572,7 +772,8 @@ mod tests {
             let error = keys.unit(1, version, &[0; 16], &vec![0; nonce]).unwrap_err();
             assert!(matches!(error, TablespaceError::Length { what: "nonce", .. }));
         }
-        let error = keys.unit(1, number(2, "seed-128"), &[0; 16], &[0; 16]).unwrap_err();
+        let error =
+            keys.unit(1, number(2, "seed-128", PageMode::Hctr2), &[0; 16], &[0; 16]).unwrap_err();
         assert_eq!(error.to_string(), "no version 2 of key orders from the test; there are: 3");
         assert!(keys.server_key(1, 0).is_err());
 
@@ -580,16 +781,40 @@ mod tests {
         let (current, _) = source.current().unwrap();
         let made = |name| {
             let all = source.all().unwrap();
-            TablespaceKeys::new(all, &current, "here", cipher(name).unwrap(), Backend::auto())
+            let (cipher, mode) = (cipher(name).unwrap(), PageMode::Hctr2);
+            TablespaceKeys::new(all, &current, "here", cipher, mode, Backend::auto())
         };
         let error = made("3des").unwrap_err().to_string();
         assert!(error.starts_with("3des has blocks of 8 bytes; pages need "), "{error}");
     }
 
-    /// The format as it is written down: found once with these lines, and never to change.
+    /// The format as it is written down: found once with the lines of
+    /// vectors/formats/examples-v1.py, and never to change.
     #[test]
     fn the_format_is_as_documented() {
-        let keys = keys_of(&[(1, 0x11)], "aes-256");
+        assert_eq!(
+            found_in(PageMode::Hctr2),
+            [
+                "adffd1cf4417c52a6f583ab9f9249361fdbf4937677276f5d863ac3fdfeae4a5",
+                "72ec4e6ea3aebd9819cbf80492beda6e044573d98f36ab462834cd7fb4acc87c20f47f23e0a761c8",
+                "be10f06760fd619109d25524da084651a3e57ea2",
+                "10cca029eb5614560faa71c20aa104f1471fb2a17f0f099a",
+            ]
+        );
+        assert_eq!(
+            found_in(PageMode::CbcCs1),
+            [
+                "adffd1cf4417c52a6f583ab9f9249361fdbf4937677276f5d863ac3fdfeae4a5",
+                "18ea01d55e50f5d44bb9920c6765f732bb47e51218ea4f85c9bb25a6d8f87dfc905ca03d41a0a268",
+                "dcfde6f9bd5f2fcec9c5de9443998dbc49c4d6c5",
+                "4afe28f94bffe2e2a7fc081d3a43606b934d716e3376baff",
+            ]
+        );
+    }
+
+    /// Returns the key for the server, a page, a log and a block in `mode`, in hexadecimal digits.
+    fn found_in(mode: PageMode) -> [String; 4] {
+        let keys = keys_of(&[(1, 0x11)], "aes-256", mode);
         let version = keys.current().number();
         let key = keys.server_key(100, version).unwrap();
         let unit = || keys.unit(100, version, &key[..16], &[0x22; 16]).unwrap();
@@ -600,14 +825,6 @@ mod tests {
         let mut block = [0x33; 24];
         unit().seal_block(&mut block).unwrap();
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        assert_eq!(
-            [hex(&key[..]), hex(&whole), hex(&stream), hex(&block)],
-            [
-                "adffd1cf4417c52a6f583ab9f9249361fdbf4937677276f5d863ac3fdfeae4a5",
-                "72ec4e6ea3aebd9819cbf80492beda6e044573d98f36ab462834cd7fb4acc87c20f47f23e0a761c8",
-                "be10f06760fd619109d25524da084651a3e57ea2",
-                "10cca029eb5614560faa71c20aa104f1471fb2a17f0f099a",
-            ]
-        );
+        [hex(&key[..]), hex(&whole), hex(&stream), hex(&block)]
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sealstone_cipher::Mode;
+use sealstone_cipher::{Mode, Provider};
 use sealstone_keys::KeySource;
 
 use crate::{Engine, Layer, Seal, ServerEncryption, ServerFunction, StoreError};
@@ -25,8 +25,9 @@ pub struct StoreKind {
     pub replicated: bool,
     /// The layers that can encrypt in it; `rest` if it seals its files itself.
     pub layers: &'static [Layer],
-    /// The mode in which it seals its files itself, with every cipher; absent: each cipher's own.
-    pub rest_mode: Option<Mode>,
+    /// The mode in which it seals its files itself, with every cipher, by who computes; absent:
+    /// each cipher's own.
+    pub rest_mode: Option<fn(Provider) -> Mode>,
     /// Encryption of its files that a server started here brings itself.
     pub server_rest: &'static [&'static ServerEncryption],
     /// True if a store that is made here can keep its files on a sealed volume.

@@ -68,6 +68,7 @@ impl Variant {
                     key: key.to_string_lossy().into_owned(),
                     cipher: Some(cipher.clone()),
                     accel: accel.clone(),
+                    module: None,
                     passphrase_file: None,
                 };
                 Ok(options.arguments()?)

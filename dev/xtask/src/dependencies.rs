@@ -52,8 +52,7 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
         ],
         "adapters/parquet" => &["crates/cipher", "crates/keys", "crates/fields"],
         "adapters/modules" => &["crates/cipher"],
-        "adapters/mariadb" => &["crates/cipher", "crates/file", "crates/keys", "crates/seal"],
-        "adapters/wiredtiger" => {
+        "adapters/mariadb" | "adapters/wiredtiger" => {
             &["crates/cipher", "crates/file", "crates/keys", "crates/seal", "adapters/modules"]
         }
         "adapters/rocksdb" | "adapters/volume" => {

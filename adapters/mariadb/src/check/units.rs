@@ -102,6 +102,7 @@ impl Found {
             (_, Some(version)) => {
                 let share = self.shares.entry(number).or_insert_with(|| Share {
                     cipher: version.cipher().name,
+                    mode: version.mode().mode(),
                     key_version: version.version(),
                     // a page does not say which key
                     fingerprint: "–".into(),
@@ -134,6 +135,24 @@ pub(super) fn scan(kind: Kind, file: &File, bytes: u64, found: &mut Found) -> io
             Ok(())
         }
     }
+}
+
+/// Returns the newest version of ours in the first `bytes` of `file`, but for copies of pages of
+/// other files, which may be old.
+pub(super) fn newest(kind: Kind, file: &File, bytes: u64) -> io::Result<Option<ServerVersion>> {
+    let mut found = Found::default();
+    match kind {
+        Kind::Tablespace => scan_pages(file, bytes, &mut found, Copies::LeftOut)?,
+        other => scan(other, file, bytes, &mut found)?,
+    }
+    Ok(found.shares.keys().next_back().copied().and_then(ServerVersion::from_number))
+}
+
+/// Treatment of pages in the doublewrite buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Copies {
+    LookedAt,
+    LeftOut,
 }
 
 /// Returns the header at `at`, with zeros where the file ends.
@@ -173,6 +192,10 @@ fn form(flags: u32) -> (u64, usize) {
 }
 
 fn scan_tablespace(file: &File, bytes: u64, found: &mut Found) -> io::Result<()> {
+    scan_pages(file, bytes, found, Copies::LookedAt)
+}
+
+fn scan_pages(file: &File, bytes: u64, found: &mut Found, buffer: Copies) -> io::Result<()> {
     let first = header(file, 0)?;
     let (page_bytes, place) = form(big_endian(&first, FLAGS as usize));
     let copies = copies(file, page_bytes)?;
@@ -180,11 +203,11 @@ fn scan_tablespace(file: &File, bytes: u64, found: &mut Found) -> io::Result<()>
     for index in 1..bytes.div_ceil(page_bytes) {
         let at = index * page_bytes;
         let page = header(file, at)?;
-        let number = if copies.iter().any(|extent| extent.contains(&index)) {
-            version_of_copy(&page)
-        } else {
-            big_endian(&page, place)
-        };
+        let is_copy = copies.iter().any(|extent| extent.contains(&index));
+        if is_copy && buffer == Copies::LeftOut {
+            continue;
+        }
+        let number = if is_copy { version_of_copy(&page) } else { big_endian(&page, place) };
         let kind = u16::from_be_bytes([page[PAGE_TYPE], page[PAGE_TYPE + 1]]);
         let is_structure = number == CLEAR && STRUCTURE.contains(&kind);
         if is_structure || page == [0; HEADER_BYTES] {
@@ -351,6 +374,28 @@ mod tests {
         // no such place is known
         at(&mut content, place, &[0; 4]);
         assert_eq!(found(Kind::Tablespace, &content), (vec![(0x104, 2)], 0, 3));
+    }
+
+    /// Mode and version of what was written last, from the server's own pages alone.
+    #[test]
+    fn the_newest_version_is_that_of_pages_and_not_of_copies() {
+        let mut file = tempfile::tempfile().unwrap();
+        let mut content = vec![0; 200 * 16384];
+        at(&mut content, 54, &0x15_u32.to_be_bytes());
+        at(&mut content, 5 * 16384 + 24, &7_u16.to_be_bytes());
+        for (i, number) in [536_853_855, 64, 128].into_iter().enumerate() {
+            at(&mut content, 6 * 16384 - 190 + 4 * i, &u32::to_be_bytes(number));
+        }
+        for (page, number) in [(2, 0x104_u32), (3, 0x284), (64, 0x304), (192, 0x204)] {
+            at(&mut content, page * 16384, &number.to_be_bytes());
+            at(&mut content, page * 16384 + 24, &2_u16.to_be_bytes());
+        }
+        io::Write::write_all(&mut file, &content).unwrap();
+        let found = newest(Kind::Tablespace, &file, content.len() as u64).unwrap();
+        assert_eq!(found, ServerVersion::from_number(0x284));
+        let found = newest(Kind::Tablespace, &file, 3 * 16384).unwrap();
+        assert_eq!(found, ServerVersion::from_number(0x104));
+        assert_eq!(newest(Kind::Tablespace, &file, 16384).unwrap(), None);
     }
 
     /// MariaDB 11.4 writes a header for a page that is allocated and not used, and zeros behind it.

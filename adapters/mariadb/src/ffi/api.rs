@@ -63,7 +63,7 @@ pub(crate) struct PluginDeclaration {
 
 /// Pointers to variables, which a null ends.
 #[repr(transparent)]
-pub(super) struct SystemVariables(pub(super) [*const c_void; 6]);
+pub(super) struct SystemVariables(pub(super) [*const c_void; 8]);
 
 // SAFETY: all that they point to is constant and lives as long as the process; the server's own
 // writes go to the values of variables, which are atomic.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use super::api::SystemVariables;
 use crate::error::PluginError;
-use crate::settings::{REFRESH_SECONDS, Settings};
+use crate::settings::{REFRESH_SECONDS, Settings, Texts};
 
 /// Kinds of variables, and that they are not set while the server runs.
 const TEXT: c_int = 0x0005;
@@ -74,6 +74,8 @@ impl Text {
 static KEY_VALUE: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
 static CIPHER_VALUE: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
 static ACCEL_VALUE: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
+static MODULE_VALUE: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
+static PAGES_VALUE: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
 static PASSPHRASE_FILE_VALUE: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
 static REFRESH_VALUE: AtomicU32 = AtomicU32::new(REFRESH_SECONDS);
 
@@ -88,6 +90,17 @@ static ACCEL: Text = Text::new(
     &ACCEL_VALUE,
     c"accel",
     c"CPU instructions to use, such as portable; empty for the fastest",
+);
+static MODULE: Text = Text::new(
+    &MODULE_VALUE,
+    c"module",
+    c"Cryptographic module that computes: openssl:PROVIDER or the absolute path of a library",
+);
+static PAGES: Text = Text::new(
+    &PAGES_VALUE,
+    c"pages",
+    c"Mode of the pages that are written: hctr2, or cbc-cs1 as in a module; empty for that of who \
+      computes",
 );
 static PASSPHRASE_FILE: Text = Text::new(
     &PASSPHRASE_FILE_VALUE,
@@ -112,6 +125,8 @@ pub(super) static ALL: SystemVariables = SystemVariables([
     (&raw const KEY).cast(),
     (&raw const CIPHER).cast(),
     (&raw const ACCEL).cast(),
+    (&raw const MODULE).cast(),
+    (&raw const PAGES).cast(),
     (&raw const PASSPHRASE_FILE).cast(),
     (&raw const REFRESH).cast(),
     ptr::null(),
@@ -122,10 +137,18 @@ pub(super) static ALL: SystemVariables = SystemVariables([
 /// # Errors
 /// As [`Settings::new`].
 pub(super) fn settings() -> Result<Settings, PluginError> {
-    let [key, cipher, accel, passphrase_file] =
-        [&KEY_VALUE, &CIPHER_VALUE, &ACCEL_VALUE, &PASSPHRASE_FILE_VALUE].map(text);
-    let refresh = REFRESH_VALUE.load(Ordering::Relaxed);
-    Settings::new(&key, &cipher, &accel, &passphrase_file, refresh)
+    let [key, cipher, accel] = [&KEY_VALUE, &CIPHER_VALUE, &ACCEL_VALUE].map(text);
+    let [module, pages, passphrase_file] =
+        [&MODULE_VALUE, &PAGES_VALUE, &PASSPHRASE_FILE_VALUE].map(text);
+    let texts = Texts {
+        key: &key,
+        cipher: &cipher,
+        accel: &accel,
+        module: &module,
+        pages: &pages,
+        passphrase_file: &passphrase_file,
+    };
+    Settings::new(texts, REFRESH_VALUE.load(Ordering::Relaxed))
 }
 
 fn text(value: &AtomicPtr<c_char>) -> String {

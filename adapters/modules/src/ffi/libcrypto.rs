@@ -620,7 +620,8 @@ impl Keyed {
             let (raw, length, place) =
                 (self.context.as_ptr(), piece.len() as c_int, piece.as_mut_ptr());
             // SAFETY: a stream cipher, and one of whole blocks without padding, writes as many
-            // bytes as it reads, and takes input and output at one place (EVP_EncryptInit(3)); the piece is as long as it is said to be.
+            // bytes as it reads, and takes input and output at one place (EVP_EncryptInit(3)); the
+            // piece is as long as it is said to be.
             let done =
                 unsafe { (self.functions.update)(raw, place, &raw mut bytes, place, length) };
             if done != 1 || bytes != length {

@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-use sealstone_cipher::Mode;
 use sealstone_keys::{KeyError, KeyRef, Secret};
 use sealstone_mariadb::{
     PLUGIN_VARIABLE, ServerOptions, ServerOptionsError, check, find_plugin, is_data_directory,
@@ -28,10 +27,9 @@ const COMMAND_LINE: &str = "options";
 
 fn server_options(sealing: &Sealing) -> Result<ServerOptions, ServerOptionsError> {
     let Sealing { library, key, cipher, accel, module, passphrase_file, .. } = sealing.clone();
-    match module {
-        Some(module) => Err(ServerOptionsError::Module { module }),
-        None => Ok(ServerOptions { plugin: library, key, cipher, accel, passphrase_file }),
-    }
+    let options = ServerOptions { plugin: library, key, cipher, accel, module, passphrase_file };
+    options.check()?;
+    Ok(options)
 }
 
 impl MariaDbAtRest {
@@ -44,16 +42,9 @@ impl MariaDbAtRest {
     }
 }
 
-/// Mode in which the plug-in seals pages.
-pub(super) const PAGE_MODE: Mode = Mode::Hctr2;
-
 impl AtRest for MariaDbAtRest {
     fn name(&self) -> &'static str {
         "mysql"
-    }
-
-    fn page_mode(&self) -> Option<Mode> {
-        Some(PAGE_MODE)
     }
 
     fn product(&self) -> &'static str {

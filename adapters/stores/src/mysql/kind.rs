@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use sealstone_seal::tablespace::PageMode;
 use sealstone_servers::{MARIADB_CACHE_BYTES_MIN, MARIADB_PROGRAM, MariaDbServer};
 use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{Layer, StoreError};
 
-use super::at_rest::PAGE_MODE;
 use super::connection::{Mysql, MysqlOptions};
 use super::function::{AES_ENCRYPT, SHA2};
 use super::rest_arguments::{AES_CBC, AES_CTR, RestArguments};
@@ -33,7 +33,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "MySQL and MariaDB, with a MariaDB started on this machine",
     replicated: false,
     layers: &[Layer::Field, Layer::Wire, Layer::Server, Layer::Rest],
-    rest_mode: Some(PAGE_MODE),
+    rest_mode: Some(|provider| PageMode::of(provider).mode()),
     server_rest: &[&AES_CTR, &AES_CBC],
     on_volume: cfg!(feature = "volume"),
     functions: &[&AES_ENCRYPT.function, &SHA2.function],

@@ -80,6 +80,7 @@ impl Found {
         match inspect(block) {
             Ok(info) => self.add(Share {
                 cipher: info.cipher.name,
+                mode: info.cipher.mode,
                 key_version: info.key_version,
                 fingerprint: info.fingerprint.to_string(),
                 blocks: 1,

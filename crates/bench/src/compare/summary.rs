@@ -139,8 +139,11 @@ pub(crate) fn results(run: Run) -> Results {
     let variants: Vec<Variant> = point
         .variants
         .iter()
-        .map(Variant::from)
-        .map(|one| one.with_field_modes(modes).with_rest_mode(point.store.rest_mode))
+        .map(|variant| {
+            let rest = variant.rest.as_ref().zip(point.store.rest_mode);
+            let rest_mode = rest.map(|(choice, mode)| mode(choice.provider));
+            Variant::from(variant).with_field_modes(modes).with_rest_mode(rest_mode)
+        })
         .collect();
     measured.retain(|cell| !cell.samples.is_empty() || !cell.searches.is_empty());
     measured.sort_by_key(|cell| (cell.workload, cell.variant));

@@ -9,7 +9,6 @@ use super::blocks::Blocks;
 use crate::declassify::revealed;
 use crate::error::Error;
 use crate::memory::Protected;
-use crate::module::KeyedCbc;
 
 /// Bytes decrypted at a time: several passes of the widest backend, and small enough for the stack.
 const BATCH_BYTES: usize = 8192;
@@ -23,6 +22,21 @@ pub struct Message<'a> {
     pub iv: &'a [u8],
     /// Whole blocks, encrypted in place.
     pub data: &'a mut [u8],
+}
+
+/// CBC in a module with its key set, which serves many threads at once. Its key is zeroed on drop.
+pub trait KeyedCbc: Send + Sync {
+    /// Encrypts `data` (whole blocks, any number) in place, from `iv` (one block) on.
+    ///
+    /// # Errors
+    /// `Error::Module`; `data` is of no use then.
+    fn encrypt(&self, iv: &[u8], data: &mut [u8]) -> Result<(), Error>;
+
+    /// Decrypts `data` (whole blocks, any number) in place, from `iv` (one block) on.
+    ///
+    /// # Errors
+    /// `Error::Module`; `data` is of no use then.
+    fn decrypt(&self, iv: &[u8], data: &mut [u8]) -> Result<(), Error>;
 }
 
 /// CBC keyed with one cipher. One object serves many threads at once; its key is zeroed on drop.
@@ -105,8 +119,8 @@ impl Cbc {
     /// then the second blocks. Their lengths may differ; equal lengths are quickest.
     ///
     /// # Errors
-    /// As [`Cbc::encrypt`], of the first message that is wrong; all messages are untouched, unless a
-    /// module failed.
+    /// As [`Cbc::encrypt`], of the first message that is wrong; all messages are untouched, unless
+    /// a module failed.
     pub fn encrypt_many(&self, messages: &mut [Message<'_>]) -> Result<(), Error> {
         for message in &*messages {
             self.check(message.iv, message.data)?;
@@ -153,8 +167,8 @@ impl Cbc {
     /// the cipher together: for short messages, and ciphers whose passes take many blocks (`3des`).
     ///
     /// # Errors
-    /// As [`Cbc::decrypt`], of the first message that is wrong; all messages are untouched, unless a
-    /// module failed.
+    /// As [`Cbc::decrypt`], of the first message that is wrong; all messages are untouched, unless
+    /// a module failed.
     pub fn decrypt_many(&self, messages: &mut [Message<'_>]) -> Result<(), Error> {
         for message in &*messages {
             self.check(message.iv, message.data)?;

@@ -1,5 +1,5 @@
-//! The suite for CBC with ciphertext stealing: known answers, lengths around every boundary, against
-//! a plain reference; initialisation vectors, and refused arguments.
+//! The suite for CBC with ciphertext stealing: known answers, lengths around every boundary,
+//! against a plain reference; initialisation vectors, and refused arguments.
 
 use super::debug_output::assert_prints_no_key;
 use super::misaligned::Misaligned;

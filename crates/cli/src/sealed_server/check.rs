@@ -53,12 +53,14 @@ fn text(account: &Account) -> String {
     // the key as `keys show` has it
     let key = account.key_id.as_deref().map_or_else(|| "–".into(), printable);
     let none = || "–".to_owned();
-    let mut table = Table::new(["CIPHER", ">BLOCKS", ">ON DISK", ">VERSION", "KEY", "FINGERPRINT"]);
+    let columns = ["CIPHER", "MODE", ">BLOCKS", ">ON DISK", ">VERSION", "KEY", "FINGERPRINT"];
+    let mut table = Table::new(columns);
     for share in &account.sealed {
         let (blocks, bytes) = (share.blocks.to_string(), human_bytes(share.bytes));
         let version = share.key_version.to_string();
         table.row([
             share.cipher.into(),
+            share.mode.word().into(),
             blocks,
             bytes,
             version,
@@ -68,11 +70,12 @@ fn text(account: &Account) -> String {
     }
     if account.clear_blocks > 0 {
         let (blocks, bytes) = (account.clear_blocks.to_string(), human_bytes(account.clear_bytes));
-        table.row(["in the clear".into(), blocks, bytes, none(), none(), none()]);
+        table.row(["in the clear".into(), none(), blocks, bytes, none(), none(), none()]);
     }
     if account.other_blocks > 0 {
         table.row([
             "something else".into(),
+            none(),
             account.other_blocks.to_string(),
             none(),
             none(),
