@@ -1,4 +1,4 @@
-//! What `sealstone report` writes in place of the report: charts as SVG and PNG files, the sheet for
+//! Files that `sealstone report` writes in place of the report: charts as SVG and PNG files, the sheet for
 //! whoever decides, and pages in Korean. Not here: how they look (`report_page`).
 
 use std::fs;

@@ -22,7 +22,7 @@ pub(super) struct Headline {
     pub(super) sentence: String,
     /// The cost on the whole, at worst and at best; the only cost where there is one.
     pub(super) numbers: Vec<Number>,
-    /// What the answer says besides: of other variants, or of each where none is advised.
+    /// Rest of the answer: of other variants, or of each where none is advised.
     pub(super) others: Vec<String>,
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Words {
     whole: HashMap<String, String>,
     /// Sentences with holes.
     patterns: Vec<Pattern>,
-    /// What was looked for as a whole, with what was found: holes are tried at many places.
+    /// Texts that were looked for as a whole, with the finds: holes are tried at many places.
     tried: Mutex<HashMap<String, Option<String>>>,
 }
 
@@ -175,8 +175,8 @@ impl Words {
         found
     }
 
-    /// Returns what stands in the holes of `parts` if they make `text`. By the beginning of its name
-    /// a hole takes a figure alone (`n_`), words that are known (`w_`), a name (`l_`) or a list of
+    /// Returns what stands in the holes of `parts` if they make `text`. By the beginning of its
+    /// name a hole takes a figure alone (`n_`), words that are known (`w_`), a name (`l_`) or a list of
     /// codes (`c_`); any other takes all.
     fn holes<'a>(&self, parts: &'a [Part], text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
         match parts {

@@ -1,5 +1,5 @@
-//! One sheet of paper for whoever decides: which place keeps whom from reading, what the advised one
-//! costs, what it leaves open, and what it takes. Not here: the whole report (`page`).
+//! One sheet of paper for whoever decides: which place keeps whom from reading, what the advised
+//! one costs, what it leaves open, and what it takes. Not here: the whole report (`page`).
 
 use sealstone_cipher::NOT_A_MODULE;
 use sealstone_store::Layer;
@@ -38,9 +38,9 @@ pub(super) struct OnePage {
     places: Vec<PlaceRow>,
     protected: Vec<Item>,
     open: Vec<Item>,
-    /// What the advised places take.
+    /// Needs of the advised places.
     takes: Vec<Fact>,
-    /// What else it costs.
+    /// Further costs.
     costs: Vec<String>,
     measured: String,
 }
@@ -69,7 +69,7 @@ struct PlaceRow {
     cost: String,
 }
 
-/// How far somebody is kept out.
+/// Extent to which somebody is kept out.
 #[derive(Serialize)]
 struct Shown {
     class: &'static str,
@@ -128,7 +128,7 @@ impl OnePage {
     }
 }
 
-/// Where data is, as far as the table of places needs it.
+/// Surroundings of data, as far as the table of places needs them.
 struct Where {
     within_process: bool,
     by_policy: bool,

@@ -16,7 +16,7 @@ use crate::results::Results;
 pub struct Picture {
     /// Name of its file without an ending, such as `cost` or `latency`; no two are the same.
     pub name: String,
-    /// What it shows, as above it.
+    /// Title, as above it.
     pub title: String,
     /// The drawing, a file of its own.
     pub svg: String,

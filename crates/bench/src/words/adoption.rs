@@ -3,7 +3,7 @@
 
 use sealstone_store::Layer;
 
-/// What a place takes with a store.
+/// Needs of a place with a store.
 #[derive(Clone, Copy, Debug)]
 pub struct Adoption {
     /// The layer.
@@ -12,9 +12,9 @@ pub struct Adoption {
     pub stores: &'static [&'static str],
     /// The keys, where they are, and what becomes of data without them.
     pub keys: &'static str,
-    /// What is started again, and with what.
+    /// Programs that are started again, and with which settings.
     pub restart: &'static str,
-    /// How data that exists gets there.
+    /// Way of existing data to that place.
     pub conversion: &'static str,
 }
 
@@ -51,8 +51,10 @@ pub const TABLE: &[Adoption] = &[
         layer: Layer::Rest,
         stores: &[],
         keys: KEYS,
-        restart: "the server is stopped while its files are copied, and started on the sealed volume",
-        conversion: "sealstone volume create --from copies the files and compares them byte by byte",
+        restart: "the server is stopped while its files are copied, and started on the sealed \
+                  volume",
+        conversion: "sealstone volume create --from copies the files and compares them byte by \
+                     byte",
     },
     Adoption {
         layer: Layer::Field,

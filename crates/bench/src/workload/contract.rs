@@ -33,7 +33,7 @@ pub struct Spec {
     /// The settings besides the usual one under which it can run: reads that a cache could answer
     /// can be cold, writes through the log can be synced.
     pub settings: &'static [Setting],
-    /// What it is in a few words, without its setting: `reads`, `bulk load`; empty for one of the
+    /// Label in a few words, without its setting: `reads`, `bulk load`; empty for one of the
     /// user's own, whose name says it.
     pub label: &'static str,
     /// One line for help and report.

@@ -532,7 +532,8 @@ mod tests {
         assert_eq!(found.take.as_deref(), Some("aria-256"));
         assert!(
             found.answer.starts_with(
-                "aes-256 does not sustain 2.00 k ops/s under reads and updates (a): reached 1.87 k ops/s; take \
+                "aes-256 does not sustain 2.00 k ops/s under reads and updates (a): reached \
+                 1.87 k ops/s; take \
                  aria-256: at 2.00 k ops/s under reads and updates (a) its p99 shows no difference"
             ),
             "{}",
@@ -542,7 +543,8 @@ mod tests {
         let none = advice(&[(1.0, 1.0, 1_500.0), (1.0, 1.0, 1_400.0)], 500);
         assert!(
             none.answer.starts_with(
-                "even without encryption 2.00 k ops/s is not sustained under reads and updates (a): reached 1.50 k"
+                "even without encryption 2.00 k ops/s is not sustained under reads and updates (a): \
+                 reached 1.50 k"
             ),
             "{}",
             none.answer

@@ -128,7 +128,8 @@ fn too_few_pairs_are_no_lack_of_ciphers_or_suites() {
     );
     let found = recommend(&plan(Policy::Any), &suites, &cells);
     assert!(found.take.is_none() && found.ranking.is_empty());
-    let open = "aes-256-gcm under reads and updates (a): cannot conclude (fewer than 6 pairs of slices; more rounds \
+    let open = "aes-256-gcm under reads and updates (a): cannot conclude (fewer than 6 pairs of \
+                slices; more rounds \
                 would help)";
     assert!(
         found.open_questions.iter().any(|question| question == open),
@@ -467,7 +468,8 @@ fn what_never_met_the_cipher_is_no_part_of_the_answer() {
     let left = found.open_questions.last().unwrap();
     assert!(
         left.starts_with(
-            "reads (c) gave the cipher nothing to do, or next to nothing, since reads came from the cache"
+            "reads (c) gave the cipher nothing to do, or next to nothing, since reads came from \
+             the cache"
         ),
         "{left}"
     );
