@@ -1,5 +1,5 @@
-//! Files that `sealstone report` writes in place of the report: charts as SVG and PNG files, the sheet for
-//! whoever decides, and pages in Korean. Not here: how they look (`report_page`).
+//! Files that `sealstone report` writes in place of the report: charts as SVG and PNG files, the
+//! sheet for whoever decides, and pages in Korean. Not here: how they look (`report_page`).
 
 use std::fs;
 use std::path::Path;
@@ -69,7 +69,7 @@ fn charts_are_files_of_their_own() {
     // a Korean chart says the same in Korean
     report(&["--svg", "ko", "--lang", "ko"]).done();
     let cost = fs::read_to_string(dir.path().join("ko/cost.svg")).unwrap();
-    assert!(cost.contains("← 느림") && cost.contains("읽기, 콜드 캐시 (c-cold)"), "{cost}");
+    assert!(cost.contains("← 느림") && cost.contains("읽기, 콜드 캐시(c-cold)"), "{cost}");
 }
 
 /// The same as pixels; where no font is installed, the error says what to do.

@@ -559,7 +559,7 @@ mod tests {
         });
         assert!(!svg.contains("<script>") && !svg.contains("<b>"), "{svg}");
         roxmltree::Document::parse(&svg).unwrap();
-        roxmltree::Document::parse(&alone(&svg)).unwrap();
+        roxmltree::Document::parse(&alone(&svg, "a <b>", &[], Theme::Light)).unwrap();
         assert_eq!(shorten("암호화하지 않음", 9), "암호화하…");
         assert_eq!(shorten("none", 4), "none");
     }

@@ -95,9 +95,9 @@ impl Frame {
     }
 }
 
-/// Draws `rows` over `axis`, whose ticks are followed by `unit`, in the language of `words`; `paint`
-/// draws into each row that is not a heading, and `about` describes it to readers who cannot see
-/// it.
+/// Draws `rows` over `axis`, whose ticks are followed by `unit`, in the language of `words`;
+/// `paint` draws into each row that is not a heading, and `about` describes it to readers who
+/// cannot see it.
 fn panel(
     words: &Words,
     (width, bar): (f64, f64),

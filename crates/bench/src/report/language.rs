@@ -176,8 +176,8 @@ impl Words {
     }
 
     /// Returns what stands in the holes of `parts` if they make `text`. By the beginning of its
-    /// name a hole takes a figure alone (`n_`), words that are known (`w_`), a name (`l_`) or a list of
-    /// codes (`c_`); any other takes all.
+    /// name a hole takes a figure alone (`n_`), words that are known (`w_`), a name (`l_`) or a
+    /// list of codes (`c_`); any other takes all.
     fn holes<'a>(&self, parts: &'a [Part], text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
         match parts {
             [] => text.is_empty().then(Vec::new),
@@ -264,7 +264,7 @@ impl Words {
         let [before, within] = said.map(|part| part.unwrap_or_default());
         let of = |said: String, english: &str| if said.is_empty() { english.into() } else { said };
         let (plain_before, plain_within) = english.strip_suffix(')')?.rsplit_once(" (")?;
-        is_known.then(|| format!("{} ({})", of(before, plain_before), of(within, plain_within)))
+        is_known.then(|| format!("{}({})", of(before, plain_before), of(within, plain_within)))
     }
 }
 
@@ -358,10 +358,10 @@ mod tests {
     fn a_sentence_is_found_by_its_pattern() {
         let say = |text: &str| KOREAN.say(text);
         assert_eq!(say("costs 4.0 % ± 1.5"), "4.0 % ± 1.5 느림");
-        assert_eq!(say("reads, cold cache (c-cold)"), "읽기, 콜드 캐시 (c-cold)");
+        assert_eq!(say("reads, cold cache (c-cold)"), "읽기, 콜드 캐시(c-cold)");
         // names are nobody's text
-        let open = "aes-256 rest costs 4.0 % ± 1.5, which is more: between 1.0 and 2.0 % slower than \
-                    none";
+        let open = "aes-256 rest costs 4.0 % ± 1.5, which is more: between 1.0 and 2.0 % slower \
+                    than none";
         assert_eq!(
             say(open),
             "aes-256 rest: 4.0 % ± 1.5 느림, 비용이 더 큼(none보다 1.0–2.0 % 느림)"

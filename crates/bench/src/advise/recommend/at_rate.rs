@@ -543,8 +543,8 @@ mod tests {
         let none = advice(&[(1.0, 1.0, 1_500.0), (1.0, 1.0, 1_400.0)], 500);
         assert!(
             none.answer.starts_with(
-                "even without encryption 2.00 k ops/s is not sustained under reads and updates (a): \
-                 reached 1.50 k"
+                "even without encryption 2.00 k ops/s is not sustained under reads and updates \
+                 (a): reached 1.50 k"
             ),
             "{}",
             none.answer
