@@ -34,6 +34,13 @@ const GENERATED: &[&str] =
 /// and texts. Verbatim literals, such as a server's log or a program in Python, may be wider.
 const LINE_CHARS_MAX: usize = 100;
 
+/// Returns whether a file is the compressed results.json of a recorded run, which
+/// `sealstone report` draws again.
+fn is_recorded_run(path: &str, bytes: &[u8]) -> bool {
+    const GZIP: [u8; 2] = [0x1f, 0x8b];
+    path.starts_with("results/") && path.ends_with(".json.gz") && bytes.starts_with(&GZIP)
+}
+
 /// Checks one file. Each finding is `path:line: fault` or `path: fault`.
 pub(crate) fn findings(path: &str, bytes: &[u8]) -> Vec<String> {
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -43,6 +50,9 @@ pub(crate) fn findings(path: &str, bytes: &[u8]) -> Vec<String> {
         found.push(format!(
             "{path}: a generated file or a setting of one machine, not to be tracked"
         ));
+    }
+    if is_recorded_run(path, bytes) {
+        return found;
     }
     let Ok(text) = std::str::from_utf8(bytes) else {
         found.push(format!("{path}: not UTF-8 text; keep binary samples as hexadecimal text"));

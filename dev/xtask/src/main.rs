@@ -3,6 +3,7 @@
 //! builds; `test` then runs every test and counts them.
 
 mod circles;
+mod citation;
 mod dependencies;
 mod embedder;
 mod files;

@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail};
 
 use crate::source::Source;
 use crate::{
-    circles, dependencies, embedder, files, messages, module_graph, openers, packages, paths,
+    circles, citation, dependencies, embedder, files, messages, module_graph, openers, packages,
+    paths,
     unused,
 };
 
@@ -42,6 +43,10 @@ pub(crate) fn run() -> Result<bool> {
         };
         texts.extend(String::from_utf8(bytes).ok().map(|text| (path.clone(), text)));
     }
+    let read = |path: &str| {
+        std::fs::read_to_string(root.join(path)).with_context(|| format!("read {path}"))
+    };
+    found.extend(citation::findings(&read(citation::PATH)?, &read("Cargo.toml")?));
     let metadata = output(
         Command::new(cargo()).args(["metadata", "--no-deps", "--format-version", "1"]),
         &root,
