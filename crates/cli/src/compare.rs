@@ -1,9 +1,12 @@
 //! `sealstone compare`: the main job, from flags to the answer on the screen and the report on the
 //! disk.
 
+mod dry_run;
 mod grid;
+mod junit;
 mod results_dir;
 mod resume;
+mod study_files;
 
 use sealstone_bench::compare::groups;
 use sealstone_bench::compare::merge::{self, Merged};
@@ -26,9 +29,13 @@ use crate::{interrupt, settings, terminal};
 /// Measures, prints the answer, and last the path of the report. An interrupted run has a report
 /// too, and a negative answer: its question is not fully answered.
 pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
-    let (plan, kept) = match &flags.resume {
+    let (mut plan, kept) = match &flags.resume {
         Some(dir) => resume::plan(flags, dir).map(|(plan, earlier)| (plan, Some(earlier)))?,
         None => (settings::plan(flags)?, None),
+    };
+    let _brought = match kept {
+        None => study_files::bring(flags, &mut plan)?,
+        Some(_) => None,
     };
     let mut study = Study::resolve(plan, &Built)?;
     study.remarks.iter().for_each(|remark| say(remark));
@@ -46,15 +53,17 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
     if let Some(client) = &client {
         grid.beside(client)?;
     }
+    if flags.dry_run {
+        take_over(flags, kept.as_ref(), &mut grid);
+        dry_run::show(flags, &grid)?;
+        return Ok(Answer::Done);
+    }
     // before the run, not after it
+    junit::check(flags.junit.as_deref(), &plan)?;
     let earlier =
         plan.baseline.as_ref().map(|path| merge::read(std::slice::from_ref(path))).transpose()?;
     let taken = ResultsDir::take(&plan.out)?;
-    match &kept {
-        Some(earlier) if resume::adds(flags, earlier) => grid.add_to(earlier),
-        Some(earlier) => grid.keep(earlier),
-        None => {}
-    }
+    take_over(flags, kept.as_ref(), &mut grid);
     let stop = interrupt::install(plan.stores_dir(), taken.made())?;
     let display = Display::new(flags.quiet);
     let measured = grid.measure(&display, &stop);
@@ -80,8 +89,10 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
         print(&format!("{}\n", written?.display()))?;
     }
     if let Some(error) = failed {
+        junit::write(flags.junit.as_deref(), &comparison, earlier.as_ref(), Some(&error))?;
         return Err(error);
     }
+    junit::write(flags.junit.as_deref(), &comparison, earlier.as_ref(), None)?;
     let since = earlier.as_ref().map(|earlier| since(&comparison, earlier)).transpose()?;
     Ok(match since.flatten() {
         _ if comparison.interrupted => Answer::Negative,
@@ -89,6 +100,15 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
         Some(Outcome::Inconclusive) => Answer::Inconclusive,
         Some(Outcome::Within) | None => Answer::Done,
     })
+}
+
+/// Gives `grid` what the `kept` results have, if the run goes on from any.
+fn take_over(flags: &CompareFlags, kept: Option<&Comparison>, grid: &mut Grid) {
+    match kept {
+        Some(earlier) if resume::adds(flags, earlier) => grid.add_to(earlier),
+        Some(earlier) => grid.keep(earlier),
+        None => {}
+    }
 }
 
 /// Prints every setting of `plan` as TOML that `--config` reads; of addresses as much as may be

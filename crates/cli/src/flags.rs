@@ -36,6 +36,7 @@ use std::path::PathBuf;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use jiff::Timestamp;
+use sealstone_bench::study::named::NAMED;
 use sealstone_bench::study::plan::{Plan, Policy};
 use sealstone_bench::study::preset::Preset;
 use sealstone_bench::words::count::parse_count;
@@ -129,8 +130,8 @@ Examples:
       3 if that is neither shown nor ruled out
   sealstone compare --until 2% --max-time 20m
       as many rounds as it takes to know every cost to ± 2 %, 20 minutes at most
-  sealstone compare --study tablespace
-      a study of tablespace encryption, on a MariaDB that is started here
+  sealstone compare --study tablespace --dry-run
+      a published study: its points, and about how long they take
   sealstone compare --print-config > compare.toml
       every setting as a file, for: sealstone compare --config compare.toml
 
@@ -179,6 +180,11 @@ pub(crate) fn definition() -> clap::Command {
                 flag.help(format!("{help} [default: {value}]"))
             });
         }
+        compare = compare.mut_arg("study", |flag| {
+            let help = flag.get_help().map(ToString::to_string).unwrap_or_default();
+            let studies = NAMED.iter().map(|study| format!("{}, {}", study.name, study.about));
+            flag.help(format!("{help}: {}", studies.collect::<Vec<_>>().join("; ")))
+        });
         compare = compare.mut_arg("set", |flag| {
             let help = flag.get_help().map(ToString::to_string).unwrap_or_default();
             flag.help(format!("{help}: {}", PLAN_ONLY.join(", ")))
@@ -264,8 +270,7 @@ pub(crate) struct CompareFlags {
     /// TOML file with any of these settings; flags override it
     #[arg(long, help_heading = OPTIONS, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
-    /// Repeat a published study with its settings; flags override them. tablespace: tablespace
-    /// encryption of a SQL server with and without AES instructions, OLTP and batch
+    /// Repeat a published study with its settings; flags override them
     #[arg(long, help_heading = OPTIONS, value_name = "NAME", value_parser = Suggest(study_names),
         conflicts_with_all = ["config", "preset"])]
     pub(crate) study: Option<String>,
@@ -276,6 +281,9 @@ pub(crate) struct CompareFlags {
     /// not shown either way
     #[arg(long, help_heading = OPTIONS, value_name = "PERCENT", value_parser = parse_percent)]
     pub(crate) fail_if: Option<f64>,
+    /// With --fail-if: also write the answer as JUnit XML, a test case a workload and variant
+    #[arg(long, help_heading = OPTIONS, value_name = "FILE.xml", value_hint = ValueHint::FilePath)]
+    pub(crate) junit: Option<PathBuf>,
     /// A property of YCSB, before those of the property files among --workloads; may be repeated
     #[arg(long = "property", short = 'p', help_heading = OPTIONS, value_name = "NAME=VALUE")]
     #[arg(value_parser = parse_property)]
@@ -303,6 +311,10 @@ pub(crate) struct CompareFlags {
     /// Print the effective settings as TOML and stop
     #[arg(long, help_heading = OPTIONS)]
     pub(crate) print_config: bool,
+    /// List the points that would be measured, with about how long that takes, and stop; nothing is
+    /// started
+    #[arg(long, help_heading = OPTIONS, conflicts_with = "print_config")]
+    pub(crate) dry_run: bool,
     /// Seal with this key: a key file, or kmip:... [default: a random key, forgotten at the end]
     #[arg(long, help_heading = OPTIONS, value_name = "KEY", value_hint = ValueHint::FilePath)]
     pub(crate) key: Option<String>,
@@ -449,7 +461,7 @@ pub(crate) struct PlanFlags {
 
 #[derive(Args, Debug)]
 pub(crate) struct ReportFlags {
-    /// results.json of one or more runs
+    /// results.json of one or more runs, also compressed by gzip
     #[arg(required = true, value_name = "RESULTS", value_hint = ValueHint::FilePath)]
     pub(crate) results: Vec<PathBuf>,
     /// The file to write, which must be new [default: report.html, or report-2.html and so on]
@@ -469,6 +481,11 @@ pub(crate) struct ReportFlags {
     pub(crate) markdown: bool,
     #[command(flatten)]
     pub(crate) drawn: DrawnFlags,
+    /// Write the findings as CSV and no page: a row for each point, workload and variant; - is
+    /// stdout
+    #[arg(long, value_name = "FILE.csv", value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["json", "markdown", "out", "summary", "svg", "lang"])]
+    pub(crate) findings: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -46,13 +46,21 @@ pub(crate) fn page(named: Option<&Path>, usual: &Path, replace: bool) -> anyhow:
 /// # Errors
 /// A file that is there.
 pub(crate) fn check_new(path: &Path, otherwise: &str) -> anyhow::Result<()> {
+    check_new_for("--out", path, otherwise)
+}
+
+/// As [`check_new`], of the file that `flag` names.
+///
+/// # Errors
+/// As [`check_new`].
+pub(crate) fn check_new_for(flag: &str, path: &Path, otherwise: &str) -> anyhow::Result<()> {
     let is_there = match path.symlink_metadata() {
         Ok(facts) if facts.is_symlink() => path.metadata().map_or(true, |facts| facts.is_file()),
         Ok(facts) => facts.is_file(),
         Err(_) => false,
     };
     if is_there {
-        bail!("{} is there already\nname another file with --out{otherwise}", path.display());
+        bail!("{} is there already\nname another file with {flag}{otherwise}", path.display());
     }
     Ok(())
 }

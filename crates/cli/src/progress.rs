@@ -6,7 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sealstone_bench::measure::progress::{Observer, Phase, Progress};
+use sealstone_bench::measure::progress::{Observer, Phase, Precision, Progress};
+use sealstone_bench::words::percent::percent;
 
 use crate::message::{safe, say};
 
@@ -16,6 +17,9 @@ const STEPS: u64 = 1000;
 /// Without a bar, a new phase or workload prints a new line, and otherwise one is printed at most
 /// this often.
 const SILENCE: Duration = Duration::from_secs(15);
+
+/// Half width of an interval, as a share, from which a figure says nothing.
+const WIDE: f64 = 1.0;
 
 /// Watches a comparison, of one point of its axes after the other.
 pub(crate) struct Display {
@@ -45,6 +49,8 @@ struct Line {
 struct Whole {
     points: usize,
     done: usize,
+    /// The current point, in words; empty if there is only one.
+    place: String,
     /// The time at which the first point and the current point began.
     begin: Instant,
     point_begin: Instant,
@@ -54,14 +60,25 @@ struct Whole {
 
 impl Whole {
     fn new(now: Instant) -> Self {
-        Self { points: 1, done: 0, begin: now, point_begin: now, share: 0.0 }
+        Self { points: 1, done: 0, place: String::new(), begin: now, point_begin: now, share: 0.0 }
     }
 
-    fn next(&mut self, done: usize, points: usize, now: Instant) {
+    fn next(&mut self, done: usize, points: usize, place: &str, now: Instant) {
         if done == 0 {
             self.begin = now;
         }
         (self.done, self.points, self.point_begin) = (done, points, now);
+        self.place = place.to_owned();
+    }
+
+    /// Returns text such as `point 2 of 6 (8 clients)`; none for a single point.
+    fn point(&self) -> Option<String> {
+        if self.points < 2 {
+            return None;
+        }
+        let place =
+            if self.place.is_empty() { String::new() } else { format!(" ({})", self.place) };
+        Some(format!("point {} of {}{place}", self.done + 1, self.points))
     }
 
     /// `share` and `left_s` of one point for all points; the remaining points are assumed to take
@@ -91,15 +108,17 @@ impl Display {
             };
         }
         let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(5));
-        let style = ProgressStyle::with_template("{bar:24} {percent:>3} %  {msg}")
+        // what is longer than the line is cut, and never wraps
+        let style = ProgressStyle::with_template("{bar:20} {percent:>3} %  {prefix}\n{wide_msg}")
             .expect("a valid template");
         bar.set_style(style);
         Self { shown: Shown::Bar(bar), whole }
     }
 
-    /// Records that the next of `points` points is measured, of which `done` are done.
-    pub(crate) fn next_point(&self, done: usize, points: usize) {
-        self.whole().next(done, points, Instant::now());
+    /// Records that the next of `points` points is measured, of which `done` are done; `place`: its
+    /// position on the axes in words, if it is not the only one.
+    pub(crate) fn next_point(&self, done: usize, points: usize, place: &str) {
+        self.whole().next(done, points, place, Instant::now());
     }
 
     fn whole(&self) -> MutexGuard<'_, Whole> {
@@ -116,12 +135,18 @@ impl Display {
 
 impl Observer for Display {
     fn progress(&self, progress: &Progress) {
-        let (share, left_s) = self.whole().overall(progress.share, progress.left_s, Instant::now());
-        let progress = &Progress { share, left_s, ..progress.clone() };
+        let now = Instant::now();
+        let (times, point, share) = {
+            let mut whole = self.whole();
+            let (share, left_s) = whole.overall(progress.share, progress.left_s, now);
+            let elapsed_s = now.duration_since(whole.begin).as_secs_f64();
+            (times(elapsed_s, left_s, progress.can_end_before), whole.point(), share)
+        };
         match &self.shown {
             Shown::Quiet => {}
             Shown::Bar(bar) => {
-                bar.set_position((progress.share * STEPS as f64) as u64);
+                bar.set_position((share * STEPS as f64) as u64);
+                bar.set_prefix(safe(&joined([Some(times), point])));
                 bar.set_message(safe(&describe(progress)));
             }
             Shown::Lines(line) => {
@@ -131,7 +156,8 @@ impl Observer for Display {
                 let Ok(mut line) = line.try_lock() else { return };
                 if line.about.as_ref() != Some(&about) || line.at.elapsed() >= SILENCE {
                     *line = Line { at: Instant::now(), about: Some(about) };
-                    say(&format!("{:>3.0} %  {}", progress.share * 100.0, describe(progress)));
+                    let text = joined([Some(times), point, Some(describe(progress))]);
+                    say(&format!("{:>3.0} %  {text}", share * 100.0));
                 }
             }
         }
@@ -146,25 +172,61 @@ impl Observer for Display {
     }
 }
 
-/// Returns text such as `measuring a, aes-256, round 2 of 3, 1 min 20 s left`.
-fn describe(progress: &Progress) -> String {
-    let round = match progress.phase {
-        Phase::Prepare => return format!("preparing the data of {}", progress.workload),
-        Phase::Measure => format!(", round {} of {}", progress.round + 1, progress.rounds),
-        _ => String::new(),
-    };
-    let left = left(progress.left_s);
-    format!("{} {}, {}{round}{left}", progress.phase.word(), progress.workload, progress.variant)
+fn joined<const N: usize>(parts: [Option<String>; N]) -> String {
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-fn left(left_s: f64) -> String {
-    match left_s {
-        left_s if !left_s.is_finite() => String::new(),
-        left_s if left_s < 60.0 => format!(", {:.0} s left", left_s.ceil()),
-        left_s if left_s < 3600.0 => {
-            format!(", {} min {:02} s left", left_s as u64 / 60, left_s as u64 % 60)
+/// Returns text such as `measuring a, aes-256, round 2 of 3; widest interval ± 3.1 %, wanted
+/// ± 2 %`.
+fn describe(progress: &Progress) -> String {
+    let round = match (progress.phase, progress.rounds) {
+        (Phase::Prepare, _) => return format!("preparing the data of {}", progress.workload),
+        (Phase::Measure, Some(rounds)) => format!(", round {} of {rounds}", progress.round + 1),
+        (Phase::Measure, None) => format!(", round {}", progress.round + 1),
+        _ => String::new(),
+    };
+    let doing =
+        format!("{} {}, {}{round}", progress.phase.word(), progress.workload, progress.variant);
+    joined([Some(doing), precision(progress.precision)])
+}
+
+/// Returns how wide the intervals are, and are to be; none before the first load is over, unless
+/// they decide about the end.
+fn precision(precision: Precision) -> Option<String> {
+    let words = |share: f64| match share {
+        share if share > WIDE => format!("more than ± {:.0} %", WIDE * 100.0),
+        share => format!("± {:.1} %", share * 100.0),
+    };
+    let reached = precision.reached.map(words);
+    match (reached, precision.wanted) {
+        (Some(reached), Some(wanted)) => {
+            Some(format!("widest interval {reached}, wanted ± {} %", percent(wanted)))
         }
-        _ => format!(", {} h {:02} min left", left_s as u64 / 3600, left_s as u64 / 60 % 60),
+        (Some(reached), None) => Some(format!("widest interval {reached}")),
+        (None, Some(wanted)) => {
+            Some(format!("no interval for every figure yet, wanted ± {} %", percent(wanted)))
+        }
+        (None, None) => None,
+    }
+}
+
+/// Returns text such as `14 s so far, 1 min 20 s left`.
+fn times(elapsed_s: f64, left_s: f64, can_end_before: bool) -> String {
+    let so_far = format!("{} so far", duration(elapsed_s));
+    let bound = if can_end_before { "at most " } else { "" };
+    match left_s.is_finite() {
+        true => format!("{so_far}, {bound}{} left", duration(left_s.ceil())),
+        false => so_far,
+    }
+}
+
+fn duration(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 60.0 => format!("{seconds:.0} s"),
+        seconds if seconds < 3600.0 => {
+            format!("{} min {:02} s", seconds as u64 / 60, seconds as u64 % 60)
+        }
+        seconds => format!("{} h {:02} min", seconds as u64 / 3600, seconds as u64 / 60 % 60),
     }
 }
 
@@ -173,25 +235,51 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_what_is_running_and_how_long_it_takes() {
+    fn says_what_is_running_and_how_far_it_is() {
         let mut progress = Progress {
             phase: Phase::Measure,
             workload: "a".into(),
             variant: "aes-256".into(),
             round: 1,
-            rounds: 3,
+            rounds: Some(3),
             done: 5,
             total: 10,
             share: 0.5,
             left_s: 80.4,
+            can_end_before: false,
+            precision: Precision { reached: None, wanted: None },
         };
-        assert_eq!(describe(&progress), "measuring a, aes-256, round 2 of 3, 1 min 20 s left");
+        assert_eq!(describe(&progress), "measuring a, aes-256, round 2 of 3");
+        progress.rounds = None;
+        progress.precision = Precision { reached: Some(0.0312), wanted: Some(0.02) };
+        assert_eq!(
+            describe(&progress),
+            "measuring a, aes-256, round 2; widest interval ± 3.1 %, wanted ± 2 %"
+        );
         progress.phase = Phase::Load;
-        progress.left_s = 4.2;
-        assert_eq!(describe(&progress), "loading a, aes-256, 5 s left");
+        progress.precision = Precision { reached: Some(0.004), wanted: None };
+        assert_eq!(describe(&progress), "loading a, aes-256; widest interval ± 0.4 %");
+        progress.precision = Precision { reached: Some(69.0), wanted: None };
+        assert!(describe(&progress).ends_with("; widest interval more than ± 100 %"));
+        progress.precision = Precision { reached: None, wanted: Some(0.005) };
+        assert_eq!(
+            describe(&progress),
+            "loading a, aes-256; no interval for every figure yet, wanted ± 0.5 %"
+        );
         progress.phase = Phase::Prepare;
         assert_eq!(describe(&progress), "preparing the data of a");
-        assert_eq!(left(7265.0), ", 2 h 01 min left");
+        assert_eq!(times(14.4, 79.2, false), "14 s so far, 1 min 20 s left");
+        assert_eq!(times(61.0, 7_265.0, true), "1 min 01 s so far, at most 2 h 01 min left");
+        assert_eq!(times(2.0, f64::INFINITY, false), "2 s so far");
+    }
+
+    #[test]
+    fn one_of_several_points_is_named() {
+        let now = Instant::now();
+        let mut whole = Whole::new(now);
+        assert_eq!(whole.point(), None);
+        whole.next(1, 6, "3 members, 8 clients", now);
+        assert_eq!(whole.point().unwrap(), "point 2 of 6 (3 members, 8 clients)");
     }
 
     /// An estimate may grow, and each of several points begins at zero: progress shown as done
@@ -204,7 +292,7 @@ mod tests {
         let mut shown = Vec::new();
         let mut last = 0.0;
         for point in 0..3_u64 {
-            whole.next(point as usize, 3, at(point * 10));
+            whole.next(point as usize, 3, "", at(point * 10));
             for (second, share) in [(0, 0.0), (2, 0.4), (4, 0.2), (9, 0.9), (9, f64::NAN)] {
                 let (share, left_s) =
                     whole.overall(share, 10.0 - second as f64, at(point * 10 + second));

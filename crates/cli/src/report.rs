@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::compare;
 use crate::flags::ReportFlags;
-use crate::message::{Answer, print, print_json};
+use crate::message::{Answer, print, print_exactly, print_json};
 use crate::{numbered, path, terminal};
 
 /// Schema of the JSON that this command prints; the comparisons in it have their own.
@@ -32,6 +32,9 @@ const SUMMARY: &str = "summary.html";
 pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
     let mut merged = merge::read_joined(&flags.results)?;
     merged.label(&flags.labels)?;
+    if let Some(path) = &flags.findings {
+        return findings(&merged, path, flags.replace);
+    }
     let named = flags.out.as_deref();
     let drawn = &flags.drawn;
     let out = named.unwrap_or(Path::new(if drawn.summary { SUMMARY } else { PAGE }));
@@ -109,6 +112,34 @@ fn is_within_process(run: &Results) -> bool {
     let name = run.plan.point().store;
     let store = sealstone_stores::stores().iter().find(|store| store.name == name);
     store.is_some_and(|store| store.shared_by.is_none())
+}
+
+/// The name that stands for stdout.
+const STDOUT: &str = "-";
+
+/// Writes the findings of `merged` to the file `path`, or to stdout.
+///
+/// # Errors
+/// A file that is there and may not be replaced, or that cannot be written.
+fn findings(merged: &Merged, path: &Path, replace: bool) -> anyhow::Result<Answer> {
+    let is_file = path != Path::new(STDOUT);
+    if is_file {
+        merged.check_output(path)?;
+        path::check_parent(path)?;
+        if !replace {
+            let otherwise = ", or give --replace to write over it";
+            numbered::check_new_for("--findings", path, otherwise)?;
+        }
+    }
+    let text = report::findings::findings(&merged.runs())?;
+    if !is_file {
+        print_exactly(&text)?;
+        return Ok(Answer::Done);
+    }
+    output::replace(path, Access::Usual, text.as_bytes())
+        .with_context(|| format!("cannot write the findings {}", path.display()))?;
+    print(&format!("{}\n", path.display()))?;
+    Ok(Answer::Done)
 }
 
 /// Names of the raw data, if all of it is next to the report and can be found from there.

@@ -248,7 +248,9 @@ mod tests {
 
     /// Flags that change the output, but not the measurement; and the name of the machine, since
     /// other machines run the same plan.
-    const NOT_SETTINGS: [&str; 11] = [
+    const NOT_SETTINGS: [&str; 13] = [
+        "dry-run",
+        "junit",
         "set",
         "config",
         "study",

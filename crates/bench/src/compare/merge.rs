@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::compare::groups;
 use crate::compare::joint_results::{JoinError, joined};
+use crate::compare::recorded::{self, RecordedError};
 use crate::conclude::figures;
 use crate::results::{Comparison, Results, SCHEMA};
 use crate::study::plan_difference::{NO_FIGURES, plain, table};
@@ -71,7 +72,7 @@ pub enum MergeError {
         path: PathBuf,
     },
     /// The report would replace the results that it is made of.
-    #[error("the report would replace the results {}\nname another file with --out",
+    #[error("the report would replace the results {}\nname another file for it",
         path.display())]
     Overwrites {
         /// The file.
@@ -86,14 +87,9 @@ pub enum MergeError {
         /// Number of comparisons.
         files: usize,
     },
-    /// A file cannot be opened or read.
-    #[error("cannot read results {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Error of the operating system.
-        source: std::io::Error,
-    },
+    /// A file cannot be read, or holds something else.
+    #[error(transparent)]
+    Recorded(#[from] RecordedError),
     /// A file is not a result set of the schema this build reads.
     #[error("results {} have schema {found}, this build reads schema {SCHEMA}\nreport on them with \
              Sealstone {version}, which wrote them, or measure again", path.display())]
@@ -160,8 +156,7 @@ fn read_one(path: &Path) -> Result<Comparison, MergeError> {
         version: String,
     }
     let damaged = |source| MergeError::Damaged { path: path.to_owned(), source };
-    let text = sealstone_file::input::read(path)
-        .map_err(|source| MergeError::Read { path: path.to_owned(), source })?;
+    let text = recorded::read(path)?;
     let head: Head = serde_json::from_slice(&text).map_err(damaged)?;
     let mut comparison = match head.schema {
         schema if schema == u64::from(SCHEMA) => serde_json::from_slice(&text).map_err(damaged)?,

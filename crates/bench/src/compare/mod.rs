@@ -20,10 +20,12 @@
 //! them to earlier results.
 
 pub(crate) mod conclusions;
+pub mod expected;
 pub mod forecast;
 pub mod groups;
 pub mod joint_results;
 pub mod merge;
+pub mod recorded;
 pub(crate) mod summary;
 pub mod work_dir;
 
@@ -43,13 +45,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use crate::compare::expected::Expected;
 use crate::compare::summary::Measured;
 pub use crate::compare::work_dir::WorkDirError;
 use crate::compare::work_dir::{WorkDir, directory_name, remove_dir, remove_left};
 use crate::conclude::statistics::loads_in_all;
 use crate::measure::cpu_time::CpuTime;
 use crate::measure::failures::Failures;
-use crate::measure::progress::{Estimate, Observer, Phase, Progress, SliceTimes};
+use crate::measure::progress::{Estimate, Observer, Phase, Precision, Progress, SliceTimes};
 use crate::measure::runner::{RunError, Runner, SliceOutcome};
 use crate::measure::schedule::{Slicing, orders};
 use crate::results::{Cell, Results, Sample};
@@ -231,7 +234,7 @@ fn run_beside(
         comparison.go_on_from(earlier);
     }
     notes.iter().for_each(|note| comparison.warn(note.clone()));
-    comparison.expect_lengths(&groups);
+    comparison.expect_lengths(&groups, !point.surroundings.within_process);
     let (mut interrupted, mut failed) = (false, None);
     let outcome = match client {
         // several clients measure one data set together
@@ -362,6 +365,9 @@ struct Comparison<'a> {
     /// Operations a second at which slices are run; absent: as fast as possible.
     rate_per_s: Option<f64>,
     estimate: Mutex<Estimate>,
+    begin: Instant,
+    /// Half of the widest interval after the last whole load.
+    reached: Option<f64>,
     /// The remaining rounds, as far as known.
     rounds: Range<usize>,
     /// The round before which a run ends that goes on until its intervals are narrow, once they
@@ -404,6 +410,8 @@ impl<'a> Comparison<'a> {
             runner: Runner::default(),
             rate_per_s: plan.target.and_then(Target::rate),
             estimate: Mutex::new(Estimate::new()),
+            begin: Instant::now(),
+            reached: None,
             rounds: 0..plan.rounds,
             ends_before: None,
             loads: 0,
@@ -499,24 +507,20 @@ impl<'a> Comparison<'a> {
     }
 
     /// Makes first guesses of all lengths, so that the time left is meaningful from the start.
-    fn expect_lengths(&mut self, groups: &[Group]) {
-        const LOAD_BYTES_A_SECOND: f64 = 50e6;
-        let variants = self.variants.len() as f64;
-        let loads = self.rounds.len().div_ceil(self.plan.load_every) as f64;
-        let warm_up_s = self.warm_up_s() * variants;
+    fn expect_lengths(&mut self, groups: &[Group], has_servers: bool) {
+        let expected = Expected {
+            plan: self.plan,
+            variants: self.variants.len(),
+            rounds: self.rounds.len(),
+            has_servers,
+        };
         for group in groups {
-            let load_s = group.sized_by().stored_bytes(&self.plan.data()) as f64 * variants
-                / LOAD_BYTES_A_SECOND;
-            let task = self.estimate().add(loads * load_s);
+            let task = self.estimate().add(expected.load_s(group.sized_by(), group.loads_itself()));
             self.load_tasks.insert(group.dataset, task);
-            for (number, _) in &group.workloads {
-                let task = self.estimate().add(warm_up_s);
+            for (number, workload) in &group.workloads {
+                let task = self.estimate().add(expected.warm_up_s());
                 self.warm_up_tasks.insert(*number, task);
-                let run_s =
-                    (self.plan.pairs * self.rounds.len()) as f64 * self.plan.slice_ms as f64 / 1e3
-                        * variants
-                        * 1.2;
-                let task = self.estimate().add(run_s);
+                let task = self.estimate().add(expected.run_s(workload.spec()));
                 self.run_tasks.insert(*number, task);
             }
         }
@@ -622,12 +626,10 @@ impl<'a> Comparison<'a> {
     /// Decides whether another load follows the rounds before `round`: as many as planned, or, with
     /// a limit on the time or on the widths of the intervals, as many as the limit needs.
     fn goes_on(&mut self, round: usize, begin: Instant, load_begin: Instant) -> bool {
+        let widths = summary::Widths::of(self.plan, &self.measured);
+        self.reached = widths.widest();
         let Some(time_s) = self.plan.time_s() else { return round < self.rounds.end };
-        let is_narrow = || {
-            self.plan
-                .until
-                .is_some_and(|until| summary::is_narrow(self.plan, &self.measured, until))
-        };
+        let is_narrow = || self.plan.until.is_some_and(|until| widths.are_narrow(until));
         if self.ends_before.is_none() && is_narrow() {
             self.ends_before = Some(loads_in_all(round));
         }
@@ -832,17 +834,26 @@ impl<'a> Comparison<'a> {
         done: u64,
         total: u64,
     ) {
-        let (share, left_s) = self.estimate().now();
+        let (mut share, mut left_s) = self.estimate().now();
+        if let Some(limit_s) = self.plan.time_s() {
+            let spent_s = self.begin.elapsed().as_secs_f64();
+            // a first round that takes longer than the limit is finished
+            let whole_s =
+                if self.reached.is_some() { limit_s } else { limit_s.max(spent_s + left_s) };
+            (share, left_s) = (spent_s / whole_s.max(1e-9), (whole_s - spent_s).max(0.0));
+        }
         self.observer.progress(&Progress {
             phase,
             workload: workload.to_owned(),
             variant: self.variants[variant].label.clone(),
             round,
-            rounds: self.rounds.end,
+            rounds: self.plan.time_s().is_none().then_some(self.rounds.end),
             done,
             total,
-            share,
+            share: share.min(1.0),
             left_s,
+            can_end_before: self.plan.until.is_some(),
+            precision: Precision { reached: self.reached, wanted: self.plan.until },
         });
     }
 }

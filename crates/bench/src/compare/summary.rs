@@ -172,12 +172,26 @@ pub(crate) fn results(run: Run) -> Results {
     }
 }
 
-/// Returns whether half of every interval by which `measured` is judged is at most the share
-/// `until`.
-pub(crate) fn is_narrow(plan: &Plan, measured: &[Measured], until: f64) -> bool {
-    let ratios = compared(plan, &mut cells(plan, measured));
-    let found: Option<Vec<Estimate>> = ratios.into_iter().map(|(_, ratio)| ratio).collect();
-    found.is_some_and(|found| statistics::is_narrow(&found, until))
+/// Intervals by which a measurement is judged so far.
+pub(crate) struct Widths(Option<Vec<Estimate>>);
+
+impl Widths {
+    /// Returns the intervals of `measured`.
+    pub(crate) fn of(plan: &Plan, measured: &[Measured]) -> Self {
+        let ratios = compared(plan, &mut cells(plan, measured));
+        Self(ratios.into_iter().map(|(_, ratio)| ratio).collect())
+    }
+
+    /// Returns whether half of every one of them is at most the share `until`.
+    pub(crate) fn are_narrow(&self, until: f64) -> bool {
+        self.0.as_ref().is_some_and(|found| statistics::is_narrow(found, until))
+    }
+
+    /// Returns half of the widest, as a share; `None` as long as a ratio has none.
+    pub(crate) fn widest(&self) -> Option<f64> {
+        let half = |one: &Estimate| one.half_width(CONFIDENCE).exp_m1();
+        self.0.as_ref()?.iter().map(half).reduce(f64::max)
+    }
 }
 
 fn cells(plan: &Plan, measured: &[Measured]) -> Vec<Cell> {

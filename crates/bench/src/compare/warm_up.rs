@@ -3,6 +3,7 @@
 
 use super::slices::work;
 use super::{At, Comparison, Halt, Ready, Stores};
+use crate::compare::expected::warm_up_s;
 use crate::compare::summary::Measured;
 use crate::measure::null_store::NullStore;
 use crate::measure::progress::{Phase, SliceTimes};
@@ -113,14 +114,6 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    /// Returns the length of a variant's warm-up, in seconds: a few slices, or fewer if they are
-    /// long.
-    pub(super) fn warm_up_s(&self) -> f64 {
-        const LONG_ENOUGH_S: f64 = 2.0;
-        let slice_s = self.plan.slice_ms as f64 / 1e3;
-        (4.0 * slice_s).min(slice_s.max(LONG_ENOUGH_S))
-    }
-
     /// Returns the intended length of a slice of a workload, in seconds: if it begins with an empty
     /// store or cold caches, long enough to be more than its beginning.
     fn slice_s(&self, spec: &Spec) -> f64 {
@@ -142,7 +135,7 @@ impl<'a> Comparison<'a> {
         const PART_OPERATIONS: u64 = 1_000;
         const MOST_PARTS: usize = 1_000;
         let spec = workload.spec();
-        let enough_s = self.warm_up_s();
+        let enough_s = warm_up_s(self.plan);
         let part_operations = match spec.unit {
             Unit::Operations => PART_OPERATIONS.max(self.clients(workload) as u64),
             // each of them is a long one

@@ -48,8 +48,8 @@ pub struct Progress {
     pub variant: String,
     /// Round, from 0; 0 outside of measuring.
     pub round: usize,
-    /// Rounds in all.
-    pub rounds: usize,
+    /// Rounds in all; none where a time or the widths of the intervals end the run.
+    pub rounds: Option<usize>,
     /// Rows (loading) or slices (else) of this phase that are done.
     pub done: u64,
     /// Rows or slices in this phase.
@@ -58,6 +58,19 @@ pub struct Progress {
     pub share: f64,
     /// Estimated seconds until the end.
     pub left_s: f64,
+    /// True if the run may end before them: once its intervals are narrow.
+    pub can_end_before: bool,
+    /// Width of the intervals so far.
+    pub precision: Precision,
+}
+
+/// Width of the intervals of a comparison: half of it, as a share.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Precision {
+    /// The widest interval after the last whole load; absent as long as a ratio has none.
+    pub reached: Option<f64>,
+    /// The width at which the run ends, if it ends at one.
+    pub wanted: Option<f64>,
 }
 
 impl Progress {
@@ -69,11 +82,13 @@ impl Progress {
             workload: plan.workloads.join(", "),
             variant: String::new(),
             round: 0,
-            rounds: plan.rounds,
+            rounds: plan.time_s().is_none().then_some(plan.rounds),
             done: 0,
             total: 0,
             share: 0.0,
             left_s: f64::INFINITY,
+            can_end_before: plan.until.is_some(),
+            precision: Precision { reached: None, wanted: plan.until },
         }
     }
 }

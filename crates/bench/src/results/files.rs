@@ -53,13 +53,9 @@ impl Comparison {
             records: u64,
             link: &'a str,
         }
-        const ROW_COLUMNS: [&str; 9] = [
-            "workload", "variant", "cipher", "backend", "clients", "store", "members", "records",
-            "link",
-        ];
         write_whole(path, |file| {
             let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(file);
-            csv.write_record(ROW_COLUMNS.iter().chain(&SAMPLE_COLUMNS))?;
+            csv.write_record(columns())?;
             for (group, cell) in self
                 .groups
                 .iter()
@@ -84,6 +80,21 @@ impl Comparison {
             csv.flush()
         })
     }
+}
+
+/// The columns that say whose sample a row is, in order.
+const ROW_COLUMNS: [&str; 9] =
+    ["workload", "variant", "cipher", "backend", "clients", "store", "members", "records", "link"];
+
+/// The beginning of every table of findings, which a report writes.
+pub(crate) const FINDINGS_HEAD: &str = "machine,host,sealstone,started_at";
+
+/// The beginning of every CSV of samples.
+pub(crate) const SAMPLE_HEAD: &str = "workload,variant,cipher,backend,clients,store";
+
+/// Returns the names of the columns of the CSV, in their order.
+pub fn columns() -> impl Iterator<Item = &'static str> {
+    ROW_COLUMNS.into_iter().chain(SAMPLE_COLUMNS)
 }
 
 /// The fields of `Sample`, in order.
@@ -138,4 +149,14 @@ fn write_whole(
         buffered.into_inner().map_err(IntoInnerError::into_error)?.commit().map(drop)
     };
     write().map_err(|source| WriteError { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_begins_as_it_is_recognised() {
+        assert!(columns().collect::<Vec<_>>().join(",").starts_with(SAMPLE_HEAD));
+    }
 }

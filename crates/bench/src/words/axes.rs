@@ -96,6 +96,14 @@ impl Point {
         self.link.as_ref()?.parse().ok().filter(|rate| *rate > 0.0)
     }
 
+    /// Its position on all axes on which it has a place, in words: `rocksdb, 1 member, 10 000
+    /// records, 8 clients`. A link is named only if one was made.
+    #[must_use]
+    pub fn in_full(&self) -> String {
+        let has_place = |axis: &&Axis| axis.setting != "links" || self.link.is_some();
+        self.words(&AXES.iter().filter(has_place).collect::<Vec<_>>())
+    }
+
     /// Its position on `axes`, in words: `3 members, 8 clients`. Empty for none.
     #[must_use]
     pub fn words(&self, axes: &[&Axis]) -> String {
@@ -122,6 +130,9 @@ mod tests {
         assert_eq!(axes.iter().map(|axis| axis.name).collect::<Vec<_>>(), ["records", "clients"]);
         assert_eq!(points[0].words(&axes), "10\u{202f}000 records, 1 client");
         assert_eq!(points[2].words(&axes), "1\u{202f}000\u{202f}000 records, 8 clients");
+        assert_eq!(points[0].in_full(), "rocksdb, 1 member, 10\u{202f}000 records, 1 client");
+        let linked = Point { link: Some("5.28".into()), ..points[0].clone() };
+        assert!(linked.in_full().ends_with("1 client, 5.28 Mbit/s"));
         assert!(varied(&points[..1]).is_empty() && points[0].words(&[]).is_empty());
     }
 }

@@ -64,7 +64,7 @@ fn result_files_are_read_and_named() {
     assert!(refused(directory.path().join("none.json")).starts_with("cannot read results"));
     assert!(
         refused(file("text.json", "hello"))
-            .contains("text.json is not a result set: expected value at line 1")
+            .contains("text.json is not a result set: it is no JSON")
     );
     assert!(refused(file("other.json", "{\"a\":1}")).contains("missing field `schema`"));
     assert!(

@@ -149,6 +149,20 @@ impl<'a> Grid<'a> {
         }
     }
 
+    /// Returns the points that are still to be measured.
+    pub(crate) fn open(&self) -> impl Iterator<Item = &StudyPoint> {
+        let is_open = |place: &&Place| matches!(place.outcome, Outcome::Open);
+        self.places.iter().filter(is_open).map(|place| &place.point)
+    }
+
+    /// Returns the points that cannot be had, each with the reason.
+    pub(crate) fn left_out(&self) -> impl Iterator<Item = (&StudyPoint, &str)> {
+        self.places.iter().filter_map(|place| match &place.outcome {
+            Outcome::LeftOut(reason) => Some((&place.point, reason.as_str())),
+            Outcome::Open | Outcome::Measured(_) => None,
+        })
+    }
+
     /// Measures one point after the other, up to a point that was interrupted, or that failed, with
     /// its error: earlier measurements are an answer, too.
     ///
@@ -170,7 +184,7 @@ impl<'a> Grid<'a> {
             let Place { point, earlier, outcome: Outcome::Open } = &self.places[at] else {
                 continue;
             };
-            display.next_point(done, open);
+            display.next_point(done, open, &points[at].words(&axes));
             done += 1;
             let client = self.client;
             let joins = client.is_some_and(|client| client.share.number > 1);

@@ -21,6 +21,8 @@ const SHOWN: &[(&str, &str)] = &[
     ("out", "Where report and results go; results there stay"),
     ("resume", "Continue the run whose results are in DIR"),
     ("baseline", "Also compare with an earlier results.json"),
+    ("study", "Repeat a published study by its name"),
+    ("dry_run", "List the points and about how long they take"),
     ("fail_if", "Exit code 1 if a cost grew by more, 3 if unclear"),
     ("key", "Seal with this key [default: a random one]"),
     ("config", "TOML file with any of these settings"),
