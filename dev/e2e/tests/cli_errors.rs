@@ -87,7 +87,8 @@ fn unknown_names_come_with_the_nearest() {
         dir.path(),
         &["compar"],
         "sealstone: unrecognized subcommand 'compar'\n  tip: a similar subcommand exists: \
-         'compare'\n  Usage: sealstone [OPTIONS] <COMMAND>\n  For more information, try '--help'.\n",
+         'compare'\n  Usage: sealstone [OPTIONS] <COMMAND>\n  For more information, try \
+         '--help'.\n",
     );
     fails(dir.path(), &[], "sealstone: no command given\n  try: sealstone --help\n");
     // names of backends depend on the CPU, and so does the end of the second line
