@@ -12,6 +12,9 @@ install -D "$built/sealstone" "$root/bin/sealstone"
 install -D -m 644 "$built/libsealstone_wiredtiger.so" "$root/lib/sealstone/libsealstone_wiredtiger.so"
 # whose directory a server names
 install -D -m 644 "$built/libsealstone_mariadb.so" "$root/lib/sealstone/libsealstone_mariadb.so"
+# for programs in C and Java that open values themselves
+install -D -m 644 "$built/libsealstone_fields.so" "$root/lib/sealstone/libsealstone_fields.so"
+install -D -m 644 "$source/adapters/fields-c/include/sealstone_fields.h" "$root/include/sealstone_fields.h"
 # for programs that have RocksDB
 install -D -m 644 "$built/libsealstone_rocksdb_plugin.so" "$root/lib/sealstone/libsealstone_rocksdb_plugin.so"
 install -D -m 644 "$source/adapters/rocksdb-plugin/include/sealstone_rocksdb.h" "$root/include/sealstone_rocksdb.h"

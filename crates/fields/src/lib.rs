@@ -16,6 +16,7 @@
 #![doc = include_str!("../README.md")]
 
 mod alphabet;
+mod any_manifest;
 mod calendar;
 mod column;
 mod column_name;
@@ -40,6 +41,7 @@ mod shape;
 mod table_manifest;
 mod texts;
 
+pub use any_manifest::AnyManifest;
 pub use column::ColumnCipher;
 pub use column_name::places as columns_named;
 pub use error::FieldsError;

@@ -26,6 +26,8 @@ const SINCE: &str = "since";
 const BY: &str = "by";
 /// This program.
 const PROGRAM: &str = concat!("sealstone ", env!("CARGO_PKG_VERSION"));
+/// Text at its beginning, which no manifest of a file has.
+pub(crate) const BEGINNING: &str = "mac = \"";
 /// Place where it is found, for errors.
 const PLACE: &str = "the manifest";
 
@@ -116,7 +118,7 @@ impl TableManifest {
         .collect();
         let body = body.to_string();
         let tag = self.mac(&body, keyed)?.finish()?;
-        Ok(format!("mac = \"{}\"\n{body}", hex(&tag)))
+        Ok(format!("{BEGINNING}{}\"\n{body}", hex(&tag)))
     }
 
     /// Reads a manifest, without any key and so without knowing that it is genuine; `place` is
@@ -189,8 +191,7 @@ fn module_of(keyed: &Keyed) -> Option<String> {
 fn split(text: &str) -> Result<([u8; MAC_BYTES], &str), ManifestError> {
     let damaged = ManifestError::Damaged("mac");
     let Some((first, body)) = text.split_once('\n') else { return Err(damaged) };
-    let tag =
-        first.strip_prefix("mac = \"").and_then(|rest| rest.strip_suffix('"')).and_then(bytes);
+    let tag = first.strip_prefix(BEGINNING).and_then(|rest| rest.strip_suffix('"')).and_then(bytes);
     Ok((tag.ok_or(damaged)?, body))
 }
 

@@ -51,6 +51,8 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
             "adapters/files",
         ],
         "adapters/parquet" => &["crates/cipher", "crates/keys", "crates/fields"],
+        // another artefact: loaded by programs in C and Java
+        "adapters/fields-c" => &["crates/cipher", "crates/keys", "crates/seal", "crates/fields"],
         "adapters/modules" => &["crates/cipher"],
         "adapters/mariadb" | "adapters/wiredtiger" => {
             &["crates/cipher", "crates/file", "crates/keys", "crates/seal", "adapters/modules"]
@@ -195,6 +197,7 @@ mod tests {
             ("adapters/python", "adapters/arrow"),
             ("adapters/python", "adapters/files"),
             ("adapters/files", "adapters/parquet"),
+            ("adapters/fields-c", "crates/fields"),
             ("dev/e2e", "adapters/rocksdb"),
             ("crates/cipher", "crates/message"),
         ] {
@@ -225,6 +228,8 @@ mod tests {
             ("crates/fields", "adapters/arrow"),
             ("adapters/arrow", "adapters/python"),
             ("adapters/parquet", "adapters/files"),
+            ("adapters/fields-c", "adapters/files"),
+            ("adapters/python", "adapters/fields-c"),
             ("dev/e2e", "crates/cli"),
             ("crates/cli", "dev/e2e"),
             ("crates/new", "crates/cipher"),
