@@ -4,8 +4,8 @@
 ENGINE ?= system
 # more flags for `make compare`, such as ARGS="--ciphers none,aria-256"
 ARGS ?=
-# where `make install` puts the command (bin), what MongoDB and programs with RocksDB load (lib/sealstone, where the command
-# looks for it), the header for C (include), manual and completions (share)
+# where `make install` puts the command (bin), what MongoDB, programs with RocksDB and applications load (lib/sealstone, where
+# the command looks for it), headers for C (include), manual and completions (share)
 CARGO_ROOT := $(or $(CARGO_INSTALL_ROOT),$(CARGO_HOME),$(HOME)/.cargo)
 # where `make deb` puts the package
 PACKAGES ?= $(CARGO_TARGET_DIR)/packages
@@ -35,7 +35,7 @@ else
 $(error ENGINE is system or bundled, not $(ENGINE))
 endif
 
-INSTALLED := sealstone-cli sealstone-wiredtiger sealstone-mariadb sealstone-rocksdb-plugin
+INSTALLED := sealstone-cli sealstone-wiredtiger sealstone-mariadb sealstone-rocksdb-plugin sealstone-fields-c
 
 # the first report comes sooner without the drivers of servers that it does not need; flags that name one get everything
 DRIVER_STORES := $(foreach store,redis ssdb postgres mysql,$(findstring $(store),$(ARGS)))
@@ -72,7 +72,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help compare say-install rivals fuzz soak test install sanitize setup \
     setup-fuzz setup-lints clean installable deb test-deb release tarball packages sbom test-release db-bench mariadb-bench mariadb-suite test-mariadb-11 test-modules test-aws-lc-fips volume-bench volume-judges ycsb-rivals setup-tests check \
-    setup-strongswan wire-speed setup-spark wheel test-spark spark-speed constant-time test-report miri setup-miri docs
+    setup-strongswan wire-speed setup-spark wheel test-spark spark-speed constant-time test-report miri setup-miri docs setup-java jar test-java test-java-spark java-spark-speed java-speed
 
 help:
 	@echo 'make compare            measure what encryption at rest costs on this machine, and write a report; installs no command'
@@ -83,6 +83,11 @@ help:
 	@echo 'make wheel              the Python package, as a wheel; prints its path'
 	@echo 'make test-spark         that wheel in an environment of its own: its tests, and Spark on several workers (500 MB)'
 	@echo 'make spark-speed        how long Spark takes to seal a table, and its files, beside the command line; ARGS="--format parquet"'
+	@echo 'make jar                the Java artefact; prints its path'
+	@echo 'make test-java          the tests of the Java artefact, with tables of MariaDB and PostgreSQL (installs Maven and Java 17)'
+	@echo 'make test-java-spark    the same for Spark from Java, on two workers (250 MB)'
+	@echo 'make java-speed         how many values a second a thread of Java seals and opens'
+	@echo 'make java-spark-speed   how long Spark takes to seal a table from Java, beside its own copy of it; ARGS="10000000 5 csv"'
 	@echo 'make rivals             our ciphers beside OpenSSL, libgcrypt and the crate lea: GB/s, keys, ends of pages, in one run'
 	@echo 'make wire-speed         one TCP stream through strongSwan and through our path, as root: Mbit/s, CPU a gigabyte; ARGS="rounds=5"'
 	@echo 'make ycsb-rivals        our client beside go-ycsb on one server: operations a CPU second, latency at the same rate; ARGS="--store mongodb"'
@@ -141,7 +146,7 @@ installable: setup
 ifeq ($(ENGINE),system)
 	cargo build --release --locked $(INSTALLED:%=--package %) $(FEATURES)
 else
-	cargo build --release --locked --package sealstone-cli --package sealstone-wiredtiger --package sealstone-mariadb $(FEATURES)
+	cargo build --release --locked --package sealstone-cli --package sealstone-wiredtiger --package sealstone-mariadb --package sealstone-fields-c $(FEATURES)
 	@sh dev/setup.sh system
 	cargo build --release --locked --package sealstone-rocksdb-plugin
 endif
@@ -305,6 +310,48 @@ test-spark: setup wheel setup-spark
 spark-speed: setup wheel setup-spark
 	cargo build --release --locked --package sealstone-cli
 	@SEALSTONE_BIN="$$CARGO_TARGET_DIR/release/sealstone" $(WITH_WHEEL) adapters/python/examples/spark_speed.py $(ARGS)
+
+setup-java:
+	@sh dev/setup.sh java
+
+JAVA = mvn --batch-mode --quiet --file adapters/java/pom.xml -Djava.build="$$CARGO_TARGET_DIR/java"
+
+jar: setup-java
+	@$(JAVA) package -DskipTests
+	@ls -t "$$CARGO_TARGET_DIR"/java/sealstone-fields-*.jar | head -n 1
+
+# outside of `make test`, since Maven fetches 60 MB
+test-java: setup setup-java setup-mariadb setup-postgres
+	cargo build --locked --package sealstone-cli --package sealstone-fields-c
+	@SEALSTONE_BIN="$$CARGO_TARGET_DIR/debug/sealstone" $(JAVA) verify -Dsealstone.library="$$CARGO_TARGET_DIR/debug/libsealstone_fields.so"
+
+JAVA_SPARK = mvn --batch-mode --quiet --file adapters/java/spark/pom.xml -Djava.build="$$CARGO_TARGET_DIR/java-spark"
+
+# Maven fetches 250 MB more
+test-java-spark: setup setup-java
+	cargo build --locked --package sealstone-cli --package sealstone-fields-c
+	@$(JAVA) install -DskipTests
+	@SEALSTONE_BIN="$$CARGO_TARGET_DIR/debug/sealstone" $(JAVA_SPARK) verify -Dsealstone.library="$$CARGO_TARGET_DIR/debug/libsealstone_fields.so"
+
+# a quiet machine with 2 GiB free, as for every figure; ARGS="10000000 5 csv": rows, rounds, csv or parquet
+java-spark-speed: setup setup-java
+	cargo build --release --locked --package sealstone-cli --package sealstone-fields-c
+	@$(JAVA) install -DskipTests
+	@$(JAVA_SPARK) test-compile dependency:build-classpath -Dmdep.outputFile="$$CARGO_TARGET_DIR/java-spark/classpath"
+	@dir=$$(mktemp -d) && "$$CARGO_TARGET_DIR/release/sealstone" keys new "$$dir/people.key" >/dev/null && \
+	    java @adapters/java/spark/opened-packages.txt -Xmx2g -Dsealstone.library="$$CARGO_TARGET_DIR/release/libsealstone_fields.so" \
+	    -cp "$$CARGO_TARGET_DIR/java-spark/classes:$$CARGO_TARGET_DIR/java-spark/test-classes:$$(cat "$$CARGO_TARGET_DIR/java-spark/classpath")" \
+	    org.sealstone.spark.SparkSpeed "$$dir" "$$dir/people.key" $(or $(ARGS),10000000 5 csv) 2>/dev/null; \
+	    rm -rf "$$dir"
+
+# a quiet machine, as for every figure
+java-speed: setup setup-java
+	cargo build --release --locked --package sealstone-cli --package sealstone-fields-c
+	@$(JAVA) test-compile
+	@dir=$$(mktemp -d) && "$$CARGO_TARGET_DIR/release/sealstone" keys new "$$dir/people.key" >/dev/null && \
+	    java -Dsealstone.library="$$CARGO_TARGET_DIR/release/libsealstone_fields.so" \
+	    -cp "$$CARGO_TARGET_DIR/java/classes:$$CARGO_TARGET_DIR/java/test-classes" org.sealstone.Speed "$$dir/people.key" $(or $(ARGS),15); \
+	    rm -rf "$$dir"
 
 rivals: setup setup-rivals
 	cargo run --release --locked --package sealstone-rivals -- $(ARGS)

@@ -11,7 +11,7 @@
 # sealed packets (argument `esp`), a token (argument `softhsm`), another program that carries them (argument `strongswan`), what opens captured ones
 # (argument `tshark`), another kernel for what this one lacks (argument `user-mode-kernel`), an iSCSI target with the
 # library of the other end (argument `iscsi`), libraries of Python that tables come from (argument `python`), and Spark
-# (argument `spark`); other programs that volumes are measured with (argument `volume-rivals`) or judged by (argument `volume-judges`); what looks at licences and origins of dependencies (argument `deny`), what builds AWS-LC (argument `aws-lc-fips`), what makes a site of the pages (argument `docs`), what checks metrics and rules (argument `promtool`). Prints what it does; does nothing, and needs no network, if everything is installed.
+# (argument `spark`), Java with Maven (argument `java`); other programs that volumes are measured with (argument `volume-rivals`) or judged by (argument `volume-judges`); what looks at licences and origins of dependencies (argument `deny`), what builds AWS-LC (argument `aws-lc-fips`), what makes a site of the pages (argument `docs`), what checks metrics and rules (argument `promtool`). Prints what it does; does nothing, and needs no network, if everything is installed.
 set -eu
 
 engine=${1:-system}
@@ -404,6 +404,10 @@ volume-judges)
 	optional='volumes cannot be judged'
 	command -v fio >/dev/null 2>&1 || missing="$missing fio"
 	command -v fusermount3 >/dev/null 2>&1 || missing="$missing fuse3"
+	;;
+java)
+	command -v mvn >/dev/null 2>&1 || missing="$missing maven"
+	command -v javac >/dev/null 2>&1 || missing="$missing openjdk-17-jdk-headless"
 	;;
 python | spark | docs)
 	optional='the tests that need it will be skipped'

@@ -1,5 +1,5 @@
 //! Finds the binary under test, named by `SEALSTONE_BIN`, and the libraries for WiredTiger,
-//! MariaDB, RocksDB and Python next to it, or otherwise makes cargo build them.
+//! MariaDB, RocksDB, Python, C and Java next to it, or otherwise makes cargo build them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -65,6 +65,15 @@ pub fn rocksdb_plugin() -> &'static Path {
 pub fn python_extension() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| library("sealstone-python", "libsealstone_python.so"))
+}
+
+/// Returns the path of the library for C and Java under test, `libsealstone_fields.so`.
+///
+/// # Panics
+/// As [`sealstone`].
+pub fn fields_library() -> &'static Path {
+    static FOUND: OnceLock<PathBuf> = OnceLock::new();
+    FOUND.get_or_init(|| library("sealstone-fields-c", "libsealstone_fields.so"))
 }
 
 /// Returns the shared library `name` of `package`: next to the binary under test, or else built

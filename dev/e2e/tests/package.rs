@@ -15,9 +15,12 @@ use tempfile::TempDir;
 fn build() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::copy(binary::sealstone(), dir.path().join("sealstone")).unwrap();
-    for library in
-        [binary::wiredtiger_extension(), binary::mariadb_plugin(), binary::rocksdb_plugin()]
-    {
+    for library in [
+        binary::wiredtiger_extension(),
+        binary::mariadb_plugin(),
+        binary::rocksdb_plugin(),
+        binary::fields_library(),
+    ] {
         fs::copy(library, dir.path().join(library.file_name().unwrap())).unwrap();
     }
     dir
@@ -34,6 +37,8 @@ fn works(root: &Path) {
         "lib/sealstone/libsealstone_wiredtiger.so",
         "lib/sealstone/libsealstone_mariadb.so",
         "lib/sealstone/libsealstone_rocksdb_plugin.so",
+        "lib/sealstone/libsealstone_fields.so",
+        "include/sealstone_fields.h",
         "include/sealstone_module.h",
         "include/sealstone_rocksdb.h",
         "share/bash-completion/completions/sealstone",
