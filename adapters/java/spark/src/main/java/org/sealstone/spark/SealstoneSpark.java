@@ -1,0 +1,124 @@
+package org.sealstone.spark;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.api.java.UDF2;
+import org.apache.spark.sql.api.java.UDF3;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.types.DataTypes;
+import org.sealstone.Column;
+import org.sealstone.KeySource;
+import org.sealstone.Sealstone;
+
+/**
+ * Seals and opens tables of Spark.
+ *
+ * <p><b>Keys.</b> The workers fetch the key themselves: what is sent to them is the manifest and the place of the key, never the
+ * key or a passphrase. So a key file must be at the same path on every machine, or the key server must let them in, and the
+ * native library must be there.
+ */
+public final class SealstoneSpark {
+    private SealstoneSpark() {}
+
+    /**
+     * A sealed table.
+     *
+     * @param rows its rows; nothing is computed before Spark needs it
+     * @param manifest how it is sealed, and under which key; without it the table cannot be opened
+     */
+    public record SealedTable(Dataset<Row> rows, String manifest) {}
+
+    /**
+     * Seals a table under the newest version of its key.
+     *
+     * @param table the table
+     * @param policy the file with the policy
+     * @param name the name of the table in the policy; null for the only one
+     * @param key where the key is
+     * @return the sealed table, with index columns last, and its manifest
+     */
+    public static SealedTable seal(Dataset<Row> table, Path policy, String name, KeySource key) {
+        Objects.requireNonNull(key, "key");
+        try (Sealstone sealstone = Sealstone.open(policy, key)) {
+            String manifest = sealstone.manifest(name);
+            return new SealedTable(seal(table, manifest, key), manifest);
+        }
+    }
+
+    /**
+     * Seals more of a table in the way that a manifest says.
+     *
+     * @param table the table
+     * @param manifest the manifest
+     * @param key where the key is
+     * @return the sealed table, with index columns last
+     */
+    public static Dataset<Row> seal(Dataset<Row> table, String manifest, KeySource key) {
+        return done(new Work(SealedBy.of(manifest, key), true, table.schema()), table);
+    }
+
+    /**
+     * Opens a table.
+     *
+     * @param table the sealed table
+     * @param manifest how it is sealed
+     * @param key where the key is
+     * @return the table in the clear, without index columns
+     */
+    public static Dataset<Row> open(Dataset<Row> table, String manifest, KeySource key) {
+        SealedBy by = SealedBy.of(manifest, key);
+        Sealstone session = by.session();
+        String[] indexes = session.columns(null).stream()
+                .flatMap(column -> session.column(column).indexName().stream())
+                .toArray(String[]::new);
+        Dataset<Row> kept = table.drop(indexes);
+        return done(new Work(by, false, kept.schema()), kept);
+    }
+
+    private static Dataset<Row> done(Work work, Dataset<Row> table) {
+        var classic = (org.apache.spark.sql.classic.Dataset<Row>) table;
+        JavaRDD<InternalRow> rows = classic.queryExecution().toRdd().toJavaRDD();
+        JavaRDD<InternalRow> made = rows.mapPartitions(part -> new Batches(part, work));
+        return ((org.apache.spark.sql.classic.SparkSession) classic.sparkSession())
+                .internalCreateDataFrame(made.rdd(), work.schema, false);
+    }
+
+    /**
+     * Registers functions for SQL, of the columns of one table: {@code seal(column, value)}, {@code open(column, value)} and
+     * {@code index_of(column, value)}, and for columns that are bound to rows {@code seal_row(column, value, row)} and
+     * {@code open_row(column, value, row)}. The column is its name as text. Each value passes by itself, so a whole table is sealed
+     * faster by {@link #seal(Dataset, String, KeySource)}.
+     *
+     * @param spark the session
+     * @param manifest how the table is sealed
+     * @param key where the key is
+     */
+    public static void register(SparkSession spark, String manifest, KeySource key) {
+        SealedBy by = SealedBy.of(manifest, key);
+        // a wrong key is an error here, and not in the workers alone
+        List<String> columns = by.session().columns(null);
+        columns.forEach(column -> by.session().column(column));
+        UDF2<String, String, String> seal = (column, value) -> value == null ? null : of(by, column).seal(value);
+        UDF2<String, String, String> open = (column, value) -> value == null ? null : of(by, column).open(value);
+        UDF2<String, String, String> index = (column, value) -> value == null ? null : of(by, column).index(value);
+        UDF3<String, String, String, String> sealRow =
+                (column, value, row) -> value == null ? null : of(by, column).seal(value, row);
+        UDF3<String, String, String, String> openRow =
+                (column, value, row) -> value == null ? null : of(by, column).open(value, row);
+        // ff1 seals a value the same each time, aead does not: Spark must not take two calls for one
+        spark.udf().register("seal", org.apache.spark.sql.functions.udf(seal, DataTypes.StringType).asNondeterministic());
+        spark.udf().register("open", open, DataTypes.StringType);
+        spark.udf().register("index_of", index, DataTypes.StringType);
+        spark.udf().register("seal_row", org.apache.spark.sql.functions.udf(sealRow, DataTypes.StringType).asNondeterministic());
+        spark.udf().register("open_row", openRow, DataTypes.StringType);
+    }
+
+    private static Column of(SealedBy by, String column) {
+        return by.session().column(column);
+    }
+}
