@@ -3,7 +3,8 @@
 //! text that must not be in the clear is anywhere.
 //!
 //! [`facts`] has what was found, [`Verdict`] what follows from it, [`page()`] makes the page of
-//! both in English or Korean, [`metrics()`] makes metrics for a monitor, and [`leak`] searches files.
+//! both in English or Korean, [`metrics()`] makes metrics for a monitor, and [`leak`] searches
+//! files.
 //!
 //! Not here: looking at stores, volumes, databases and keys (`sealstone-cli`).
 

@@ -157,8 +157,8 @@ fn operations_on_a_table_write_their_lines() {
         ],
     );
     assert_eq!(lines(dir)[0]["places"][0], "@address#people");
-    let server = lines(dir)[1]["server"].to_string();
-    assert!(server.contains("MariaDB at 127.0.0.1:"), "{server}");
+    let place = lines(dir)[1]["server"].to_string();
+    assert!(place.contains("MariaDB at 127.0.0.1:"), "{place}");
     // an address on the command line has a password, and the log has not
     let url = server.url();
     let (_, place) = url.rsplit_once('@').or(url.split_once("://")).expect("an address");

@@ -65,7 +65,7 @@ impl Scene {
     }
 
     fn status(&self, more: &str) -> Transcript {
-        self.run(&format!("field status @address {more}"))
+        self.run(format!("field status @address {more}").trim_end())
     }
 }
 

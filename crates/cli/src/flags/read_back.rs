@@ -74,7 +74,8 @@ pub(crate) struct FieldGetFlags {
     #[command(flatten)]
     pub(crate) table: SealedTable,
     /// The primary key of the row: a value for each column of it
-    #[arg(required = true, value_name = "VALUE", allow_negative_numbers = true)]
+    #[arg(required = true, value_name = "ROW", allow_negative_numbers = true,
+        help_heading = Option::<&'static str>::None)]
     pub(crate) values: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! Findings about a place that is looked at: a share, a place that could not be looked at, the result of
-//! a check. Not here: looking (`places`).
+//! Findings about a place that is looked at: a share, a place that could not be looked at, the
+//! result of a check. Not here: looking (`places`).
 
 use std::sync::Arc;
 

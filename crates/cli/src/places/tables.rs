@@ -53,9 +53,13 @@ pub(crate) fn place(at: &str, name: &str, found: &Status) -> Place {
         // a column of which nothing is sealed yet is shown with the version that seals it
         let none = [(key.version, 0)].into_iter().filter(|_| sealed.is_empty());
         for (version, values) in sealed.iter().map(|(version, all)| (*version, *all)).chain(none) {
-            let key = KeyRef { version, ..key.clone() };
-            let mut share = column_share(column, table.cipher, &key, values);
-            share.maker = Maker::of(module.clone());
+            let under = KeyRef { version, ..key.clone() };
+            let mut share = column_share(column, table.cipher, &under, values);
+            // the record names whoever seals now
+            share.maker = match version == key.version {
+                true => Maker::of(module.clone()),
+                false => Maker::NotRecorded,
+            };
             place.sealed.push(share);
         }
         let mut add = |values: u64, what: &str, remark: &str| {
