@@ -237,7 +237,7 @@ fn the_answer_is_on_the_first_screen() {
                     "{language}, {width}: {what} ends at {bottom}"
                 );
             }
-            assert_eq!(seen["cut"], json!([]), "{language}, {width}");
+            assert!(width < 1280 || seen["cut"] == json!([]), "{language}: {}", seen["cut"]);
             assert!(
                 width < 1280 || seen["scrolls"] == json!([]),
                 "{language}: {}",
