@@ -572,7 +572,11 @@ mod tests {
             "{}",
             equal.answer
         );
-        assert!(equal.meaning[0].starts_with("under a: p50 "), "{:?}", equal.meaning);
+        assert!(
+            equal.meaning[0].starts_with("under reads and updates (a): p50 "),
+            "{:?}",
+            equal.meaning
+        );
     }
 
     #[test]
