@@ -195,9 +195,9 @@ fn what_is_wrong_with_a_module_is_one_line_and_nothing_is_written() {
         ("aes-256", "--sealstone-module=openssl:absent", "OpenSSL cannot load its provider absent"),
         ("aes-256", "--sealstone-module=/nonexistent/m.so", "cannot load module /nonexistent/m.so"),
         ("aes-256", "--sealstone-module=lib/m.so", "sealstone_module is \"lib/m.so\", not an abs"),
-        ("aes-256", &failing, " failed its self test: it reported a failure"),
-        ("aes-256", &earlier, "module earlier has no cbc with aes-256"),
-        ("aes-256", &no_ctr, "module no-ctr has no ctr with aes-256"),
+        ("aes-256", failing.as_str(), " failed its self test: it reported a failure"),
+        ("aes-256", earlier.as_str(), "module earlier has no cbc with aes-256"),
+        ("aes-256", no_ctr.as_str(), "module no-ctr has no ctr with aes-256"),
         ("lea-256", IN_MODULE, "module openssl:default has no cbc with lea-256"),
     ] {
         refuses(&place, cipher, &[more], why);
@@ -209,7 +209,7 @@ fn what_is_wrong_with_a_module_is_one_line_and_nothing_is_written() {
     assert!(files(&place) == before);
     // a vendor's library opens what another module wrote
     let whole = shim(&["NAME=\"vendor\""]);
-    let server = start(&place, "aes-256", &[&whole]);
+    let server = start(&place, "aes-256", &[whole.as_str()]);
     assert_eq!(server.session().ask(SUMS), loaded);
 }
 
