@@ -59,6 +59,7 @@ pub(crate) enum FieldCommand {
     #[cfg(any(feature = "mysql", feature = "postgres"))]
     /// Show the sealed columns of one row of a table in the clear
     #[command(after_help = super::read_back::GET_EXAMPLES)]
+    #[command(override_usage = super::read_back::GET_USAGE)]
     Get(FieldGetFlags),
     #[cfg(any(feature = "mysql", feature = "postgres"))]
     /// Show the sealed columns of all rows of a table in the clear

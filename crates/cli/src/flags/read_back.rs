@@ -9,6 +9,10 @@ use super::columns::ServerTls;
 use super::opening::OpeningFlags;
 use crate::count::parse_small;
 
+/// The usage, which would be longer than a line.
+pub(super) const GET_USAGE: &str =
+    "sealstone field get [OPTIONS] --table NAME --key KEY ADDRESS ROW...";
+
 pub(super) const GET_EXAMPLES: &str = "\
 Examples:
   sealstone field get mysql://app@db.example/shop --table people \\
