@@ -683,7 +683,7 @@ mod tests {
         let column = column(dir.path());
         let value = b"010-1234-5678".map(|byte| byte as c_char);
         let (mut out, mut length) = ([7; 13], 0);
-        let mut seal = |value: *const c_char, count, capacity, out: *mut c_char, length| {
+        let seal = |value: *const c_char, count, capacity, out: *mut c_char, length| {
             // SAFETY: all pointers are ours or null, and refused lengths are never read.
             unsafe {
                 sealstone_column_seal(

@@ -8,8 +8,7 @@ use anyhow::{Context, Result, bail};
 use crate::source::Source;
 use crate::{
     circles, citation, dependencies, embedder, files, messages, module_graph, openers, packages,
-    paths,
-    unused,
+    paths, unused,
 };
 
 /// Links that a package needs: what it compiles in lies outside of its folder.

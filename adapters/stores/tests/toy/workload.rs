@@ -11,6 +11,7 @@ use sealstone_store::{Field, Kind, Record, StoreError, Table, Target};
 pub(crate) static SPEC: Spec = Spec {
     name: "toy",
     base: "toy",
+    label: "reads of a few records",
     setting: Setting::Warm,
     settings: &[],
     description: "reads a few records again and again",

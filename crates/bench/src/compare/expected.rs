@@ -37,7 +37,7 @@ pub struct Forecast {
     pub can_end_before: bool,
 }
 
-/// What the lengths of a point follow from.
+/// Settings and sizes from which the lengths of a point follow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Expected<'a> {
     /// The settings at the point.
@@ -139,7 +139,7 @@ mod tests {
 
     fn run_s(plan: &Plan, name: &str) -> f64 {
         let expected = Expected { plan, variants: 2, rounds: plan.rounds, has_servers: false };
-        expected.run_s(&workload(name).unwrap())
+        expected.run_s(workload(name).unwrap())
     }
 
     #[test]

@@ -229,9 +229,14 @@ fn the_picture_stands_by_itself() {
     let legend = |picture: &Picture, wanted: &str| {
         assert!(picture.svg.contains(&format!(">{wanted}</text>")), "{wanted}: {}", picture.svg);
     };
-    ["aes-256", "aria-256", "shown to differ", "← slower", "faster →", "full scan (batch-scan)"]
-        .map(|wanted| legend(&pictures[0], wanted));
-    ["median", "99 %"].map(|wanted| legend(&pictures[2], wanted));
+    for wanted in
+        ["aes-256", "aria-256", "shown to differ", "← slower", "faster →", "full scan (batch-scan)"]
+    {
+        legend(&pictures[0], wanted);
+    }
+    for wanted in ["median", "99 %"] {
+        legend(&pictures[2], wanted);
+    }
 }
 
 /// Every text of a picture is on its sheet, also beside a long name, and in Korean.

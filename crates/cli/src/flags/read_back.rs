@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::audit::LanguageName;
 use super::columns::ServerTls;
+use super::language::LanguageName;
 use super::opening::OpeningFlags;
 use crate::count::parse_small;
 
