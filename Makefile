@@ -98,7 +98,7 @@ help:
 	@echo 'make install            install the command sealstone, its manual and completions, and what MongoDB and programs with RocksDB load'
 	@echo 'make deb                a Debian package of the same, with manual pages and completions; prints its path'
 	@echo 'make test-deb           install that package into a fresh Debian and use it there (as root)'
-	@echo 'make release            everything that could be published, in one folder: tarball, package, wheel, crates, checksums'
+	@echo 'make release            everything that could be published, in one folder: tarball, package, wheel, jar, crates, checksums'
 	@echo 'make test-release       that tarball, package and wheel in a fresh Debian, against the clock (as root)'
 	@echo 'make soak               plain and sealed RocksDB on a disk that loses what was not synced; MINUTES=10, or SEED=17 to replay one'
 	@echo 'make db-bench           what RocksDB'"'"'s own db_bench measures plain, under its EncryptedFileSystem and sealed; ARGS="--rounds 12"'
@@ -162,12 +162,14 @@ RELEASE ?= $(CARGO_TARGET_DIR)/release-$(VERSION)
 # those of our packages that are for others
 PUBLISHED := $(shell sed -n 's/^\(sealstone-[a-z-]*\) = { path = .* version = .*/--package \1/p' Cargo.toml)
 
-# In one folder: the tarball, the package of Debian, the wheel, the crates, what each is made of, and the checksums of all.
+# In one folder: the tarball, the package of Debian, the wheel, the Java artefact, the crates, what each is made of, and the
+# checksums of all.
 release: setup-release
 	@rm -rf "$(RELEASE)"
 	@mkdir -p "$(RELEASE)"
 	@$(MAKE) ENGINE=system deb PACKAGES="$(RELEASE)"
 	@$(MAKE) wheel PACKAGES="$(RELEASE)"
+	@cp "$$($(MAKE) jar | tail -n 1)" "$(RELEASE)"
 	@$(MAKE) tarball packages sbom
 	@cd "$(RELEASE)" && sha256sum -- * >SHA256SUMS && ls -l && echo "$(RELEASE)"
 	@sh dev/to-fill-in.sh
@@ -181,7 +183,7 @@ tarball: installable
 	@CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/portable" RUSTFLAGS="-L native=$$CARGO_TARGET_DIR/portable/static" \
 	    CXXFLAGS="$(strip $(if $(filter x86_64,$(shell uname -m)),-msse4.2 -mpclmul) $(SYSTEM_CXXFLAGS))" \
 	    cargo build --release --locked --package sealstone-cli --features sealstone-cli/bundled \
-	    --package sealstone-wiredtiger --package sealstone-mariadb
+	    --package sealstone-wiredtiger --package sealstone-mariadb --package sealstone-fields-c
 	@sh dev/tarball.sh "$$CARGO_TARGET_DIR/portable/release" "$$CARGO_TARGET_DIR/release" "$(RELEASE)"
 
 # without the network: what a registry would take, built from what was packed

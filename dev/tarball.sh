@@ -17,7 +17,7 @@ trap 'rm -rf "$work"' EXIT
 
 # programs load this one beside the RocksDB of their system; with another C++ library inside it would not fit
 mkdir "$work/built"
-for file in sealstone libsealstone_wiredtiger.so libsealstone_mariadb.so; do
+for file in sealstone libsealstone_wiredtiger.so libsealstone_mariadb.so libsealstone_fields.so; do
 	cp "$own/$file" "$work/built/$file"
 done
 cp "$system/libsealstone_rocksdb_plugin.so" "$work/built/"

@@ -179,9 +179,12 @@ fn what_nobody_filled_in_is_listed() {
 fn a_tarball_with_a_foreign_library_is_refused() {
     let (built, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     fs::copy(binary::sealstone(), built.path().join("sealstone")).unwrap();
-    for library in
-        [binary::wiredtiger_extension(), binary::mariadb_plugin(), binary::rocksdb_plugin()]
-    {
+    for library in [
+        binary::wiredtiger_extension(),
+        binary::mariadb_plugin(),
+        binary::rocksdb_plugin(),
+        binary::fields_library(),
+    ] {
         fs::copy(library, built.path().join(library.file_name().unwrap())).unwrap();
     }
     let mut command = Command::new("sh");
