@@ -36,16 +36,19 @@ impl<'a> LaidOut<'a> {
         // ascending, so it is not negative
         let end = *last as usize;
         let bytes = bytes.get(begin..end).ok_or_else(|| wrong("go beyond the bytes"))?;
-        let not_text = |at: usize| {
-            let number = offsets.partition_point(|offset| *offset as usize - begin <= at);
-            Failure::argument("a value is not UTF-8 text\npass text as UTF-8")
-                .of_value(number.saturating_sub(1))
+        let not_text = |value: usize| {
+            Failure::argument("a value is not UTF-8 text\npass text as UTF-8").of_value(value)
         };
-        let text = std::str::from_utf8(bytes).map_err(|error| not_text(error.valid_up_to()))?;
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let valid = error.valid_up_to();
+            let beginning = offsets.partition_point(|offset| *offset as usize - begin <= valid);
+            not_text(beginning.saturating_sub(1))
+        })?;
         let within =
             offsets.iter().position(|offset| !text.is_char_boundary(*offset as usize - begin));
         match within {
-            Some(at) => Err(not_text(offsets[at] as usize - begin)),
+            // the first that has a part of a character is the one that ends there
+            Some(at) => Err(not_text(at.saturating_sub(1))),
             None => Ok(Self { offsets, text, begin }),
         }
     }

@@ -76,10 +76,25 @@ extern "C" fn init(_: *mut c_void) -> c_int {
             }
             Err(error) => {
                 log(Level::Error, &error.to_string());
+                end_a_start();
                 1
             }
         }
     })
+}
+
+/// Ends the process if the server is starting. It would go on without us to the recovery of Aria's
+/// tables, which leaves out pages that it cannot read, and takes its log for applied: the newest
+/// rows would be gone.
+fn end_a_start() {
+    // SAFETY: no pointer and no state is touched.
+    let thread = unsafe { libc::gettid() };
+    // the first thread starts a server; INSTALL PLUGIN comes from another
+    if u32::try_from(thread) == Ok(std::process::id()) {
+        // SAFETY: nothing of this process runs afterwards; no destructor of the server does, which
+        // is not ready for it.
+        unsafe { libc::_exit(1) }
+    }
 }
 
 extern "C" fn deinit(_: *mut c_void) -> c_int {

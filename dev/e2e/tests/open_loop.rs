@@ -83,7 +83,7 @@ fn a_rate_within_reach_is_answered_in_latency() {
 fn a_rate_out_of_reach_is_said_first() {
     let dir = empty();
     let (screen, cells) = compare(dir.path(), &["--target", "1e9", "--operations", "2k"]);
-    let start = "even without encryption 1.00 G ops/s is not sustained under c: reached ";
+    let start = "even without encryption 1.00 G ops/s is not sustained under reads (c): reached";
     assert!(answer(&screen).starts_with(start), "{screen}");
     for cell in &cells {
         assert_eq!(cell["open_loop"]["at_rate"]["is_kept"], false);

@@ -249,9 +249,11 @@ fn cost_of(run: &Run, overhead: &Overhead) -> String {
     value(quantity(run), overhead)
 }
 
-/// Returns what the places of `advised` take.
+/// Returns what the places of `advised` take; of none, only who computes.
 fn takes(run: &Run, advised: Option<&Variant>) -> Vec<Fact> {
-    let Some(variant) = advised else { return Vec::new() };
+    let by = |words: &str| fact("Module", format!("{words}; {NOT_A_MODULE}"));
+    let ours = "where a validated module is required, --module computes in yours";
+    let Some(variant) = advised else { return vec![by(ours)] };
     let store = run.results.plan.point().store;
     let mut takes: Vec<Fact> = Vec::new();
     let mut add = |name: &str, text: &str| {
@@ -269,11 +271,11 @@ fn takes(run: &Run, advised: Option<&Variant>) -> Vec<Fact> {
         add("Conversion", row.conversion);
     }
     let module = variant.layers.values().find(|choice| !choice.module.is_empty());
-    let words = match module {
-        Some(choice) => format!("computed in {}", choice.module),
-        None => "where a validated module is required, --module computes in yours".into(),
+    let by = match module {
+        Some(choice) => by(&format!("computed in {}", choice.module)),
+        None => by(ours),
     };
-    takes.insert(1, fact("Module", format!("{words}; {NOT_A_MODULE}")));
+    takes.insert(1, by);
     takes
 }
 
