@@ -191,7 +191,7 @@ fn a_server_that_is_killed_ends_the_run_with_one_error() {
     });
     let mut command = sealstone(dir.path(), &long.collect::<Vec<_>>());
     let comparison = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let said = finish_after(comparison, "  warming up ", |_| {
+    let said = finish_after(comparison, "; warming up ", |_| {
         // a process that it just started still has its name
         let only = || if let [pid] = servers(dir.path())[..] { Some(pid) } else { None };
         let found = std::iter::repeat_with(only).find_map(|found| found).unwrap();

@@ -273,7 +273,7 @@ fn whose_comparison_is_killed_ends_too(sql: &Sql, name: &str) {
         return;
     }
     let dir = reachable();
-    let said = finish_after(long(sql, dir.path()), "  warming up ", |comparison| {
+    let said = finish_after(long(sql, dir.path()), "; warming up ", |comparison| {
         assert_eq!(sql.servers(dir.path()).len(), 1);
         kill(Pid::from_raw(comparison as i32), Signal::SIGKILL).unwrap();
     });
@@ -312,7 +312,7 @@ fn that_is_killed_ends_the_run_with_one_error(sql: &Sql, name: &str) {
         return;
     }
     let dir = reachable();
-    let said = finish_after(long(sql, dir.path()), "  warming up ", |_| {
+    let said = finish_after(long(sql, dir.path()), "; warming up ", |_| {
         // a process that it just started still has its name
         let only = || if let [pid] = sql.servers(dir.path())[..] { Some(pid) } else { None };
         let found = std::iter::repeat_with(only).find_map(|found| found).unwrap();
