@@ -248,7 +248,7 @@ mod tests {
 
     /// Flags that change the output, but not the measurement; and the name of the machine, since
     /// other machines run the same plan.
-    const NOT_SETTINGS: [&str; 13] = [
+    const NOT_SETTINGS: [&str; 14] = [
         "dry-run",
         "junit",
         "set",
@@ -257,6 +257,7 @@ mod tests {
         "print-config",
         "json",
         "quiet",
+        "lang",
         "label",
         "property",
         "resume",

@@ -343,7 +343,7 @@ fn a_settings_file_is_wrong_with_its_line() {
         dir.path(),
         &["compare", "--study", "tablespaces"],
         "sealstone: unknown study name \"tablespaces\"; did you mean tablespace?\n  known \
-         study names: tablespace\n",
+         study names: mongodb-kmip, tablespace, redis-ssdb, mysql-columns, iscsi-ipsec\n",
     );
 }
 
