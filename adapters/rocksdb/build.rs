@@ -41,7 +41,6 @@ fn main() {
     for file in SOURCES.iter().chain(&PLUGIN_SOURCES).chain(&HEADERS) {
         println!("cargo:rerun-if-changed={file}");
     }
-    println!("cargo::metadata=headers={}", here().join("shim").display());
     let mut shim = cc::Build::new();
     shim.cpp(true)
         .std("c++20")
