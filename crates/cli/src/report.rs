@@ -62,7 +62,7 @@ pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
     let options = Options {
         against: against.clone(),
         missing: merged.comparisons.iter().flat_map(groups::missing_words).collect(),
-        within_process: is_within_process(&runs[0]),
+        within_process: within_process(),
         language: drawn.lang.into(),
         ..Options::default()
     };
@@ -107,11 +107,10 @@ fn charts(
     Ok((!written.is_empty()).then_some(Answer::Done))
 }
 
-/// Returns whether the store of `run` is in the process of its client.
-fn is_within_process(run: &Results) -> bool {
-    let name = run.plan.point().store;
-    let store = sealstone_stores::stores().iter().find(|store| store.name == name);
-    store.is_some_and(|store| store.shared_by.is_none())
+/// Returns the names of the stores that are in the process of their client.
+fn within_process() -> Vec<String> {
+    let stores = sealstone_stores::stores().iter().filter(|store| store.shared_by.is_none());
+    stores.map(|store| store.name.to_owned()).collect()
 }
 
 /// The name that stands for stdout.

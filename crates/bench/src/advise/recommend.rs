@@ -118,8 +118,10 @@ pub fn recommend(question: Question<'_>, variants: &[Variant], cells: &[Cell]) -
             left.iter().map(|name| plan.called(name)).collect::<Vec<_>>().join(", ")
         ));
     }
+    // against the one recommended, if one is
+    let relations = recommendation.take.as_ref().map_or(&[][..], |_| &relations);
     recommendation.ranking =
-        candidates.iter().map(|candidate| ranked(plan, candidate, &relations)).collect();
+        candidates.iter().map(|candidate| ranked(plan, candidate, relations)).collect();
     recommendation
 }
 

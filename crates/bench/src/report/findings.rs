@@ -3,11 +3,13 @@
 //! Not here: the samples behind them (`results::files`).
 
 use super::ReportError;
+use super::overview::of_cell;
+use super::tables::below_saturation;
 use crate::conclude::at_rate::at_rate;
-use crate::conclude::saturation;
 use crate::conclude::sustained_rate::{is_searched, sustained};
 use crate::results::open_loop::{AtRate, Percentile};
-use crate::results::{Cell, Interval, Latency, Results, Variant, Verdict};
+use crate::results::{Cell, Interval, Latency, Overhead, Results, Variant};
+use crate::words::verdict::Quantity;
 use crate::workload::Unit;
 
 /// One row: a cell of a variant beside the cell of the plain store under the same workload.
@@ -64,7 +66,7 @@ const COLUMNS: [Column; 44] = [
     },
     Column { name: "words", entry: words },
     Column { name: "can_be_chance", entry: |row| can_be_chance(row).to_string() },
-    Column { name: "below_saturation", entry: |row| is_below_saturation(row).to_string() },
+    Column { name: "below_saturation", entry: |row| below_saturation(row.sealed).to_string() },
     Column { name: "pairs", entry: |row| of_overhead(row, |found| found.pairs.to_string()) },
     Column { name: "loads", entry: |row| of_overhead(row, |found| found.loads.to_string()) },
     Column { name: "counted_in", entry: |row| counted_in(row.sealed.unit).into() },
@@ -110,24 +112,10 @@ pub fn findings(runs: &[Results]) -> Result<String, ReportError> {
     Ok(String::from_utf8(bytes).expect("fields of text"))
 }
 
-/// The ratio by which a cell is judged.
-struct Compared<'a> {
-    ratio: f64,
-    interval: Option<Interval>,
-    verdict: Verdict,
-    words: &'a str,
-}
-
-/// Returns that ratio: at a fixed rate, where the throughput is no result, that of the 99th
-/// percentiles.
-fn ratio<'a>(row: &Finding<'a>) -> Option<Compared<'a>> {
-    if let Some(found) = &row.sealed.overhead {
-        let (ratio, interval) = (found.ratio, found.interval);
-        return Some(Compared { ratio, interval, verdict: found.verdict, words: &found.words });
-    }
-    let found = &at_rate(row.sealed)?.p99.as_ref()?.against.as_ref()?.ratio;
-    let interval = Some(Interval { low: found.low, high: found.high });
-    Some(Compared { ratio: found.ratio, interval, verdict: found.verdict, words: &found.words })
+/// Returns the ratio by which a cell is judged: at a fixed rate, where the throughput is no result,
+/// that of the 99th percentiles.
+fn ratio(row: &Finding) -> Option<Overhead> {
+    of_cell(Some(row.sealed))
 }
 
 fn interval(row: &Finding) -> Option<Interval> {
@@ -137,7 +125,7 @@ fn interval(row: &Finding) -> Option<Interval> {
 fn words(row: &Finding) -> String {
     match (ratio(row), rate(row)) {
         (_, Some(found)) if !found.is_kept => "does not sustain the rate".into(),
-        (Some(found), _) => found.words.into(),
+        (Some(found), _) => found.words,
         (None, Some(found)) if found.p99.is_none() => "too few requests for a p99".into(),
         (None, Some(_)) => "the plain store does not sustain the rate".into(),
         (None, None) => String::new(),
@@ -161,17 +149,13 @@ fn cpu_ratio(row: &Finding) -> Option<f64> {
     row.sealed.overhead.as_ref().map(|found| found.cpu_ratio).or_else(of_rate)
 }
 
+/// Returns whether nothing is concluded of a ratio that would be claimed alone.
 fn can_be_chance(row: &Finding) -> bool {
-    row.sealed.overhead.as_ref().is_some_and(|found| found.can_be_chance())
+    let quantity = if rate(row).is_some() { Quantity::Latency } else { Quantity::Throughput };
+    ratio(row).is_some_and(|found| found.can_be_chance_of(quantity))
 }
 
-/// Returns whether idle time may hide a part of the cost; a rate that was set, or found, is below
-/// saturation on purpose.
-fn is_below_saturation(row: &Finding) -> bool {
-    row.sealed.open_loop.is_none() && saturation::is_below(&row.sealed.saturation)
-}
-
-fn of_overhead(row: &Finding, of: fn(&crate::results::Overhead) -> String) -> String {
+fn of_overhead(row: &Finding, of: fn(&Overhead) -> String) -> String {
     row.sealed.overhead.as_ref().map_or_else(String::new, of)
 }
 

@@ -50,13 +50,16 @@ pub(super) fn headline(run: &Run) -> Headline {
     });
     let Some((label, number, whole)) = taken else { return without_a_choice(&answer) };
     let take = format!("take {label}: ");
-    let others = answer.iter().filter(|piece| !piece.contains(&take));
-    let before = answer.iter().find_map(|piece| piece.split_once(&take)).map_or("", |two| two.0);
+    // its piece, with those before it: of whom nothing protects
+    let at = answer.iter().position(|piece| piece.contains(&take));
+    let before = at.map_or_else(String::new, |at| answer[..=at].join("; "));
+    let before = before.split_once(&take).map_or("", |two| two.0);
+    let others = &answer[at.map_or(0, |at| at + 1)..];
     let sentence = format!("{before}take {label}: {}.", effect(run, number, &whole));
     Headline {
         sentence: capital(&sentence),
         numbers: numbers(run, number, whole),
-        others: others.map(|piece| (*piece).to_owned()).collect(),
+        others: others.iter().map(|piece| (*piece).to_owned()).collect(),
     }
 }
 
@@ -76,7 +79,7 @@ fn without_a_choice(answer: &[&str]) -> Headline {
 }
 
 /// Returns the cost of the variant `number` over all workloads that met a cipher.
-fn on_the_whole(run: &Run, number: usize) -> Option<Overhead> {
+pub(super) fn on_the_whole(run: &Run, number: usize) -> Option<Overhead> {
     let results = run.results;
     let label = &results.variants[number].label;
     let ranked = results.recommendation.ranking.iter().find(|ranked| ranked.label == *label);

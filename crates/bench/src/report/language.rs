@@ -147,6 +147,11 @@ impl Words {
         if english.len() > LONGEST || !english.bytes().any(|byte| byte.is_ascii_alphabetic()) {
             return None;
         }
+        // a full stop ends the sentence in each language, not the name that it stands after
+        if let Some(sentence) = english.strip_suffix('.') {
+            let whole = self.whole.get(english).cloned();
+            return whole.or_else(|| Some(self.found(sentence)? + "."));
+        }
         // a sentence is found by itself, not as a part of what stands beside it
         match english.contains(". ") {
             true => self.in_parts(english).or_else(|| self.known(english)),
@@ -260,9 +265,6 @@ impl Words {
     /// Returns `english` with those of its parts that are known: sentences, members of lists,
     /// what is in brackets.
     fn in_parts(&self, english: &str) -> Option<String> {
-        if let Some(sentence) = english.strip_suffix('.') {
-            return Some(self.found(sentence)? + ".");
-        }
         for between in [". ", "; ", ": ", ", "] {
             let pieces = pieces(english, between);
             if pieces.len() < 2 {
@@ -393,6 +395,10 @@ mod tests {
         for name in ["none", "aes-256 rest", "db-1", "sealstone compare --rounds 3", "4.0 %"] {
             assert_eq!(say(name), name);
         }
+        assert_eq!(
+            say("Take x: on the whole it makes no difference to the speed of rocksdb."),
+            "x 사용을 권장합니다. 전체적으로 rocksdb의 처리량에 차이가 없습니다."
+        );
         assert_eq!(words_in(Language::English).say("costs 4.0 % ± 1.5"), "costs 4.0 % ± 1.5");
     }
 

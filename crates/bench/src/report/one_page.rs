@@ -7,12 +7,13 @@ use serde::Serialize;
 
 use super::canvas;
 use super::conditions::{self, Fact, fact};
-use super::headline::{Headline, headline};
+use super::headline::{Headline, headline, on_the_whole};
 use super::index::{self, Run};
 use super::options::Options;
 use super::overview::{quantity, value};
+use super::page;
 use crate::conclude::figures;
-use crate::results::{Overhead, Ranked, Results, Variant};
+use crate::results::{Ranked, Results, Variant};
 use crate::words::adoption::adoption;
 use crate::words::places::{Place, Protection, entry, place_name};
 use crate::words::threat::Threat;
@@ -30,6 +31,8 @@ pub(super) struct OnePage {
     title_given: Option<String>,
     style: String,
     answer: Headline,
+    /// Set if a place is advised: only then there is somebody whom it keeps out.
+    is_advised: bool,
     /// Several runs: the answer of each.
     others: Vec<Other>,
     /// Number of runs that there is no room for.
@@ -42,6 +45,8 @@ pub(super) struct OnePage {
     takes: Vec<Fact>,
     /// Further costs.
     costs: Vec<String>,
+    /// Reasons not to trust the figures without a second look.
+    warnings: Vec<String>,
     measured: String,
 }
 
@@ -99,6 +104,7 @@ impl OnePage {
         let layers: Vec<Layer> =
             advised.map_or_else(Vec::new, |variant| variant.layers.keys().copied().collect());
         let (protected, open) = where_.split(&layers);
+        let early = run.results.interrupted.then(|| page::interrupted(run));
         let shown = runs.len().min(RUNS_MAX);
         let several = if runs.len() > 1 { &runs[..shown] } else { &[] };
         Self {
@@ -110,6 +116,7 @@ impl OnePage {
                 include_str!("../../templates/one-page.css")
             ),
             answer,
+            is_advised: advised.is_some(),
             others: several
                 .iter()
                 .map(|run| Other { label: run.label.clone(), sentence: headline(run).sentence })
@@ -123,7 +130,8 @@ impl OnePage {
             open,
             takes: takes(run, advised),
             costs: costs(run, advised),
-            measured: measured(run),
+            warnings: early.into_iter().chain(page::warnings(run.results)).collect(),
+            measured: page::summary(run.results, &conditions::amount(run.results)),
         }
     }
 }
@@ -140,7 +148,8 @@ impl Where {
         let known = coverage.map(|coverage| &coverage.surroundings);
         let seals_all = known.is_some_and(|known| known.policy_seals_everything);
         Self {
-            within_process: known.map_or(options.within_process, |known| known.within_process),
+            within_process: known
+                .map_or_else(|| options.is_within_process(run), |known| known.within_process),
             by_policy: run.results.plan.fields.is_some() && !seals_all,
         }
     }
@@ -202,7 +211,7 @@ impl Where {
             };
             Shown { class, sign: found.sign(), word: found.word() }
         });
-        let cost = ranked.and_then(|ranked| Some(cost_of(run, ranked.overhead.as_ref()?)));
+        let cost = ranked.map(|ranked| cost_of(run, &ranked.label));
         PlaceRow {
             place: match layers {
                 [one] => called(Place::of(*one, self.by_policy)).to_owned(),
@@ -245,8 +254,11 @@ fn best<'a>(run: &Run<'a>, layers: &[Layer]) -> Option<&'a Ranked> {
     those().find(|ranked| Some(&ranked.label) == recommendation.take.as_ref()).or(those().next())
 }
 
-fn cost_of(run: &Run, overhead: &Overhead) -> String {
-    value(quantity(run), overhead)
+/// Returns the cost of the variant called `label` on the whole, as the first screen has it.
+fn cost_of(run: &Run, label: &str) -> String {
+    let number = run.results.variants.iter().position(|variant| variant.label == label);
+    let whole = number.and_then(|number| on_the_whole(run, number));
+    whole.map_or_else(|| "still open".into(), |whole| value(quantity(run), &whole))
 }
 
 /// Returns what the places of `advised` take; of none, only who computes.
@@ -302,18 +314,4 @@ fn costs(run: &Run, advised: Option<&Variant>) -> Vec<String> {
         })
     });
     cpu.chain(grown).collect()
-}
-
-/// Returns what was measured, where and when, in one line.
-fn measured(run: &Run) -> String {
-    let results = run.results;
-    format!(
-        "{} on {}; {}; begun {}, {} in all; Sealstone {}",
-        results.engine.name_and_version(),
-        results.machine.label,
-        conditions::amount(results),
-        figures::moment(&results.started_at),
-        figures::seconds(results.elapsed_s),
-        results.version
-    )
 }

@@ -2,6 +2,7 @@
 
 use sealstone_message::Language;
 
+use super::index::Run;
 use crate::results::Against;
 
 /// Parts of a report that surround the figures.
@@ -16,8 +17,15 @@ pub struct Options {
     pub against: Vec<Against>,
     /// Planned measurements that were not made, in words.
     pub missing: Vec<String>,
-    /// Set if the store is in the process of its client, where results do not say it.
-    pub within_process: bool,
+    /// Names of the stores that are in the process of their client, where results do not say it.
+    pub within_process: Vec<String>,
     /// Language of the page.
     pub language: Language,
+}
+
+impl Options {
+    /// Returns whether the store of `run` is in the process of its client, as far as `self` says.
+    pub(super) fn is_within_process(&self, run: &Run) -> bool {
+        self.within_process.contains(&run.results.plan.point().store)
+    }
 }

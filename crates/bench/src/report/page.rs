@@ -110,7 +110,7 @@ pub(super) struct Charts {
     has_verdicts: bool,
 }
 
-/// A colour and the variant that it means.
+/// A colour and the variant that it stands for.
 #[derive(Serialize)]
 struct Colour {
     ink: &'static str,
@@ -382,7 +382,7 @@ fn section(number: usize, run: &Run) -> Section {
     Section {
         id: format!("run-{}", number + 1),
         label: run.label.clone(),
-        summary: summary(results),
+        summary: summary(results, &figures::counted(forecast::rounds(results), "round")),
         interrupted: results.interrupted.then(|| interrupted(run)),
         policy: policy(results.plan.policy),
         answer: headline(run),
@@ -472,12 +472,12 @@ fn reasons(run: &Run) -> Vec<Reasons> {
     reasons
 }
 
-fn summary(results: &Results) -> String {
+/// Returns in one line how much was measured, where and when. `amount`: of rounds or of records.
+pub(super) fn summary(results: &Results, amount: &str) -> String {
     format!(
-        "{} on {}; {}; begun {}, {} in all; Sealstone {}",
+        "{} on {}; {amount}; begun {}, {} in all; Sealstone {}",
         results.engine.name_and_version(),
         results.machine.label,
-        figures::counted(forecast::rounds(results), "round"),
         figures::moment(&results.started_at),
         figures::seconds(results.elapsed_s),
         results.version
@@ -749,10 +749,8 @@ fn settings(plan: &Plan) -> String {
         .unwrap_or_else(|error| format!("cannot be written down: {error}"))
 }
 
-/// Returns the command line as a shell would read it.
-///
-/// Returns the command. `found`: the clients found by search; named, so that the same number runs
-/// again.
+/// Returns the command line as a shell would read it. `found`: the clients found by search; named,
+/// so that the same number runs again.
 fn command(words: &[String], found: &BTreeMap<String, usize>) -> String {
     let mut words = words.to_vec();
     if !words.is_empty() && !found.is_empty() {

@@ -517,7 +517,12 @@ impl Overhead {
     /// alone it would be a claim, but among so many ratios it can be chance.
     #[must_use]
     pub fn can_be_chance(&self) -> bool {
-        let is_apart = |ends: Interval| Quantity::Throughput.is_apart(ends.low, ends.high);
+        self.can_be_chance_of(Quantity::Throughput)
+    }
+
+    /// Returns the same of a ratio of `quantity`.
+    pub(crate) fn can_be_chance_of(&self, quantity: Quantity) -> bool {
+        let is_apart = |ends: Interval| quantity.is_apart(ends.low, ends.high);
         self.verdict == Verdict::CannotConclude && self.interval.is_some_and(is_apart)
     }
 }

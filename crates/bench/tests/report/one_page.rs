@@ -43,8 +43,10 @@ fn the_sheet_says_who_is_kept_out_and_at_what_cost() {
 /// A store in the process of its client has neither a network nor a server.
 #[test]
 fn a_store_within_the_process_has_nobody_on_the_network() {
-    let options = Options { within_process: true, ..Options::default() };
-    let page = sheet(&judged(fixtures::ordinary()), &options);
+    let results = judged(fixtures::ordinary());
+    let store = results.plan.point().store;
+    let options = Options { within_process: vec![store], ..Options::default() };
+    let page = sheet(&results, &options);
     let words = text(&select(&page, "tr.advised")[0]);
     assert!(words.contains("nobody there"), "{words}");
     assert!(!select(&page, "tbody th").iter().map(text).any(|row| row.contains("wire")));
@@ -61,4 +63,18 @@ fn sheets_of_any_results_are_well_formed() {
             assert!(!text(&select(&page, "main")[0]).contains(word), "{name}: {word}");
         }
     }
+}
+
+/// Without advice there is nobody whom it keeps out, and a run that ended early says so.
+#[test]
+fn a_sheet_says_what_is_not_known() {
+    let mut results = judged(fixtures::ordinary());
+    let whole = sheet(&results, &Options::default());
+    assert_eq!(select(&whole, ".two").len(), 1);
+    results.recommendation.take = None;
+    results.interrupted = true;
+    let page = sheet(&results, &Options::default());
+    assert!(select(&page, ".two").is_empty());
+    let words = text(&select(&page, "main")[0]);
+    assert!(words.contains("nded early"), "{words}");
 }

@@ -296,16 +296,16 @@ fn answer(
     let words = if best.p99.is_some() { judged.words } else { why_no_p99(best) };
     let p99 = format!("{}{words}", judged.verdict.row().p99);
     let cpu = more_cpu(overall_cpu(cells, best.number, 0), plan.margin);
-    let gap = if cpu.is_open { "; " } else { ", with " };
-    let mut answer = format!(
-        "take {}: at {} {workloads} {p99}{gap}{}",
-        best.variant.label,
-        per_s(rate),
-        cpu.words
-    );
+    // a "; " begins the next part of an answer
+    let cpu = match cpu.is_open {
+        true => format!(" ({})", cpu.words),
+        false => format!(", with {}", cpu.words),
+    };
+    let label = &best.variant.label;
+    let mut answer = format!("take {label}: at {} {workloads} {p99}{cpu}", per_s(rate));
     for relation in relations {
         answer.push_str("; ");
-        answer.push_str(&compared(relation, &best.variant.label, plan.margin));
+        answer.push_str(&compared(relation, label, plan.margin));
     }
     answer
 }
