@@ -21,6 +21,7 @@ use sealstone_keys::KeyRef;
 use serde::Serialize;
 
 use crate::flags::Command;
+use crate::host;
 use crate::secret_words::hide;
 use operation::Operation;
 use syslog::Syslog;
@@ -117,13 +118,12 @@ pub(crate) fn begin(named: Option<&str>, command: &Command) -> anyhow::Result<()
     getrandom::fill(&mut id).map_err(std::io::Error::other).with_context(refused)?;
     let uid = Uid::effective();
     let user = User::from_uid(uid).ok().flatten();
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let mut logged = Logged {
         sink,
         name: shown.clone(),
         operation,
         id: id.iter().map(|byte| format!("{byte:02x}")).collect(),
-        host: host.trim().to_owned(),
+        host: host::name(),
         user: user.map_or_else(|| uid.to_string(), |user| user.name),
         uid: uid.as_raw(),
         sudo_user: std::env::var("SUDO_USER").ok().filter(|_| uid.is_root()),

@@ -68,7 +68,7 @@ fn open(flags: &ReadFlags) -> anyhow::Result<Records> {
 fn write(records: &Records, selection: Selection<'_>, hex: bool) -> anyhow::Result<()> {
     let mut stdout = BufWriter::new(std::io::stdout().lock());
     let (mut failed, mut rows) = (None, 0);
-    records.scan(selection, |key, value| {
+    let scanned = records.scan(selection, |key, value| {
         rows += 1;
         match writeln!(stdout, "{}{SEPARATOR}{}", shown(key, hex), shown(value, hex)) {
             Ok(()) => ControlFlow::Continue(()),
@@ -77,7 +77,9 @@ fn write(records: &Records, selection: Selection<'_>, hex: bool) -> anyhow::Resu
                 ControlFlow::Break(())
             }
         }
-    })?;
+    });
+    // also what was shown before a damaged block
     audit_log::rows(rows);
+    scanned?;
     failed.map_or_else(|| stdout.flush(), Err).map_err(cannot_write)
 }

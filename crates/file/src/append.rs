@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::OFlag;
@@ -68,9 +68,13 @@ impl Append {
         trust::check_directory(&dir, place)?;
         let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
         let mut options = File::options();
-        options.append(true).create(true).mode(0o600).custom_flags(flags.bits());
+        options.read(true).append(true).create(true).mode(0o600).custom_flags(flags.bits());
         let file = options.open(path).map_err(|error| why(path).unwrap_or(error))?;
         let (found, user) = (file.metadata()?, geteuid().as_raw());
+        if found.len() == 0 {
+            // the name of a log that was just made
+            dir.sync_all()?;
+        }
         let mode = found.mode() & 0o7777;
         let refused = match Kind::of(found.file_type()) {
             Kind::File if found.uid() != user => {
@@ -84,12 +88,14 @@ impl Append {
         refused.map_or(Ok(Self { file }), |refused| Err(refused.into()))
     }
 
-    /// Appends `line` and its end in one write, and puts it on stable storage.
+    /// Appends `line` and its end in one write, and puts it on stable storage. A part of an earlier
+    /// line, which a full disk left, gets an end first.
     ///
     /// # Errors
     /// The system's error; that only a part of it was written.
     pub fn line(&mut self, line: &str) -> io::Result<()> {
-        let bytes = format!("{line}\n").into_bytes();
+        let begin = if self.is_torn()? { "\n" } else { "" };
+        let bytes = format!("{begin}{line}\n").into_bytes();
         // a second write could end up behind the line of another process
         let written = self.file.write(&bytes)?;
         if written != bytes.len() {
@@ -97,6 +103,13 @@ impl Append {
             return Err(io::Error::new(io::ErrorKind::WriteZero, found));
         }
         self.file.sync_data()
+    }
+
+    fn is_torn(&self) -> io::Result<bool> {
+        let Some(last) = self.file.metadata()?.len().checked_sub(1) else { return Ok(false) };
+        let mut byte = [0];
+        self.file.read_exact_at(&mut byte, last)?;
+        Ok(byte != *b"\n")
     }
 }
 
@@ -143,6 +156,12 @@ mod tests {
         }
         assert_eq!(fs::read_to_string(at("log")).unwrap(), "one\ntwo\n");
         assert_eq!(fs::metadata(at("log")).unwrap().mode() & 0o7777, 0o600);
+
+        // what a full disk left of a line
+        fs::write(at("torn"), "{\"event\":").unwrap();
+        fs::set_permissions(at("torn"), fs::Permissions::from_mode(0o600)).unwrap();
+        Append::open(&at("torn")).unwrap().line("whole").unwrap();
+        assert_eq!(fs::read_to_string(at("torn")).unwrap(), "{\"event\":\nwhole\n");
 
         symlink(at("log"), at("link")).unwrap();
         assert!(refused(&at("link")).starts_with("it is a symbolic link to "));

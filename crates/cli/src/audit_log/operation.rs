@@ -21,7 +21,7 @@ pub(super) struct Operation {
     pub(super) places: Vec<String>,
 }
 
-/// Returns the operation that `command` is; none where it changes and opens nothing.
+/// Returns the operation that `command` is; none where it is not one of those.
 pub(super) fn of(command: &Command) -> Option<Operation> {
     let (command, places) = match command {
         Command::Keys(command) => of_keys(command)?,
