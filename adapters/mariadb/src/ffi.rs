@@ -14,6 +14,7 @@
 //! - *Panics.* None leaves a function: each becomes a refusal.
 
 use std::ffi::{c_int, c_uchar, c_uint, c_void};
+use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -65,7 +66,7 @@ static ENCRYPTION: Encryption = Encryption {
 };
 
 extern "C" fn init(_: *mut c_void) -> c_int {
-    refused_if_it_panics(|| {
+    let outcome = refused_if_it_panics(|| {
         let started = variables::settings()
             // a server starts its plug-ins in its data directory
             .and_then(|settings: Settings| Plugin::start(&settings, Path::new("."), Box::new(log)));
@@ -76,11 +77,14 @@ extern "C" fn init(_: *mut c_void) -> c_int {
             }
             Err(error) => {
                 log(Level::Error, &error.to_string());
-                end_a_start();
                 1
             }
         }
-    })
+    });
+    if outcome != DONE {
+        end_a_start();
+    }
+    outcome
 }
 
 /// Ends the process if the server is starting. It would go on without us to the recovery of Aria's
@@ -282,7 +286,8 @@ fn log(level: Level, text: &str) {
         Level::Warning => "Warning",
         Level::Error => "ERROR",
     };
-    eprintln!("[{word}] {NAME}: {}", text.replace('\n', "; "));
+    // a log that cannot be written ends no server
+    let _ = writeln!(io::stderr(), "[{word}] {NAME}: {}", text.replace('\n', "; "));
 }
 
 #[cfg(test)]

@@ -89,8 +89,8 @@ pub struct ServerOptions {
 }
 
 impl ServerOptions {
-    /// Loads the module, and checks that it has all that the cipher's pages and logs need. Whether
-    /// the server can load it is known when it starts.
+    /// Loads the module, and checks that it has all that the cipher's pages and logs need. Without
+    /// a cipher nothing is tried. That the server can load it, too, shows when it starts.
     ///
     /// # Errors
     /// [`ServerOptionsError::Module`], [`ServerOptionsError::Lacks`];
