@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sealstone_cipher::memory::Generation;
-use sealstone_fields::csv::{Encoding, Layout};
 use sealstone_fields::policy::{Policy, Table};
-use sealstone_fields::{AnyManifest, FileLayout, Keyed, Manifest};
+use sealstone_fields::{AnyManifest, Keyed, Manifest};
 use sealstone_keys::{KeyRef, KeySource, source};
 
 use crate::column::Column;
@@ -100,11 +99,16 @@ impl Session {
         self.opened_in.check()?;
         let table = self.policy.table(table)?;
         let source = self.source(table)?;
-        let keyed = match &self.sealed_under {
-            Some(key) => Keyed::of(source.clone(), key.clone())?,
-            None => Keyed::current(source.clone())?,
-        };
+        let keyed = self.keyed(source.clone())?;
         Column::new(table, column, source, &keyed)
+    }
+
+    /// Returns the version of the key that is sealed under: the manifest's, or the newest.
+    fn keyed(&self, source: Arc<dyn KeySource>) -> Result<Keyed, Failure> {
+        Ok(match &self.sealed_under {
+            Some(key) => Keyed::of(source, key.clone())?,
+            None => Keyed::current(source)?,
+        })
     }
 
     /// Returns the name of a table's sealed column by its number; none past the last one.
@@ -126,16 +130,7 @@ impl Session {
     pub(crate) fn manifest(&self, table: Option<&str>) -> Result<String, Failure> {
         self.opened_in.check()?;
         let table = self.policy.table(table)?;
-        let source = self.source(table)?;
-        let keyed = match &self.sealed_under {
-            Some(key) => Keyed::of(source, key.clone())?,
-            None => Keyed::current(source)?,
-        };
-        // as the command line reads a CSV file that the values are written to, and no row yet
-        let layout = FileLayout::Csv(Layout { delimiter: b',', encoding: Encoding::Utf8 });
-        let manifest = Manifest::new(table, &keyed, layout)?;
-        let mac = manifest.file_mac(&keyed)?;
-        Ok(manifest.finish(mac, 0, &keyed)?)
+        Ok(Manifest::without_rows(table, &self.keyed(self.source(table)?)?)?)
     }
 
     fn source(&self, table: &Table) -> Result<Arc<dyn KeySource>, Failure> {

@@ -8,9 +8,8 @@ use arrow_schema::{DataType, Field, FieldRef};
 use pyo3::prelude::*;
 use sealstone_arrow::{ArrayError, Crypted, index_array, open_array, plain_type, seal_array};
 use sealstone_cipher::{Backend, DEFAULT_CIPHER};
-use sealstone_fields::csv::{Encoding, Layout};
 use sealstone_fields::policy::{Column, ColumnOptions, PolicyError, Table};
-use sealstone_fields::{ColumnCipher, FileLayout, Keyed, Manifest};
+use sealstone_fields::{ColumnCipher, Keyed, Manifest};
 use sealstone_keys::{KeyError, KeyRef, KeySource, Passphrase, source};
 
 use crate::chunks::Chunks;
@@ -220,11 +219,7 @@ impl TableCipher {
     /// Under the newest version of the key of `keys`.
     fn sealing(table: Table, keys: Arc<dyn KeySource>) -> PyResult<Self> {
         let keyed = Keyed::current(keys).map_err(exception)?;
-        // how the command line reads a CSV file that such a table is written to, and no row yet
-        let layout = FileLayout::Csv(Layout { delimiter: b',', encoding: Encoding::Utf8 });
-        let manifest = Manifest::new(&table, &keyed, layout).map_err(exception)?;
-        let mac = manifest.file_mac(&keyed).map_err(exception)?;
-        let text = manifest.finish(mac, 0, &keyed).map_err(exception)?;
+        let text = Manifest::without_rows(&table, &keyed).map_err(exception)?;
         Self::build(table, &keyed, text)
     }
 

@@ -110,7 +110,7 @@ pub struct Counted {
     pub blocks_sealed: u64,
     /// Blocks authenticated and opened.
     pub blocks_opened: u64,
-    /// Requests that failed.
+    /// Failures, of requests and of its upkeep.
     pub failures: u64,
     /// Bytes that are in a log and not in place yet.
     pub log_bytes: u64,
@@ -251,6 +251,9 @@ pub enum NotVerified {
     /// The check could not be carried out.
     Failed(String),
 }
+
+/// Days between rotations of a key, where nobody says otherwise.
+pub const ROTATE_AFTER_DAYS: u32 = 365;
 
 /// One key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

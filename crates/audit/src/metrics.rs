@@ -202,7 +202,7 @@ fn of_counts(places: &[&Place]) -> Vec<Metric> {
         ),
         each(
             "failures_total",
-            "Requests that failed in the process that has a place in use.",
+            "Failures in the process that has a place in use, of requests and of its upkeep.",
             counter,
             |counted| counted.failures,
         ),

@@ -77,5 +77,5 @@ fn written(labels: &[(&'static str, String)]) -> String {
 /// Returns a label's value as the format has it. A control character is written by its number: a
 /// terminal must not obey it, and no program needs it.
 fn escaped(value: &str) -> String {
-    printable(value).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    printable(value).replace('\\', "\\\\").replace('"', "\\\"")
 }

@@ -89,11 +89,16 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
         print(&format!("{}\n", written?.display()))?;
     }
     if let Some(error) = failed {
-        junit::write(flags.junit.as_deref(), &comparison, earlier.as_ref(), Some(&error))?;
+        let junit =
+            junit::write(flags.junit.as_deref(), &comparison, earlier.as_ref(), Some(&error));
+        if let Err(unwritten) = junit {
+            say(&format!("{unwritten:#}"));
+        }
         return Err(error);
     }
-    junit::write(flags.junit.as_deref(), &comparison, earlier.as_ref(), None)?;
+    let junit = junit::write(flags.junit.as_deref(), &comparison, earlier.as_ref(), None);
     let since = earlier.as_ref().map(|earlier| since(&comparison, earlier)).transpose()?;
+    junit?;
     Ok(match since.flatten() {
         _ if comparison.interrupted => Answer::Negative,
         Some(Outcome::Exceeded) => Answer::Negative,

@@ -22,6 +22,7 @@ mod devices;
 mod directory_kind;
 mod field;
 mod flags;
+mod host;
 mod interrupt;
 mod key_source;
 mod keys;

@@ -135,8 +135,7 @@ pub(crate) fn look(
 /// Returns an audit of nothing by this program on this machine, made now.
 pub(crate) fn audit_now(title: Option<String>) -> Audit {
     let program = format!("sealstone {}", env!("CARGO_PKG_VERSION"));
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    Audit::new(title, program, host.trim().to_owned(), Timestamp::now())
+    Audit::new(title, program, crate::host::name(), Timestamp::now())
 }
 
 /// Recognises what is at `path`; a directory with files that have sealed columns stands for these

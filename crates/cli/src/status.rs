@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 use jiff::Timestamp;
-use sealstone_audit::facts::{Audit, Key, Place, Verified};
+use sealstone_audit::facts::{Audit, Key, NotVerified, Place, ROTATE_AFTER_DAYS, Verified};
 use sealstone_audit::{Verdict, metrics, sealed_ratio};
 use sealstone_file::output::{self, Access};
 use serde::Serialize;
@@ -17,8 +17,6 @@ use crate::places::{self, Looking, keys};
 use crate::table::Table;
 use crate::terminal;
 
-/// Days between rotations; the status says how old a key is, and not whether that is too old.
-const ROTATE_AFTER_DAYS: u32 = 365;
 /// Mode of a file that a collector of another user reads.
 const MODE: u32 = 0o644;
 
@@ -67,6 +65,9 @@ pub(crate) fn run(flags: &StatusFlags) -> anyhow::Result<Answer> {
         None => print(&text)?,
     }
     for place in &audit.places {
+        if let Verified::Not { why: NotVerified::Failed(why) } = &place.verified {
+            say(&format!("{}: could not be checked: {why}", place.name));
+        }
         for unread in &place.unread {
             let remark = unread.remark.as_deref().unwrap_or("it cannot be read");
             say(&format!("{}: {remark}", unread.name));
@@ -125,8 +126,8 @@ fn sealed(place: &Place) -> String {
     match sealed_ratio(place) {
         _ if !place.unread.is_empty() => "unread".into(),
         None => "–".into(),
-        Some(ratio) if ratio >= 1.0 => "100 %".into(),
-        Some(ratio) => format!("{:.1} %", (ratio * 1000.0).floor() / 10.0),
+        Some(ratio) if ratio >= 1.0 && place.clear.is_empty() => "100 %".into(),
+        Some(ratio) => format!("{:.1} %", ((ratio * 1000.0).floor() / 10.0).min(99.9)),
     }
 }
 
@@ -134,6 +135,7 @@ fn checked(place: &Place) -> String {
     match &place.verified {
         Verified::Checked { at, is_whole: true, .. } => format!("yes, {at}"),
         Verified::Checked { at, is_whole: false, count, .. } => format!("NO, {count}: {at}"),
+        Verified::Not { why: NotVerified::Failed(_) } => "check failed".into(),
         Verified::Not { .. } => "not checked".into(),
     }
 }

@@ -158,6 +158,18 @@ impl Manifest {
         Ok(Self { id, table, key, layout, rows: 0, module, file_mac: [0; MAC_BYTES] })
     }
 
+    /// Returns the text of a manifest by which values open that are kept elsewhere than in a file:
+    /// of a CSV file as the command line reads one, with no row yet.
+    ///
+    /// # Errors
+    /// As [`Manifest::new`] and [`Manifest::finish`].
+    pub fn without_rows(table: &Table, keyed: &Keyed) -> Result<String, FieldsError> {
+        let layout = FileLayout::Csv(Layout { delimiter: b',', encoding: Encoding::Utf8 });
+        let manifest = Self::new(table, keyed, layout)?;
+        let mac = manifest.file_mac(keyed)?;
+        manifest.finish(mac, 0, keyed)
+    }
+
     /// Returns the MAC that takes the bytes of the file.
     ///
     /// # Errors

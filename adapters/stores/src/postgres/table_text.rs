@@ -81,7 +81,7 @@ impl Named {
     /// Returns the statement that reads the row with the key `key`, as [`Named::read`] does.
     pub(super) fn find(&self, layout: &Layout, key: &[String]) -> String {
         let part = |((name, kind), value): (&(String, String), &String)| {
-            format!("t.{} = {}::{}", quoted(name), literal(value), unlimited(kind))
+            format!("t.{} = {}::{}", quoted(name), literal(value), kind)
         };
         let parts: Vec<String> = self.key.iter().zip(key).map(part).collect();
         let begin = self.select(layout, Wanted::Every { marked: true });
@@ -345,18 +345,6 @@ fn is_kept(column: &ColumnLayout) -> String {
         quoted(&column.digest),
         digest(&quoted(&column.name))
     )
-}
-
-/// Returns the type `kind` without the limit of its length or precision: a cast to it changes no
-/// value, so that no other row is found.
-fn unlimited(kind: &str) -> String {
-    let begin = kind.split('(').next().unwrap_or_default();
-    let end = kind.split_once(')').map_or("", |(_, end)| end);
-    match format!("{}{end}", if end.is_empty() { begin } else { begin.trim_end() }).as_str() {
-        // without a length it is of one character
-        "character" => "bpchar".into(),
-        other => other.to_owned(),
-    }
 }
 
 /// Returns the digest of `value`, which is an expression: of its text, whatever the database's

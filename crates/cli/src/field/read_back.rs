@@ -10,6 +10,7 @@ use sealstone_fields::migration::{
 };
 use sealstone_fields::pass::OnMisfit;
 use sealstone_file::output::{Access, Output};
+use sealstone_files::check_target;
 
 use crate::confirm::confirm;
 use crate::flags::{FieldGetFlags, FieldScanFlags, SealedTable};
@@ -71,6 +72,7 @@ impl Opened {
     fn begin(flags: &SealedTable) -> anyhow::Result<Option<Self>> {
         if let Some(out) = &flags.out {
             check_parent(out)?;
+            check_target(out, true)?;
             let about = format!("{} is there already", out.display());
             if out.exists() && !confirm(&about, "replace it?", flags.yes)? {
                 return Ok(None);
@@ -132,6 +134,7 @@ impl Written {
                 }
             }
         }
+        audit_log::rows(self.rows - self.failed);
         self.write(&text)
     }
 
@@ -145,7 +148,6 @@ impl Written {
     }
 
     fn end(self, flags: &SealedTable) -> anyhow::Result<Answer> {
-        audit_log::rows(self.rows - self.failed);
         if let To::File(output) = self.output {
             let out = flags.out.as_deref().unwrap_or(std::path::Path::new("")).display();
             output.commit().with_context(|| format!("cannot write {out}"))?;

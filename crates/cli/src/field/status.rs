@@ -4,7 +4,7 @@
 
 use anyhow::Context;
 use jiff::Timestamp;
-use sealstone_audit::facts::{Held, Key, Protection};
+use sealstone_audit::facts::{Held, Key, Protection, ROTATE_AFTER_DAYS};
 use sealstone_audit::{Verdict, page};
 use sealstone_fields::migration::{ColumnStatus, MigrationError, Status, status};
 use sealstone_file::output::{self, Access};
@@ -12,15 +12,12 @@ use serde::Serialize;
 
 use crate::flags::FieldStatusFlags;
 use crate::message::{Answer, print, print_json, say};
-use crate::places::tables::{REMAINS, place};
+use crate::places::tables::{REMAINS, place, unlooked};
 use crate::places::{self, keys};
 use crate::secret_words::hide;
 use crate::table::{Table, wrap};
 use crate::table_server::connect;
 use crate::terminal;
-
-/// Days between rotations on the page.
-const ROTATE_AFTER_DAYS: u32 = 365;
 
 /// The answer, for programs.
 #[derive(Serialize)]
@@ -67,16 +64,25 @@ pub(super) fn run(flags: &FieldStatusFlags) -> anyhow::Result<Answer> {
         None => server.sealed_tables().map_err(MigrationError::from)?,
     };
     if names.is_empty() {
-        say(&format!("no table of {at} has sealed columns"));
+        say(&format!("no table of {at} whose record this user may read has sealed columns"));
     }
-    let mut tables = Vec::new();
+    let (mut tables, mut lost) = (Vec::new(), Vec::new());
     for name in names {
         let mut server = connect(&flags.address, &name, &flags.tls)?;
-        let found = status(&mut *server, &name)?;
-        tables.push((name, found));
+        match status(&mut *server, &name) {
+            Ok(found) => tables.push((name, found)),
+            // a table that was dropped leaves its record behind, and hides no other
+            Err(error) if flags.table.is_none() => {
+                let error = error.into();
+                say(&format!("table {name}: {error:#}"));
+                lost.push(unlooked(&at, &name, &error));
+            }
+            Err(error) => return Err(error.into()),
+        }
     }
-    let mut audit = places::audit_now(Some(format!("Sealed columns on {at}")));
+    let mut audit = places::audit_now(None);
     audit.places = tables.iter().map(|(name, found)| place(&at, name, found)).collect();
+    audit.places.extend(lost);
     let given: anyhow::Result<Vec<_>> =
         flags.key.iter().map(|spec| keys::one(spec, &flags.opening)).collect();
     audit.keys = keys::of(&audit.places, &given?, ROTATE_AFTER_DAYS, Timestamp::now());

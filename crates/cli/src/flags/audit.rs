@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
+use sealstone_audit::facts::ROTATE_AFTER_DAYS;
 
 use super::language::LanguageName;
 use super::places::{PlacesFlags, TablesFlags};
@@ -26,7 +27,7 @@ pub(crate) struct AuditFlags {
     #[command(flatten)]
     pub(crate) places: PlacesFlags,
     /// Days between rotations of a key
-    #[arg(long, hide_short_help = true, value_name = "DAYS", default_value_t = 365,
+    #[arg(long, hide_short_help = true, value_name = "DAYS", default_value_t = ROTATE_AFTER_DAYS,
         value_parser = clap::value_parser!(u32).range(1..=36_500))]
     pub(crate) rotate_after: u32,
     /// Check with these keys that all of it is whole

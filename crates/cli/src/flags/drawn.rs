@@ -19,7 +19,7 @@ pub(crate) struct DrawnFlags {
     /// Each chart as a PNG file in DIR, and no page
     #[cfg(feature = "png")]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    #[arg(conflicts_with_all = ["json", "markdown", "summary", "out"])]
+    #[arg(conflicts_with_all = ["json", "markdown", "summary", "out", "findings"])]
     pub(crate) png: Option<PathBuf>,
     /// Language of page and charts
     #[arg(long, value_enum, value_name = "LANGUAGE", default_value = "en")]

@@ -46,7 +46,7 @@ Examples:
       --html people.html
       one table, with the holders and the age of its key, also as a page
 
-Exit code 1 if a value is in the clear.";
+Exit code 1 if a value is in the clear, or was written over.";
 
 /// A table with sealed columns, and what opens it.
 #[derive(Args, Debug)]

@@ -37,8 +37,13 @@ fn one(text: &str, tls: &ServerTls) -> anyhow::Result<Place> {
     let at = server.place();
     Ok(match status(&mut *server, table) {
         Ok(found) => place(&at, table, &found),
-        Err(error) => unread(empty(&at, table), &error.into()),
+        Err(error) => unlooked(&at, table, &error.into()),
     })
+}
+
+/// Returns the table `name` of the server `at`, which could not be looked at.
+pub(crate) fn unlooked(at: &str, name: &str, error: &anyhow::Error) -> Place {
+    unread(empty(at, name), error)
 }
 
 fn empty(at: &str, table: &str) -> Place {

@@ -291,8 +291,8 @@ pub trait TableServer {
         marked: bool,
     ) -> Result<Vec<Counted>, ServerFailure>;
 
-    /// Returns the names of all tables of the database that have a saved record, as
-    /// [`TableServer`]s are made for them.
+    /// Returns the names of all tables of the database that have a saved record which this user may
+    /// read, as [`TableServer`]s are made for them.
     ///
     /// # Errors
     /// The server's error.
