@@ -111,7 +111,9 @@ impl Module for AwsLc {
         let encrypting = unbound().and_then(PaddedBlockEncryptingKey::cbc_pkcs7);
         let decrypting = unbound().and_then(PaddedBlockDecryptingKey::cbc_pkcs7);
         match (encrypting, decrypting) {
-            (Ok(encrypting), Ok(decrypting)) => Ok(chain::boxed(Padded { encrypting, decrypting })),
+            (Ok(encrypting), Ok(decrypting)) => {
+                Ok(chain::boxed(Protected::new(Padded { encrypting, decrypting })))
+            }
             _ => Err(failed("setting a key")),
         }
     }
@@ -144,7 +146,7 @@ impl Module for AwsLc {
     }
 }
 
-/// Returns the block cipher of the module that is `cipher`, for the key `key` in `mode`.
+/// Returns the module's algorithm for `cipher`, if `key` has its length; `mode` is for messages.
 fn block_cipher(
     cipher: &'static Cipher,
     key: &[u8],
@@ -159,8 +161,8 @@ fn block_cipher(
     }
 }
 
-/// A key for CBC, which the module offers with a padding alone (PKCS #7): of what it encrypts, the
-/// block of the padding is left out again, and what it decrypts gets one that it made itself.
+/// A key for CBC, which the module offers with a padding alone (PKCS #7): the block of padding is
+/// cut off from what it encrypts, and one that it made is appended to what it decrypts.
 struct Padded {
     encrypting: PaddedBlockEncryptingKey,
     decrypting: PaddedBlockDecryptingKey,
@@ -177,7 +179,7 @@ impl Padded {
     }
 }
 
-impl ChainCalls for Padded {
+impl ChainCalls for Protected<Padded> {
     fn encrypt(&self, iv: &[u8; 16], data: &mut [u8]) -> Result<(), Error> {
         let padded = self.padded(iv, data)?;
         data.copy_from_slice(padded.get(..data.len()).ok_or(failed("encrypting"))?);

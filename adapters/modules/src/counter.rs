@@ -1,5 +1,5 @@
 //! Counter mode in a module, at any offset of its key stream. Not here: the calls of each kind of
-//! module (`openssl`, `aws_lc`).
+//! module (`openssl`, `aws_lc`, `library`).
 
 use sealstone_cipher::memory::Protected;
 use sealstone_cipher::{Ctr, Error};

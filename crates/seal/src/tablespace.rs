@@ -4,9 +4,10 @@
 //!
 //! A page is enciphered as a whole (HCTR2), so that a repeated nonce shows no more than that a
 //! whole page is the same, and a change garbles all of it; or, where a module computes, in CBC with
-//! ciphertext stealing, which every module has and which shows more ([`PageMode`]). A log is
-//! written and read in pieces that need not be the same ones, so it takes a counter mode. A block
-//! of a temporary file may grow, and has a check at its end that shows a change.
+//! ciphertext stealing, which asks no more of a module than CBC and which shows more
+//! ([`PageMode`]). A log is written and read in pieces that need not be the same ones, so it takes
+//! a counter mode. A block of a temporary file may grow, and has a check at its end that shows a
+//! change.
 //!
 //! Not here: which of the three a call of the server is (`adapters/mariadb`); formats that
 //! authenticate what they hold (`engine_page`, `volume`).
@@ -36,17 +37,6 @@ pub const SERVER_KEY_BYTES: usize = 32;
 /// Number of bytes by which a block of a temporary file grows.
 pub const CHECK_BYTES: usize = 16;
 
-/// Checks that `provider` has all that units under `cipher` need.
-///
-/// # Errors
-/// [`TablespaceError::Blocks`]; [`TablespaceError::Cipher`] for what a module lacks.
-pub fn probe(cipher: &'static Cipher, provider: Provider) -> Result<(), TablespaceError> {
-    let key = KeyRef { id: "probe".into(), version: 1 };
-    let keys = vec![(key.clone(), Secret::from_bytes(&[0; 32]))];
-    let mode = PageMode::of(provider);
-    TablespaceKeys::new(keys, &key, "a probe", cipher, mode, provider).map(drop)
-}
-
 /// Number of bytes of the shortest unit that is enciphered as a whole.
 pub const WHOLE_BYTES_MIN: usize = 16;
 
@@ -65,6 +55,17 @@ const CHECK_KEY_BYTES: usize = 32;
 /// Most keys of units that are kept. A server has one for each tablespace, and one for each
 /// temporary file.
 const UNITS_MAX: usize = 4096;
+
+/// Checks that `provider` has all that units under `cipher` need.
+///
+/// # Errors
+/// [`TablespaceError::Blocks`]; [`TablespaceError::Cipher`] for what a module lacks.
+pub fn probe(cipher: &'static Cipher, provider: Provider) -> Result<(), TablespaceError> {
+    let key = KeyRef { id: "probe".into(), version: 1 };
+    let keys = vec![(key.clone(), Secret::from_bytes(&[0; 32]))];
+    let mode = PageMode::of(provider);
+    TablespaceKeys::new(keys, &key, "a probe", cipher, mode, provider).map(drop)
+}
 
 /// Mode in which pages are enciphered as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -552,21 +553,24 @@ impl Unit {
     /// then.
     ///
     /// # Errors
-    /// [`TablespaceError::Changed`]; `block` is then zeros.
+    /// [`TablespaceError::Changed`], and [`TablespaceError::Cipher`] where a module failed after it
+    /// deciphered: `block` is then zeros.
     pub fn open_block(&self, block: &mut [u8]) -> Result<(), TablespaceError> {
         match &self.key.whole {
             Whole::Hctr2(keyed) => keyed.decrypt(&self.tweak_of_block(), block)?,
             Whole::CbcCs1 { .. } => self.decrypt_whole(block)?,
         }
         let is_whole = match block.split_last_chunk::<CHECK_BYTES>() {
-            Some((data, check)) => self.check(data)?.ct_eq(check).into(),
-            None => false,
+            Some((data, check)) => self.check(data).map(|own| own.ct_eq(check).into()),
+            None => Ok(false),
         };
-        if !is_whole {
-            block.zeroize();
-            return Err(TablespaceError::Changed);
+        match is_whole {
+            Ok(true) => Ok(()),
+            other => {
+                block.zeroize();
+                Err(other.err().unwrap_or(TablespaceError::Changed))
+            }
         }
-        Ok(())
     }
 
     /// Returns what stands behind the data of a block before all of it is enciphered: zeros in a

@@ -92,7 +92,7 @@ struct RawModule {
     hkdf_sha256: Option<Hkdf>,
     random: Option<unsafe extern "C" fn(*mut u8, usize) -> c_int>,
     cmac: Option<Cmac>,
-    // from here on absent in the tables of earlier versions
+    // from here on absent in the tables of earlier headers
     blocks_new: Option<BlocksNew>,
     cbc_encrypt: Option<Through>,
     cbc_decrypt: Option<Through>,
@@ -100,7 +100,7 @@ struct RawModule {
     blocks_free: Option<unsafe extern "C" fn(*mut RawBlocks)>,
 }
 
-/// Lengths of tables that are known, in bytes: of this version, and of that before it.
+/// Lengths of tables that are known, in bytes: of this header, and of that before it.
 const TABLE_BYTES: [usize; 2] = [size_of::<RawModule>(), offset_of!(RawModule, blocks_new)];
 
 /// Answer of a function that did not do its work.

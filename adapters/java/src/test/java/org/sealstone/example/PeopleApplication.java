@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Types;
 import java.util.ArrayList;
 import java.util.List;
 import org.sealstone.Column;
@@ -96,12 +97,17 @@ public final class PeopleApplication implements AutoCloseable {
                 "INSERT INTO people (id, phone, phone_sealed, phone_index, memo, memo_sealed) VALUES (?, ?, ?, ?, ?, ?)")) {
             statement.setLong(1, person.id());
             statement.setString(2, phone.seal(person.phone()));
-            statement.setInt(3, phone.claim());
+            claim(statement, 3, phone, person.phone());
             statement.setString(4, phone.index(person.phone()));
             statement.setString(5, memo.seal(person.memo(), Long.toString(person.id())));
-            statement.setInt(6, memo.claim());
+            claim(statement, 6, memo, person.memo());
             statement.executeUpdate();
         }
+    }
+
+    /** Sets the claim of a value that was sealed; NULL stays NULL, without one. */
+    private static void claim(PreparedStatement statement, int at, Column column, String value) throws SQLException {
+        statement.setObject(at, value == null ? null : column.claim(), Types.INTEGER);
     }
 
     /** Changes a phone number. */
@@ -109,7 +115,7 @@ public final class PeopleApplication implements AutoCloseable {
         try (PreparedStatement statement = connection.prepareStatement(
                 "UPDATE people SET phone = ?, phone_sealed = ?, phone_index = ? WHERE id = ?")) {
             statement.setString(1, phone.seal(number));
-            statement.setInt(2, phone.claim());
+            claim(statement, 2, phone, number);
             statement.setString(3, phone.index(number));
             statement.setLong(4, id);
             statement.executeUpdate();
