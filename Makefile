@@ -95,7 +95,7 @@ help:
 	@echo 'make miri               unsafe Rust of the ciphers under Miri, on the backends that it can run'
 	@echo 'make fuzz               look for inputs on which backends differ, or a damaged file opens; TARGET=ciphers, seals, kmip or key_files, SECONDS=60'
 	@echo 'make sanitize           what crosses a language boundary under AddressSanitizer and ThreadSanitizer'
-	@echo 'make install            install the command sealstone, its manual and completions, and what MongoDB and programs with RocksDB load'
+	@echo 'make install            install the command sealstone, its manual and completions, and what databases, programs with RocksDB and applications in C and Java load'
 	@echo 'make deb                a Debian package of the same, with manual pages and completions; prints its path'
 	@echo 'make test-deb           install that package into a fresh Debian and use it there (as root)'
 	@echo 'make release            everything that could be published, in one folder: tarball, package, wheel, jar, crates, checksums'

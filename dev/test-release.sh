@@ -24,23 +24,28 @@ within_time() {
 	[ "$took" -le "$limit_s" ] || failed=1
 }
 
+# Takes the command that looks at what came out.
+has() {
+	"$@" || { echo "test-release: what came out is not as it should be: $*" >&2 && exit 1; }
+}
+
 mkdir "$fresh/got"
 cp "$release_dir"/*.tar.gz "$release_dir"/*.deb "$release_dir"/*.whl "$fresh/got/"
 within_time 'tarball: unpacked, first figures' 60 \
 	sh -c 'cd /tmp && tar -xzf /got/*.tar.gz && sealstone-*/bin/sealstone ciphers --speed'
-grep -q aria-256 "$fresh/out"
+has grep -q aria-256 "$fresh/out"
 within_time 'tarball: first comparison' 180 sh -c 'cd /tmp && sealstone-*/bin/sealstone compare --out by-tarball'
-grep -q 'aes-256' "$fresh/out"
-test -s "$fresh/tmp/by-tarball/report.html"
+has grep -q 'aes-256' "$fresh/out"
+has test -s "$fresh/tmp/by-tarball/report.html"
 within_time 'package: installed, first figures' 60 \
 	sh -c 'apt-get install -y -qq --no-install-recommends /got/*.deb >/dev/null && sealstone ciphers --speed'
-grep -q aria-256 "$fresh/out"
+has grep -q aria-256 "$fresh/out"
 within_time 'package: first comparison' 180 sh -c 'cd /tmp && sealstone compare --out by-package'
-test -s "$fresh/tmp/by-package/report.html"
+has test -s "$fresh/tmp/by-package/report.html"
 within apt-get install -y -qq --no-install-recommends python3-venv >/dev/null
 within_time 'wheel: installed and imported' 60 \
 	sh -c 'python3 -m venv /tmp/venv && /tmp/venv/bin/pip install -q --no-index --no-deps /got/*.whl &&
 		/tmp/venv/bin/python -c "import sealstone; print(sealstone.__name__)"'
-grep -q sealstone "$fresh/out"
+has grep -q sealstone "$fresh/out"
 [ "$failed" -eq 0 ] || { echo 'test-release: slower than promised' >&2 && exit 1; }
 echo 'test-release: passed'

@@ -162,7 +162,7 @@ fn failures_are_codes_and_words_without_values() {
     );
     fails(memo("people.key", &["AAAA\t1\t1".into()]), 5, "not a sealed value");
     fails(memo("people.key", &["not base64\t1\t1".into()]), 5, "not a sealed value");
-    // the row is missing
+    // an empty text is another row
     let missing = lines[0].replace("\t1\t1", "\t1\t");
     fails(memo("people.key", &[missing]), 5, failed);
     // a version that the key does not have
@@ -332,9 +332,13 @@ fn the_header_is_c99_and_cxx() {
 }
 
 #[test]
-fn the_java_artefact_is_of_this_version() {
-    let pom = fs::read_to_string(of_adapter("java/pom.xml")).unwrap();
-    let own = pom.split("<artifactId>sealstone-fields</artifactId>").nth(1).unwrap();
-    let version = own.split("<version>").nth(1).and_then(|rest| rest.split('<').next());
-    assert_eq!(version, Some(env!("CARGO_PKG_VERSION")));
+fn the_java_artefacts_are_of_this_version() {
+    for (pom, artefact) in
+        [("java/pom.xml", "sealstone-fields"), ("java/spark/pom.xml", "sealstone-spark")]
+    {
+        let pom = fs::read_to_string(of_adapter(pom)).unwrap();
+        let own = pom.split(&format!("<artifactId>{artefact}</artifactId>")).nth(1).unwrap();
+        let version = own.split("<version>").nth(1).and_then(|rest| rest.split('<').next());
+        assert_eq!(version, Some(env!("CARGO_PKG_VERSION")), "{artefact}");
+    }
 }
