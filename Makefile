@@ -84,7 +84,7 @@ help:
 	@echo 'make test-spark         that wheel in an environment of its own: its tests, and Spark on several workers (500 MB)'
 	@echo 'make spark-speed        how long Spark takes to seal a table, and its files, beside the command line; ARGS="--format parquet"'
 	@echo 'make jar                the Java artefact; prints its path'
-	@echo 'make test-java          the tests of the Java artefact, with tables of MariaDB and PostgreSQL (installs Maven and Java 17)'
+	@echo 'make test-java          the tests of the Java artefact and its example, with tables of MariaDB and PostgreSQL (installs Maven and Java 17)'
 	@echo 'make test-java-spark    the same for Spark from Java, on two workers (250 MB)'
 	@echo 'make java-speed         how many values a second a thread of Java seals and opens'
 	@echo 'make java-spark-speed   how long Spark takes to seal a table from Java, beside its own copy of it; ARGS="10000000 5 csv"'
@@ -97,9 +97,9 @@ help:
 	@echo 'make sanitize           what crosses a language boundary under AddressSanitizer and ThreadSanitizer'
 	@echo 'make install            install the command sealstone, its manual and completions, and what databases, programs with RocksDB and applications in C and Java load'
 	@echo 'make deb                a Debian package of the same, with manual pages and completions; prints its path'
-	@echo 'make test-deb           install that package into a fresh Debian and use it there (as root)'
+	@echo 'make test-deb           install that package into a fresh Debian and use it there, and in a container (as root)'
 	@echo 'make release            everything that could be published, in one folder: tarball, package, wheel, jar, crates, checksums'
-	@echo 'make test-release       that tarball, package and wheel in a fresh Debian, against the clock (as root)'
+	@echo 'make test-release       that tarball, package and wheel in a fresh Debian, against the clock; the jar and the container, too (as root)'
 	@echo 'make soak               plain and sealed RocksDB on a disk that loses what was not synced; MINUTES=10, or SEED=17 to replay one'
 	@echo 'make db-bench           what RocksDB'"'"'s own db_bench measures plain, under its EncryptedFileSystem and sealed; ARGS="--rounds 12"'
 	@echo 'make mariadb-bench      what sysbench measures on MariaDB plain, under its own encryption and under our plug-in; ARGS="--rounds 12"'
@@ -195,11 +195,13 @@ packages: setup
 sbom: setup-release
 	@sh dev/sbom.sh "$(CACHE)/cyclonedx/bin/cargo-cyclonedx" "$(RELEASE)"
 
-# a fresh Debian, as root: what was made is installed and used there, against the clock
+# a fresh Debian, as root: what was made is installed and used there, against the clock; then the Java artefact and the container
 test-release: release
 	@sh dev/setup.sh test-deb
 	@sh dev/test-deb.sh "$(RELEASE)/sealstone_$(VERSION)_$$(dpkg --print-architecture).deb"
 	@sh dev/test-release.sh "$(RELEASE)"
+	@sh dev/test-release-java.sh "$(RELEASE)"
+	@sh dev/test-container.sh "$(RELEASE)/sealstone_$(VERSION)_$$(dpkg --print-architecture).deb"
 
 deb: setup-deb installable
 	@sh dev/deb.sh "$$CARGO_TARGET_DIR/release" "$(PACKAGES)"
@@ -207,6 +209,7 @@ deb: setup-deb installable
 test-deb: deb
 	@sh dev/setup.sh test-deb
 	@sh dev/test-deb.sh "$$(ls -t "$(PACKAGES)"/sealstone_*.deb | head -n 1)"
+	@sh dev/test-container.sh "$$(ls -t "$(PACKAGES)"/sealstone_*.deb | head -n 1)"
 
 setup:
 	@sh dev/setup.sh $(ENGINE)
@@ -318,14 +321,20 @@ setup-java:
 
 JAVA = mvn --batch-mode --quiet --file adapters/java/pom.xml -Djava.build="$$CARGO_TARGET_DIR/java"
 
+# Maven resets the colours also of what is no terminal, and `make release` takes what is printed for the path
 jar: setup-java
-	@$(JAVA) package -DskipTests
+	@$(JAVA) package -DskipTests >&2
 	@ls -t "$$CARGO_TARGET_DIR"/java/sealstone-fields-*.jar | head -n 1
 
-# outside of `make test`, since Maven fetches 60 MB
+# outside of `make test`, since Maven fetches 60 MB; what was tested is installed, as the example wants it
 test-java: setup setup-java setup-mariadb setup-postgres
 	cargo build --locked --package sealstone-cli --package sealstone-fields-c
-	@SEALSTONE_BIN="$$CARGO_TARGET_DIR/debug/sealstone" $(JAVA) verify -Dsealstone.library="$$CARGO_TARGET_DIR/debug/libsealstone_fields.so"
+	@SEALSTONE_BIN="$$CARGO_TARGET_DIR/debug/sealstone" $(JAVA) install -Dsealstone.library="$$CARGO_TARGET_DIR/debug/libsealstone_fields.so"
+	@for server in mariadb postgres; do \
+	    SEALSTONE_BIN="$$CARGO_TARGET_DIR/debug/sealstone" sh dev/java-example.sh "$$server" adapters/java/example \
+	        -Djava.build="$$CARGO_TARGET_DIR/java-example" \
+	        -Dsealstone.library="$$CARGO_TARGET_DIR/debug/libsealstone_fields.so" || exit 1; \
+	done
 
 JAVA_SPARK = mvn --batch-mode --quiet --file adapters/java/spark/pom.xml -Djava.build="$$CARGO_TARGET_DIR/java-spark"
 

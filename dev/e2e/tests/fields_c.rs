@@ -333,9 +333,11 @@ fn the_header_is_c99_and_cxx() {
 
 #[test]
 fn the_java_artefacts_are_of_this_version() {
-    for (pom, artefact) in
-        [("java/pom.xml", "sealstone-fields"), ("java/spark/pom.xml", "sealstone-spark")]
-    {
+    for (pom, artefact) in [
+        ("java/pom.xml", "sealstone-fields"),
+        ("java/spark/pom.xml", "sealstone-spark"),
+        ("java/example/pom.xml", "sealstone-example"),
+    ] {
         let pom = fs::read_to_string(of_adapter(pom)).unwrap();
         let own = pom.split(&format!("<artifactId>{artefact}</artifactId>")).nth(1).unwrap();
         let version = own.split("<version>").nth(1).and_then(|rest| rest.split('<').next());
