@@ -12,7 +12,7 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use sealstone_file::walk;
+use sealstone_file::{counts, walk};
 use sealstone_seal::account::{Account, Content, FileAccount, Standing};
 use sealstone_seal::tablespace::PageMode;
 
@@ -63,6 +63,7 @@ const ASIDE: &[(&str, &str, &str)] = &[
     (".state", "where replication is", "none needed"),
     (".info", "where replication is", "none needed"),
     (".pid", "the process id", "none needed"),
+    (counts::NAME, "how much was encrypted and decrypted", "none needed"),
     ("ib_buffer_pool", "numbers of pages", "none needed"),
     ("mysql_upgrade_info", "the server's version", "none needed"),
     ("mariadb_upgrade_info", "the server's version", "none needed"),

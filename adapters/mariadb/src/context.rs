@@ -17,6 +17,9 @@
 //!
 //! Not here: the bytes (`sealstone_seal::tablespace`).
 
+use std::sync::Arc;
+
+use sealstone_file::counts::Tally;
 use sealstone_seal::tablespace::{CHECK_BYTES, Unit, WHOLE_BYTES_MIN};
 
 use crate::error::PluginError;
@@ -41,6 +44,15 @@ pub struct Context {
     shape: Shape,
     encrypts: bool,
     state: State,
+    counted: Counted,
+}
+
+/// Part of a call that its end counts.
+#[derive(Debug, Default)]
+struct Counted {
+    tally: Option<Arc<Tally>>,
+    bytes: usize,
+    has_failed: bool,
 }
 
 /// Shape of what a call enciphers.
@@ -78,7 +90,15 @@ impl Context {
             0..=TEMPORARY_KEY_ID => Shape::PagesOrLog,
             _ => Shape::Pages,
         };
-        Self { unit, shape, encrypts: flags & ENCRYPT != 0, state: State::None }
+        let (encrypts, counted) = (flags & ENCRYPT != 0, Counted::default());
+        Self { unit, shape, encrypts, state: State::None, counted }
+    }
+
+    /// Has the end of this call count it in `tally`, as one page, record or block.
+    #[must_use]
+    pub fn counted_in(mut self, tally: Arc<Tally>) -> Self {
+        self.counted.tally = Some(tally);
+        self
     }
 
     /// Returns the number of bytes that [`update`](Self::update) makes of `bytes`.
@@ -100,6 +120,15 @@ impl Context {
     /// [`PluginError::Unit`]; [`PluginError::Unexpected`] for a second piece of a page. `data` is
     /// then of no use.
     pub fn update(&mut self, data: &mut [u8]) -> Result<(), PluginError> {
+        let outcome = self.crypt(data);
+        match outcome {
+            Ok(()) => self.counted.bytes += data.len(),
+            Err(_) => self.counted.has_failed = true,
+        }
+        outcome
+    }
+
+    fn crypt(&mut self, data: &mut [u8]) -> Result<(), PluginError> {
         let is_whole = match self.shape {
             Shape::Pages => data.len() >= WHOLE_BYTES_MIN,
             Shape::PagesOrLog => data.len() > REDO_PIECE_BYTES_MAX,
@@ -118,6 +147,20 @@ impl Context {
             (true, _, false) => self.unit.decrypt_whole(data)?,
         }
         Ok(())
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        let Counted { tally, bytes, has_failed } = &self.counted;
+        match tally {
+            None => {}
+            Some(tally) if *has_failed => tally.failed(),
+            // the server asks for a length with a call that enciphers nothing
+            Some(_) if *bytes == 0 => {}
+            Some(tally) if self.encrypts => tally.sealed(*bytes),
+            Some(tally) => tally.opened(*bytes),
+        }
     }
 }
 

@@ -69,7 +69,7 @@ extern "C" fn init(_: *mut c_void) -> c_int {
     let outcome = refused_if_it_panics(|| {
         let started = variables::settings()
             // a server starts its plug-ins in its data directory
-            .and_then(|settings: Settings| Plugin::start(&settings, Path::new("."), Box::new(log)));
+            .and_then(|settings: Settings| Plugin::start(&settings, Path::new("."), Arc::new(log)));
         match started {
             Ok(plugin) => {
                 *PLUGIN.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(plugin));
@@ -174,12 +174,16 @@ unsafe extern "C" fn ctx_init(
         let (key, nonce) = unsafe { (bytes(key, key_bytes), bytes(nonce, nonce_bytes)) };
         match plugin.keys().unit(key_id, version, key, nonce) {
             Ok(unit) => {
-                let made = Box::new(Context::new(unit, key_id, key.len(), flags.cast_unsigned()));
+                let made = Context::new(unit, key_id, key.len(), flags.cast_unsigned());
+                let made = Box::new(made.counted_in(Arc::clone(plugin.tally())));
                 // SAFETY: rule *Contexts*.
                 unsafe { context.cast::<*mut Context>().write_unaligned(Box::into_raw(made)) };
                 DONE
             }
-            Err(error) => refused(&error.into()),
+            Err(error) => {
+                plugin.tally().failed();
+                refused(&error.into())
+            }
         }
     })
 }
@@ -357,7 +361,7 @@ mod tests {
         for (pages, mode) in [("", 0), ("cbc-cs1", 0x80)] {
             let texts = Texts { key, cipher: "aria-256", pages, ..Texts::default() };
             let settings = Settings::new(texts, 60).unwrap();
-            let started = Plugin::start(&settings, dir.path(), Box::new(|_, _| {})).unwrap();
+            let started = Plugin::start(&settings, dir.path(), Arc::new(|_, _| {})).unwrap();
             *PLUGIN.write().unwrap() = Some(Arc::new(started));
             let version = get_latest_key_version(100);
             assert_eq!(version, 1 << 8 | mode | 4);

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use sealstone_cipher::module::title;
 use sealstone_cipher::{Backend, Cipher, Provider};
+use sealstone_file::counts::{self, Keeper, Tally};
 use sealstone_keys::{KeyError, KeySource, source};
 use sealstone_seal::tablespace::{PageMode, TablespaceKeys};
 
@@ -34,6 +35,9 @@ pub enum Level {
 /// Keys of one run of a server, for many threads at once.
 pub struct Plugin {
     held: Arc<Held>,
+    tally: Arc<Tally>,
+    /// None where there can be no thread more.
+    _keeper: Option<Keeper>,
     /// Dropped before the thread is waited for, which ends it.
     end: Option<Sender<()>>,
     watcher: Option<JoinHandle<()>>,
@@ -63,10 +67,12 @@ impl Plugin {
     ///   refused
     /// - `log`: gets what the administrator should know
     ///
+    /// The plug-in counts what it encrypts and decrypts, in a file in `data_dir`.
+    ///
     /// # Errors
     /// [`PluginError`] for anything that can be wrong with key, cipher, backend and module. There
     /// is no fallback.
-    pub fn start(settings: &Settings, data_dir: &Path, log: Box<Log>) -> Result<Self, PluginError> {
+    pub fn start(settings: &Settings, data_dir: &Path, log: Arc<Log>) -> Result<Self, PluginError> {
         let backend = Backend::by_name(settings.accel.as_deref().unwrap_or("auto"))?;
         let named = settings.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
         let module = settings.module.as_deref().map(sealstone_modules::load).transpose()?;
@@ -102,6 +108,11 @@ impl Plugin {
             current: AtomicU32::new(keys.current().number()),
             keys: RwLock::new(Arc::new(keys)),
         });
+        let (tally, told) = (Arc::<Tally>::default(), Arc::clone(&log));
+        let keeper = Keeper::of(data_dir, Arc::clone(&tally), move |error| {
+            let text = format!("cannot write {}: {error}; counts are missing", counts::NAME);
+            told(Level::Warning, &text);
+        });
         let (end, ended) = channel();
         let (watched, every) = (Arc::clone(&held), settings.refresh);
         let watcher =
@@ -109,16 +120,22 @@ impl Plugin {
                 let wait = |every: Duration| ended.recv_timeout(every);
                 let mut failed = None;
                 while wait(every) == Err(RecvTimeoutError::Timeout) {
-                    watched.refresh(&mut failed, &log);
+                    watched.refresh(&mut failed, &*log);
                 }
             })?;
-        Ok(Self { held, end: Some(end), watcher: Some(watcher) })
+        Ok(Self { held, tally, _keeper: keeper.ok(), end: Some(end), watcher: Some(watcher) })
     }
 
     /// Returns the number of the newest version of the key, as the server counts.
     #[must_use]
     pub fn current(&self) -> u32 {
         self.held.current.load(Ordering::Relaxed)
+    }
+
+    /// Returns the counts of pages, records and blocks.
+    #[must_use]
+    pub fn tally(&self) -> &Arc<Tally> {
+        &self.tally
     }
 
     /// Returns the keys as they are now.

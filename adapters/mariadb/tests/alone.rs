@@ -6,6 +6,7 @@
 //! alone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use sealstone_cipher::Provider;
 use sealstone_keys::KeyFile;
@@ -25,7 +26,7 @@ fn a_module_alone_enciphers_all_that_a_server_writes() {
     for cipher in ["aes-256", "aria-256"] {
         let texts = Texts { key, cipher, module: "openssl:default", ..Texts::default() };
         let settings = Settings::new(texts, 60).unwrap();
-        let plugin = Plugin::start(&settings, dir.path(), Box::new(|_, _| {})).unwrap();
+        let plugin = Plugin::start(&settings, dir.path(), Arc::new(|_, _| {})).unwrap();
         let keys = plugin.keys();
         let passed = keys.server_key(100, plugin.current()).unwrap();
         let (short, long) = (&passed[..16], &passed[..]);
@@ -59,7 +60,7 @@ fn a_module_alone_enciphers_all_that_a_server_writes() {
     let texts = Texts { key, cipher: "aes-256", pages: "cbc-cs1", ..Texts::default() };
     let settings = Settings::new(texts, 60).unwrap();
     let started = catch_unwind(AssertUnwindSafe(|| {
-        let plugin = Plugin::start(&settings, dir.path(), Box::new(|_, _| {})).unwrap();
+        let plugin = Plugin::start(&settings, dir.path(), Arc::new(|_, _| {})).unwrap();
         plugin.keys().server_key(100, plugin.current()).map(drop)
     }));
     assert!(started.is_err(), "our own code computes");

@@ -34,6 +34,8 @@ typedef struct rocksdb_env_t rocksdb_env_t;
  *     anchor           path of a file on other storage, or an address of a key server, that remembers how new the
  *                      store is; with it, the environment is for one store. Compared when the store is opened for
  *                      writing
+ *     counts_dir       directory of the store, in which the file SEALSTONE-COUNTS counts what is sealed and opened, for
+ *                      monitoring; with it, the environment is for one store [not counted]
  *
  * error     null, or where to put the reason for a failure: a text from malloc, two lines without a newline at the end,
  *           which the caller passes to free or rocksdb_free. Null is put there if nothing failed. What was there before

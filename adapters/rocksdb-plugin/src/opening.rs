@@ -96,7 +96,9 @@ pub(crate) fn sealing(text: &str) -> Result<Sealing, OpeningError> {
             None => Ok::<_, OpeningError>(sealstone_anchor::open(&absolute_path(&spec)?)?),
         });
     let anchor = anchor.transpose()?.map(Arc::from);
-    Ok(Sealing { anchor, page_bytes: settings.page_bytes, ..Sealing::new(keys, cipher, backend) })
+    let counts_dir = settings.counts_dir.as_deref().map(absolute_path).transpose()?;
+    let page_bytes = settings.page_bytes;
+    Ok(Sealing { anchor, page_bytes, counts_dir, ..Sealing::new(keys, cipher, backend) })
 }
 
 #[cfg(test)]

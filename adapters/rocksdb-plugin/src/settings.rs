@@ -15,8 +15,8 @@ use sealstone_seal::paged::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
 pub(crate) const SCHEME: &str = "sealstone";
 
 /// Every setting, in the order in which messages list them.
-const NAMES: [&str; 7] =
-    ["key", "passphrase_file", "cipher", "accel", "module", "page_bytes", "anchor"];
+const NAMES: [&str; 8] =
+    ["key", "passphrase_file", "cipher", "accel", "module", "page_bytes", "anchor", "counts_dir"];
 
 /// Settings for sealing a store, as a user writes them.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub(crate) struct Settings {
     pub(crate) page_bytes: Option<u32>,
     /// The anchor: path of a file on other storage, or an address of a key server.
     pub(crate) anchor: Option<PathBuf>,
+    /// Directory of the store, where what is sealed and opened is counted.
+    pub(crate) counts_dir: Option<PathBuf>,
 }
 
 /// Error in a URI.
@@ -122,15 +124,15 @@ impl Settings {
                 return Err(SettingsError::Twice { name });
             }
         }
-        let [key, passphrase_file, cipher, accel, module, page_bytes, anchor] = found;
+        let [key, passphrase_file, cipher, accel, module, page_bytes, anchor, counts_dir] = found;
         let key = key.ok_or(SettingsError::NoKey)?;
         if passphrase_file.is_some() && source::is_kmip(&key) {
             return Err(SettingsError::PassphraseFile { key });
         }
         let page_bytes = page_bytes.map(|text| page_bytes_of(&text)).transpose()?;
-        let (passphrase_file, anchor) =
-            (passphrase_file.map(PathBuf::from), anchor.map(PathBuf::from));
-        Ok(Self { key, passphrase_file, cipher, accel, module, page_bytes, anchor })
+        let [passphrase_file, anchor, counts_dir] =
+            [passphrase_file, anchor, counts_dir].map(|path| path.map(PathBuf::from));
+        Ok(Self { key, passphrase_file, cipher, accel, module, page_bytes, anchor, counts_dir })
     }
 }
 
@@ -163,7 +165,7 @@ mod tests {
     #[test]
     fn a_uri_and_its_query_are_the_same_settings() {
         let all = "key=/k/a%20b%26c.key&passphrase_file=/p&cipher=aria-256&accel=portable&\
-                   module=openssl:fips&page_bytes=16KiB&anchor=/a";
+                   module=openssl:fips&page_bytes=16KiB&anchor=/a&counts_dir=/d";
         let settings = Settings::parse(all).unwrap();
         let want = Settings {
             key: "/k/a b&c.key".into(),
@@ -173,6 +175,7 @@ mod tests {
             module: Some("openssl:fips".into()),
             page_bytes: Some(16384),
             anchor: Some("/a".into()),
+            counts_dir: Some("/d".into()),
         };
         assert_eq!(settings, want);
         assert_eq!(Settings::parse(&format!("sealstone://?{all}")).unwrap(), want);
@@ -193,7 +196,7 @@ mod tests {
         assert_eq!(
             wrong("sealstone://?key=/a&ciper=aria-256"),
             "unknown setting \"ciper\"; did you mean cipher?\n\
-             known settings: key, passphrase_file, cipher, accel, module, page_bytes, anchor"
+             known settings: key, passphrase_file, cipher, accel, module, page_bytes, anchor, counts_dir"
         );
         assert!(
             wrong("key=/a&passphrase=open sesame")

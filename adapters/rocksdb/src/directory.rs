@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use sealstone_cipher::Cipher;
+use sealstone_file::counts;
 use sealstone_seal::{HEADER_BYTES, inspect, is_sealed};
 
 use crate::ffi::{Code, Error};
@@ -220,6 +221,7 @@ fn is_ours(name: &str) -> bool {
     MADE_EARLY.iter().any(|prefix| name.starts_with(prefix))
         || name.ends_with(".dbtmp")
         || name.ends_with(".log")
+        || name == counts::NAME
 }
 
 /// Converts RocksDB's error about the database in `dir` into an error with the next step. `attempt`

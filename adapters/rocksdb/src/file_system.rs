@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use sealstone_cipher::Cipher;
+use sealstone_file::counts::Keeper;
 use sealstone_keys::KeySource;
 use sealstone_seal::frame::{FrameWriter, KeyStreamAhead};
 use sealstone_seal::paged::{PageWriter, Pages, Shape};
@@ -46,18 +47,26 @@ pub(crate) struct SealedFiles {
     ahead: Ahead,
     /// Held while a database of this environment is resealed.
     pub(crate) resealing: Mutex<()>,
+    /// None where nothing is counted in a file.
+    _keeper: Option<Keeper>,
 }
 
 impl SealedFiles {
     /// Seals new files according to `sealing`; existing files are read according to their headers.
     pub(crate) fn new(sealing: Sealing) -> Self {
-        let Sealing { keys, cipher, backend, page_bytes, anchor } = sealing;
+        let Sealing { keys, cipher, backend, page_bytes, anchor, counts_dir } = sealing;
         let (reads_plain, meter) = (AtomicBool::new(false), Arc::new(CipherMeter::default()));
         let (cipher, read_only) = (RwLock::new(cipher), AtomicBool::new(false));
         let sealer = Arc::new(Sealer { keys, cipher, backend, reads_plain, read_only, anchor });
         let catalogues = Arc::new(Catalogues::new(Arc::clone(&sealer)));
         let (spare, ahead) = (Arc::default(), Ahead::default());
-        Self { sealer, page_bytes, meter, spare, catalogues, ahead, resealing: Mutex::new(()) }
+        let resealing = Mutex::new(());
+        // the store works without: what keeps counts from being written shows by their age
+        let _keeper = counts_dir.and_then(|dir| {
+            let meter = Arc::clone(&meter);
+            Keeper::start(&dir, move || meter.counts(), |_| {}).ok()
+        });
+        Self { sealer, page_bytes, meter, spare, catalogues, ahead, resealing, _keeper }
     }
 
     /// Returns the counts of encrypted and decrypted data so far.

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::time::{ClockId, clock_gettime};
+use sealstone_file::counts::Counts;
 
 /// Number of calls that a measured call represents, by bytes. Reading the CPU clock of a thread is
 /// a system call: the two that a measurement takes may cost more than a microsecond, as much as
@@ -29,6 +30,7 @@ pub(crate) struct CipherMeter {
     encrypted_bytes: AtomicU64,
     decrypted_bytes: AtomicU64,
     cpu_ns: AtomicU64,
+    failures: AtomicU64,
 }
 
 impl CipherMeter {
@@ -39,11 +41,19 @@ impl CipherMeter {
         self.timed(bytes, work)
     }
 
-    /// Runs `work`, which decrypts `bytes` bytes.
+    /// Runs `work`, which decrypts `bytes` bytes, and counts a failure.
     #[inline]
-    pub(crate) fn decrypting<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn decrypting<T, E>(
+        &self,
+        bytes: usize,
+        work: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
         self.decrypted_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-        self.timed(bytes, work)
+        let outcome = self.timed(bytes, work);
+        if outcome.is_err() {
+            self.failures.fetch_add(1, Ordering::Relaxed);
+        }
+        outcome
     }
 
     /// Counts `bytes` bytes whose decryption was timed under another length.
@@ -58,6 +68,19 @@ impl CipherMeter {
             encrypted_bytes: self.encrypted_bytes.load(Ordering::Relaxed),
             decrypted_bytes: self.decrypted_bytes.load(Ordering::Relaxed),
             cpu_s: self.cpu_ns.load(Ordering::Relaxed) as f64 / 1e9,
+        }
+    }
+
+    /// Returns the same for those who look after the store.
+    pub(crate) fn counts(&self) -> Counts {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Counts {
+            // pages are sealed in runs, and not counted
+            blocks_sealed: None,
+            blocks_opened: None,
+            bytes_sealed: of(&self.encrypted_bytes),
+            bytes_opened: of(&self.decrypted_bytes),
+            failures: of(&self.failures),
         }
     }
 
@@ -162,7 +185,7 @@ mod tests {
     #[test]
     fn bytes_are_counted_apart() {
         let meter = CipherMeter::default();
-        (0..100).for_each(|_| meter.decrypting(100, || ()));
+        (0..100).for_each(|_| meter.decrypting(100, || Ok::<(), ()>(())).unwrap());
         meter.encrypting(7, || ());
         meter.decrypted(1);
         let work = meter.work();

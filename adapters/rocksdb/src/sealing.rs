@@ -1,6 +1,7 @@
 //! Choices for sealing the files of an environment, made when it is opened. Not here: sealing
 //! (`file_system`).
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use sealstone_anchor::Anchor;
@@ -41,11 +42,14 @@ pub struct Sealing {
     /// Anchor that remembers outside the store how new the store was, so that an older copy of all
     /// its files is an error. An environment with an anchor is for one store.
     pub anchor: Option<Arc<dyn Anchor>>,
+    /// Directory of a store in which a file counts what is sealed and opened
+    /// ([`sealstone_file::counts`]); None for no such file.
+    pub counts_dir: Option<PathBuf>,
 }
 
 impl Sealing {
-    /// Uses pages of the usual length, and no anchor.
+    /// Uses pages of the usual length, no anchor, and no file of counts.
     pub fn new(keys: Arc<dyn KeySource>, cipher: &'static Cipher, backend: Backend) -> Self {
-        Self { keys, cipher, backend, page_bytes: None, anchor: None }
+        Self { keys, cipher, backend, page_bytes: None, anchor: None, counts_dir: None }
     }
 }

@@ -11,7 +11,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sealstone_file::walk;
+use sealstone_file::{counts, walk};
 use sealstone_seal::account::{Account, Content, FileAccount, Standing};
 
 use self::blocks::{Beginning, Found, scan_account, scan_data, scan_journal};
@@ -59,6 +59,7 @@ pub(crate) const ASIDE: &[(&str, &str, &str)] = &[
         "sealed: which journal files there are, how long they are",
         "none needed",
     ),
+    (counts::NAME, "how much was sealed and opened", "none needed"),
     ("storage.bson", "how the directory was set up", "none needed"),
     (
         "diagnostic.data/",

@@ -13,7 +13,7 @@ use crate::NAME;
 use crate::error::ExtensionError;
 
 /// WiredTiger makes this file first, in its home.
-const LOCK_FILE: &str = "WiredTiger.lock";
+pub(crate) const LOCK_FILE: &str = "WiredTiger.lock";
 /// The engine's own files begin like this. They are as the connection is.
 const OWN: &str = "WiredTiger";
 

@@ -2,7 +2,11 @@
 //! are fetched only once, here. Not here: WiredTiger (`ffi`), and the bytes of a block
 //! (`sealstone_seal::engine_page`).
 
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
 use sealstone_cipher::{Backend, Cipher};
+use sealstone_file::counts::{Keeper, Tally};
 use sealstone_keys::{KeyError, source};
 use sealstone_seal::engine_page::EnginePages;
 
@@ -16,6 +20,8 @@ pub struct Encryptor {
     pages: EnginePages,
     name: String,
     place: String,
+    tally: Arc<Tally>,
+    keeper: OnceLock<Option<Keeper>>,
 }
 
 impl Encryptor {
@@ -48,7 +54,8 @@ impl Encryptor {
         let (current, _) = source.current()?;
         let pages =
             EnginePages::new(source.all()?, &current, &place, cipher, source.provider(backend))?;
-        Ok(Self { pages, name: source.name()?, place })
+        let (tally, keeper) = (Arc::default(), OnceLock::new());
+        Ok(Self { pages, name: source.name()?, place, tally, keeper })
     }
 
     /// Checks that `keyid`, from `encryption=(keyid=…)`, names the key that was fetched.
@@ -71,6 +78,18 @@ impl Encryptor {
     #[must_use]
     pub fn pages(&self) -> &EnginePages {
         &self.pages
+    }
+
+    /// Returns the counts of blocks sealed and opened.
+    #[must_use]
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// Begins to write the counts into the data directory `home`, once. The server works without
+    /// them: what keeps them from being written shows by their age.
+    pub(crate) fn keep_counts(&self, home: &Path) {
+        self.keeper.get_or_init(|| Keeper::of(home, Arc::clone(&self.tally), |_| {}).ok());
     }
 
     /// Returns the largest number of bytes by which a block may be longer than its content.
@@ -113,8 +132,6 @@ impl Encryptor {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use sealstone_keys::{Cost, KeyFile, Passphrase};
 
     use super::*;

@@ -89,7 +89,12 @@ pub(crate) unsafe extern "C" fn wiredtiger_extension_init(
         if let Some(warning) = encryptor.warning() {
             log.print(ptr::null_mut(), &warning, false);
         }
-        table.set_file_system(FileSystem::new(log, journal.clone(), &settings))?;
+        table.set_file_system(FileSystem::new(
+            log,
+            encryptor.clone(),
+            journal.clone(),
+            &settings,
+        ))?;
         table.add(Object::new(log, encryptor, Some(journal)))
     }));
     let error = match outcome.unwrap_or_else(|panic| Err(panicked("init", &*panic))) {

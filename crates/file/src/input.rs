@@ -54,6 +54,19 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Reads the regular file `path` whole, if it has at most `bytes_max` bytes.
+///
+/// # Errors
+/// As [`open`]; `FileTooLarge` for a longer one.
+pub fn read_at_most(path: &Path, bytes_max: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.take(bytes_max as u64 + 1).read_to_end(&mut bytes)?;
+    match bytes.len() > bytes_max {
+        true => Err(io::ErrorKind::FileTooLarge.into()),
+        false => Ok(bytes),
+    }
+}
+
 /// Reads the regular file `path`, which is UTF-8, whole.
 ///
 /// # Errors

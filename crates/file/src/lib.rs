@@ -2,7 +2,8 @@
 //! opens nothing that would wait forever, [`output`] makes files that appear whole, under a name
 //! that nobody prepared, [`append`] adds lines to private logs, [`own_directory`] accepts
 //! directories that are this user's own, [`trust`] determines who besides the owner may change what
-//! is read, [`walk`] finds everything below a directory, [`library`] what another program loads.
+//! is read, [`walk`] finds everything below a directory, [`library`] what another program loads,
+//! [`counts`] is the file in which a process counts its work.
 //!
 //! Not here: what is in a file, and the files of engines whose own order of writes is part of their
 //! format.
@@ -10,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod append;
+pub mod counts;
 mod directory;
 pub mod input;
 mod kind;

@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use sealstone_file::counts;
 use sealstone_seal::{HEADER_BYTES, SealError};
 
 use super::error::RestError;
@@ -75,7 +76,7 @@ impl Listing {
     }
 }
 
-/// Lists everything below `dir`. Links are followed, and each directory is read once, under its own
+/// Lists everything below `dir` but the file of counts. Links are followed, and each directory is read once, under its own
 /// name rather than under that of a link to it.
 pub(super) fn list(dir: &Path) -> Result<Listing, RestError> {
     if dir.to_str().is_none() {
@@ -106,6 +107,8 @@ pub(super) fn list(dir: &Path) -> Result<Listing, RestError> {
                     linked.insert(path);
                 }
                 Ok(Place::Directory) => directories.push(path),
+                // for people alone, and no part of the store
+                Ok(Place::File { .. }) if name == counts::NAME => {}
                 Ok(Place::File { bytes }) => listing.files.push((name, bytes)),
                 Ok(Place::Other(found)) => listing.others.push((name, found)),
                 // removed in the meantime

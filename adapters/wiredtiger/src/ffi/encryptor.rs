@@ -113,7 +113,7 @@ unsafe extern "C" fn encrypt(
 ) -> c_int {
     // SAFETY: WiredTiger passes what `init` or `customize` gave it (rule "owner").
     let object = unsafe { &*iface.cast::<Object>() };
-    guarded(object.log, session, "encrypt", FAILED, || {
+    counted(object, session, "encrypt", FAILED, || {
         check_lengths(object, "encrypt", Bytes { src, src_len, dst, dst_len, result_len })?;
         // SAFETY: rules "bytes" and "headers"; the length was checked.
         let bound = unsafe { bound_of_new(src, src_len, dst) };
@@ -138,8 +138,24 @@ unsafe extern "C" fn encrypt(
         )?;
         // SAFETY: WiredTiger passes a place for the length.
         unsafe { *result_len = bytes };
+        object.encryptor.tally().sealed(src_len);
         Ok(())
     })
+}
+
+/// As [`guarded`]; a failure is counted.
+fn counted(
+    object: &Object,
+    session: *mut Session,
+    place: &'static str,
+    code: c_int,
+    call: impl FnOnce() -> Result<(), ExtensionError>,
+) -> c_int {
+    let outcome = guarded(object.log, session, place, code, call);
+    if outcome != 0 {
+        object.encryptor.tally().failed();
+    }
+    outcome
 }
 
 /// Returns the header before the data to seal.
@@ -170,7 +186,7 @@ unsafe extern "C" fn decrypt(
 ) -> c_int {
     // SAFETY: WiredTiger passes what `init` or `customize` gave it (rule "owner").
     let object = unsafe { &*iface.cast::<Object>() };
-    guarded(object.log, session, "decrypt", UNREADABLE, || {
+    counted(object, session, "decrypt", UNREADABLE, || {
         check_lengths(object, "decrypt", Bytes { src, src_len, dst, dst_len, result_len })?;
         // SAFETY: rule "bytes"; the length was checked.
         let block = unsafe { slice::from_raw_parts(src.cast_const(), src_len) };
@@ -202,6 +218,7 @@ unsafe extern "C" fn decrypt(
         }
         // SAFETY: WiredTiger passes a place for the length.
         unsafe { *result_len = bytes };
+        object.encryptor.tally().opened(bytes);
         Ok(())
     })
 }

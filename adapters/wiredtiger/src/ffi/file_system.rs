@@ -17,7 +17,8 @@ use std::sync::Arc;
 use nix::fcntl::PosixFadviseAdvice;
 
 use super::api::{FAILED, Log, Session, UNREADABLE, guarded_with};
-use crate::clear_files::ClearFiles;
+use crate::clear_files::{ClearFiles, LOCK_FILE};
+use crate::encryptor::Encryptor;
 use crate::error::ExtensionError;
 use crate::files::{Files, How, OpenFile};
 use crate::journal::Journal;
@@ -79,6 +80,7 @@ pub(super) struct FileSystem {
     log: Log,
     files: Files,
     clear_files: ClearFiles,
+    encryptor: Arc<Encryptor>,
     journal: Arc<Journal>,
 }
 
@@ -108,7 +110,12 @@ struct Handle {
 }
 
 impl FileSystem {
-    pub(super) fn new(log: Log, journal: Arc<Journal>, settings: &Settings) -> Box<Self> {
+    pub(super) fn new(
+        log: Log,
+        encryptor: Arc<Encryptor>,
+        journal: Arc<Journal>,
+        settings: &Settings,
+    ) -> Box<Self> {
         let (clear_files, files) =
             (ClearFiles::new(settings.accept_clear_files), Files::new(journal.clone()));
         Box::new(Self {
@@ -124,6 +131,7 @@ impl FileSystem {
             log,
             files,
             clear_files,
+            encryptor,
             journal,
         })
     }
@@ -297,6 +305,11 @@ unsafe extern "C" fn open(
             advice,
         };
         let file = ours.files.open(path, how)?;
+        if path.file_name().is_some_and(|name| name == LOCK_FILE)
+            && let Some(home) = path.parent()
+        {
+            ours.encryptor.keep_counts(home);
+        }
         if let Some(name) = ours.clear_files.opened(path, kind == TYPE_DATA, how.create)
             && ours.journal.is_active()
         {
