@@ -196,7 +196,8 @@ mod tests {
         assert_eq!(
             wrong("sealstone://?key=/a&ciper=aria-256"),
             "unknown setting \"ciper\"; did you mean cipher?\n\
-             known settings: key, passphrase_file, cipher, accel, module, page_bytes, anchor, counts_dir"
+             known settings: key, passphrase_file, cipher, accel, module, page_bytes, anchor, \
+             counts_dir"
         );
         assert!(
             wrong("key=/a&passphrase=open sesame")

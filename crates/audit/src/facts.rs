@@ -55,6 +55,13 @@ impl Audit {
             search: None,
         }
     }
+
+    /// Returns whether a key that was named could not be looked at: then nobody can say of another
+    /// key that none holds it.
+    #[must_use]
+    pub fn lacks_a_key(&self) -> bool {
+        self.places.iter().any(|place| place.kind == Kind::Key)
+    }
 }
 
 /// Kind of a place.
@@ -73,6 +80,8 @@ pub enum Kind {
     Table,
     /// Something that could not be looked at.
     Unknown,
+    /// A key that was named and could not be looked at.
+    Key,
 }
 
 /// One place.
@@ -101,19 +110,30 @@ pub struct Place {
     pub counted: Option<Counted>,
 }
 
-/// Counts that a program keeps of its work on a place, since it has had it in use.
+/// Counts that a program keeps of its work on a place, since it began to use it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Counted {
-    /// Process that has it in use.
+    /// Process that has it in use, or had it last.
     pub process: u32,
-    /// Blocks sealed.
-    pub blocks_sealed: u64,
+    /// Time of the counts (RFC 3339).
+    pub at: String,
+    /// Blocks sealed; absent where they are not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocks_sealed: Option<u64>,
     /// Blocks authenticated and opened.
-    pub blocks_opened: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocks_opened: Option<u64>,
+    /// Bytes sealed; absent where they are not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_sealed: Option<u64>,
+    /// Bytes authenticated and opened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_opened: Option<u64>,
     /// Failures, of requests and of its upkeep.
     pub failures: u64,
-    /// Bytes that are in a log and not in place yet.
-    pub log_bytes: u64,
+    /// Bytes that are in a log of a volume and not in place yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_bytes: Option<u64>,
 }
 
 impl Place {
@@ -311,6 +331,10 @@ pub enum Protection {
 pub struct Version {
     /// Its number.
     pub version: u32,
+    /// The key server's own name for it, by which sealed data names it; absent where that is the
+    /// key's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// Time at which it was made (RFC 3339), as the key file says.
     pub made_at: Option<String>,
     /// Its age, in days.

@@ -44,7 +44,7 @@ pub fn metrics(audit: &Audit, now: Timestamp, took: Duration) -> String {
     metrics.extend(of_shares(&places));
     metrics.extend(of_checks(&places));
     metrics.extend(of_counts(&places));
-    metrics.extend(of_keys(&audit.keys, now));
+    metrics.extend(of_keys(audit, now));
     prometheus::text(&metrics)
 }
 
@@ -72,7 +72,7 @@ fn parts(clear: &[Clear]) -> u64 {
 
 fn of_places(places: &[&Place]) -> Vec<Metric> {
     // of what could not be looked at nothing else is known
-    let known = |place: &Place| (place.kind != Kind::Unknown).then_some(());
+    let known = |place: &Place| (!matches!(place.kind, Kind::Unknown | Kind::Key)).then_some(());
     let each = |name: &str, help, value: &dyn Fn(&Place) -> Option<f64>| {
         let sample = |place: &&Place| Some((labels(place), value(place)?));
         gauge(name, help, places.iter().filter_map(sample))
@@ -85,6 +85,7 @@ fn of_places(places: &[&Place]) -> Vec<Metric> {
             Kind::Columns => "columns",
             Kind::Table => "table",
             Kind::Unknown => "unknown",
+            Kind::Key => "key",
         };
         let more = [
             ("kind", kind.to_owned()),
@@ -182,29 +183,46 @@ fn of_checks(places: &[&Place]) -> Vec<Metric> {
 }
 
 fn of_counts(places: &[&Place]) -> Vec<Metric> {
-    let each = |name: &str, help, kind, value: fn(&Counted) -> u64| {
-        let sample = |place: &&Place| Some((labels(place), value(place.counted.as_ref()?) as f64));
+    let each = |name: &str, help, kind, value: fn(&Counted) -> Option<u64>| {
+        let sample = |place: &&Place| Some((labels(place), value(place.counted.as_ref()?)? as f64));
         Metric { kind, ..gauge(name, help, places.iter().filter_map(sample)) }
     };
+    let at =
+        |place: &&Place| Some((labels(place), seconds(place.counted.as_ref()?.at.parse().ok()?)));
+    let at = gauge(
+        "counts_timestamp_seconds",
+        "Time of the counts of the process that has a place in use, or had it last.",
+        places.iter().filter_map(at),
+    );
     let (counter, gauge) = (prometheus::Kind::Counter, prometheus::Kind::Gauge);
     vec![
+        at,
         each(
             "blocks_sealed_total",
-            "Blocks sealed by the process that has a place in use.",
+            "Blocks sealed by the process that has a place in use, or had it last.",
             counter,
             |counted| counted.blocks_sealed,
         ),
         each(
             "blocks_opened_total",
-            "Blocks authenticated and opened by the process that has a place in use.",
+            "Blocks authenticated and opened by that process.",
             counter,
             |counted| counted.blocks_opened,
         ),
+        each("bytes_sealed_total", "Bytes sealed by that process.", counter, |counted| {
+            counted.bytes_sealed
+        }),
+        each(
+            "bytes_opened_total",
+            "Bytes authenticated and opened by that process.",
+            counter,
+            |counted| counted.bytes_opened,
+        ),
         each(
             "failures_total",
-            "Failures in the process that has a place in use, of requests and of its upkeep.",
+            "Failures in that process, of requests and of its upkeep.",
             counter,
-            |counted| counted.failures,
+            |counted| Some(counted.failures),
         ),
         each(
             "log_bytes",
@@ -215,7 +233,8 @@ fn of_counts(places: &[&Place]) -> Vec<Metric> {
     ]
 }
 
-fn of_keys(keys: &[Key], now: Timestamp) -> Vec<Metric> {
+fn of_keys(audit: &Audit, now: Timestamp) -> Vec<Metric> {
+    let keys = &audit.keys;
     let versions = || {
         keys.iter().flat_map(|key| {
             key.versions.iter().map(move |version| {
@@ -230,8 +249,8 @@ fn of_keys(keys: &[Key], now: Timestamp) -> Vec<Metric> {
         let newest = key.versions.iter().rfind(|version| version.is_held)?;
         Some((vec![("key_id", key.id.clone())], f64::from(newest.version)))
     };
-    // where no key was named, nothing is known of who holds them
-    let is_known = keys.iter().any(|key| key.held.is_some());
+    // where no key was named, or one of them was not seen, nothing is known of who holds the others
+    let all_seen = keys.iter().any(|key| key.held.is_some()) && !audit.lacks_a_key();
     vec![
         gauge(
             "key_newest_version",
@@ -259,7 +278,7 @@ fn of_keys(keys: &[Key], now: Timestamp) -> Vec<Metric> {
             "key_held",
             "1 if a key that was named has this version, else 0.",
             versions()
-                .filter(|_| is_known)
+                .filter(|(_, version, _)| version.is_held || all_seen)
                 .map(|(_, version, labels)| (labels, f64::from(u8::from(version.is_held)))),
         ),
     ]

@@ -43,6 +43,8 @@ struct PlaceView {
     product: String,
     on_volume: Option<String>,
     is_columns: bool,
+    /// False of what could not be looked at.
+    is_known: bool,
     shares: Vec<ShareView>,
     lists: Vec<ListView>,
     verified: String,
@@ -135,7 +137,7 @@ pub fn page(
         open: verdict.open.iter().map(|open| words.open(open)).collect(),
         attention: verdict.attention.iter().map(|one| words.attention(one)).collect(),
         places: audit.places.iter().map(|place| words.place(place)).collect(),
-        keys: audit.keys.iter().map(|key| words.key(key)).collect(),
+        keys: audit.keys.iter().map(|key| words.key(key, !audit.lacks_a_key())).collect(),
         search: audit.search.as_ref().map(|search| words.search(search)),
         limits: words.limits(),
     };
@@ -181,6 +183,9 @@ impl Words {
         match open {
             Open::Clear { place, count } => of("open_clear", place, count),
             Open::Unread { place, count } => of("open_unread", place, count),
+            Open::NotLookedAt { place, why } => {
+                self.with("open_not_looked_at", &[("place", place), ("why", why)])
+            }
             Open::Damaged { place, count } => of("open_damaged", place, count),
             Open::Leak { file, count } => {
                 self.with("open_leak", &[("file", file), ("count", &count.to_string())])
@@ -236,12 +241,14 @@ impl Words {
             name: place.name.clone(),
             product: match place.kind {
                 Kind::Store | Kind::Server | Kind::Unknown => place.product.clone(),
+                Kind::Key => self.0.text("kind_key").to_owned(),
                 Kind::Volume => self.0.text("kind_volume").to_owned(),
                 Kind::Columns => self.0.text("kind_columns").to_owned(),
                 Kind::Table => self.0.text("kind_table").to_owned(),
             },
             on_volume: on_volume.map(|volume| self.with("on_volume", &[("volume", volume)])),
             is_columns: place.sealed.iter().any(|share| share.column.is_some()),
+            is_known: !matches!(place.kind, Kind::Unknown | Kind::Key),
             shares: place.sealed.iter().map(|share| self.share(share)).collect(),
             lists: lists
                 .into_iter()
@@ -325,22 +332,27 @@ impl Words {
         }
     }
 
-    fn key(&self, key: &Key) -> KeyView {
+    /// - `all_seen`: whether every key that was named could be looked at
+    fn key(&self, key: &Key, all_seen: bool) -> KeyView {
         let held = key.held.as_ref();
+        let nobody = if all_seen { "nobody" } else { "unknown" };
         let owner = |held: &Held| {
             let (owner, mode) = (held.owner.as_deref()?, held.mode.as_deref()?);
             Some(self.with("owner", &[("owner", owner), ("mode", mode)]))
         };
         KeyView {
             id: key.id.clone(),
-            held_by: held
-                .map_or_else(|| self.0.text("nobody").to_owned(), |held| held.place.clone()),
+            held_by: held.map_or_else(|| self.0.text(nobody).to_owned(), |held| held.place.clone()),
             owner: held.and_then(owner),
             protection: held.map_or_else(
                 || self.0.text("unknown").to_owned(),
                 |held| self.protection(&held.protection),
             ),
-            versions: key.versions.iter().map(|version| self.version(version)).collect(),
+            versions: key
+                .versions
+                .iter()
+                .map(|version| self.version(version, held.is_some() || all_seen))
+                .collect(),
             rotation: match &key.rotate_by {
                 Some(day) if key.is_overdue => self.with("overdue", &[("day", day)]),
                 Some(day) => day.clone(),
@@ -362,15 +374,19 @@ impl Words {
         }
     }
 
-    fn version(&self, version: &Version) -> VersionView {
-        let number = version.version.to_string();
+    /// - `is_known`: whether it is known who holds it
+    fn version(&self, version: &Version, is_known: bool) -> VersionView {
+        let number = match &version.id {
+            Some(id) => format!("{} ({id})", version.version),
+            None => version.version.to_string(),
+        };
         let places = version.places.to_string();
         let words = match version.places {
             0 => self.with("version_unused", &[("version", &number)]),
             _ => self.with("version_in_use", &[("version", &number), ("places", &places)]),
         };
         VersionView {
-            words: match version.is_held {
+            words: match version.is_held || !is_known {
                 true => words,
                 false => format!("{words} ({})", self.0.text("version_not_held")),
             },

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::facts::{Audit, NotVerified, Place, Protection, Share, Verified};
+use crate::facts::{Audit, Kind, NotVerified, Place, Protection, Share, Verified, Version};
 use crate::leak::{self, Hit};
 
 /// First words of the label of a form.
@@ -37,6 +37,13 @@ pub enum Open {
         place: String,
         /// Number of them.
         count: u64,
+    },
+    /// A place or a key could not be looked at.
+    NotLookedAt {
+        /// The place, or the address of the key.
+        place: String,
+        /// Reason.
+        why: String,
     },
     /// A place is not as it was sealed.
     Damaged {
@@ -142,6 +149,11 @@ impl Verdict {
 fn open_in(place: &Place) -> Vec<Open> {
     let name = || place.name.clone();
     let mut open = Vec::new();
+    if matches!(place.kind, Kind::Unknown | Kind::Key) {
+        let why = place.unread.first().and_then(|unread| unread.remark.clone());
+        open.push(Open::NotLookedAt { place: name(), why: why.unwrap_or_default() });
+        return open;
+    }
     if !place.clear.is_empty() {
         open.push(Open::Clear { place: name(), count: place.clear.len() as u64 });
     }
@@ -170,12 +182,14 @@ fn is_of_column(audit: &Audit, file: &str, hit: &Hit) -> bool {
 
 fn attention(audit: &Audit) -> Vec<Attention> {
     let mut found = Vec::new();
+    let lacks_a_key = audit.lacks_a_key();
     for key in &audit.keys {
         let name = || key.id.clone();
         if let Some(since) = key.rotate_by.clone().filter(|_| key.is_overdue) {
             found.push(Attention::Overdue { key: name(), since });
         }
-        let missing = key.versions.iter().filter(|version| !version.is_held && version.places > 0);
+        let is_missing = |version: &&Version| !version.is_held && version.places > 0;
+        let missing = key.versions.iter().filter(is_missing).filter(|_| !lacks_a_key);
         let versions: Vec<u32> = missing.map(|version| version.version).collect();
         if !versions.is_empty() {
             found.push(Attention::NotHeld { key: name(), versions });

@@ -53,10 +53,13 @@ fn audit() -> Audit {
     volume.sealed = vec![share(Some(1 << 30), Unit::Volumes, None)];
     volume.counted = Some(Counted {
         process: 7,
-        blocks_sealed: 12,
-        blocks_opened: 34,
+        at: MADE.into(),
+        blocks_sealed: Some(12),
+        blocks_opened: Some(34),
+        bytes_sealed: None,
+        bytes_opened: None,
         failures: 1,
-        log_bytes: 4096,
+        log_bytes: Some(4096),
     });
     let mut table = Place::new("table".into(), Kind::Table, "table");
     table.sealed = vec![share(None, Unit::Rows, Some("phone"))];
@@ -74,6 +77,7 @@ fn audit() -> Audit {
         }),
         versions: vec![Version {
             version: 2,
+            id: None,
             made_at: Some(MADE.into()),
             age_days: Some(1),
             places: 3,
@@ -128,6 +132,8 @@ fn another_parser_reads_every_fact() {
     is("sealstone_blocks_sealed_total", &[("place", "/vol")], 12.0);
     is("sealstone_blocks_opened_total", &[("place", "/vol")], 34.0);
     is("sealstone_failures_total", &[("place", "/vol")], 1.0);
+    // what is not counted is not there
+    assert!(!text.contains("sealstone_bytes_sealed_total{"), "{text}");
     is("sealstone_log_bytes", &[("place", "/vol")], 4096.0);
     is("sealstone_sealed_ratio", &[("place", "table")], 0.75);
     is("sealstone_clear_parts", &[("place", "table")], 2.0);

@@ -74,6 +74,9 @@ fn full() -> Audit {
         audit.places.push(place);
     }
     audit.places.push(Place::new("/data/none".into(), Kind::Server, "PostgreSQL"));
+    let mut gone = Place::new("/data/gone".into(), Kind::Unknown, "unknown");
+    gone.unread = vec![clear("/data/gone")];
+    audit.places.push(gone);
     let protections = [
         Protection::Nothing,
         Protection::Passphrase,
@@ -83,6 +86,7 @@ fn full() -> Audit {
     ];
     let version = |version, is_held, age_days| Version {
         version,
+        id: (version == 2).then(|| "9f-2".into()),
         made_at: None,
         age_days,
         places: u64::from(version),
@@ -139,7 +143,7 @@ fn every_finding_has_words_in_every_language() {
         assert!(page.contains(&format!("<html lang=\"{}\">", language.code())), "{language:?}");
         // all findings are counted, however many are listed
         for wanted in
-            ["4711", "/data/6", "aria-256", "ff1:phone", "000007.sst", "lost", "/var/log/b"]
+            ["4711", "/data/6", "aria-256", "ff1:phone", "000007.sst", "lost", "/var/log/b", "9f-2"]
         {
             assert!(page.contains(wanted), "{language:?}: {wanted}");
         }
@@ -163,6 +167,31 @@ fn nothing_is_said_of_nothing() {
         page(&audit, &verdict, language).unwrap();
     }
     assert!(summary(&verdict).starts_with("Nothing that was looked at is in the clear\n"));
+}
+
+/// A key that was named and not seen may be the one that nobody else holds.
+#[test]
+fn a_key_that_was_not_seen_is_not_called_lost() {
+    let not_held = |attention: &Attention| matches!(attention, Attention::NotHeld { .. });
+    let mut audit = full();
+    assert!(Verdict::of(&audit).attention.iter().any(not_held));
+    let mut key = Place::new("kmip://kms/orders".into(), Kind::Key, "key");
+    let remark = Some("no key server answered".into());
+    key.unread = vec![Clear { remark, ..clear("kmip://kms/orders") }];
+    audit.places = vec![key];
+    let verdict = Verdict::of(&audit);
+    assert!(!verdict.attention.iter().any(not_held));
+    let open = Open::NotLookedAt {
+        place: "kmip://kms/orders".into(),
+        why: "no key server answered".into(),
+    };
+    assert_eq!(verdict.open[0], open);
+    let page = page(&audit, &verdict, Language::English).unwrap();
+    assert!(
+        !page.contains("nobody who was named") && !page.contains("nothing is sealed"),
+        "{page}"
+    );
+    assert!(!page.contains("version 1, under it: 1 places (not held)"), "{page}");
 }
 
 /// Values of a form in a file whose column is sealed in that form are no leak, and elsewhere they

@@ -32,7 +32,7 @@ use crate::directory_kind::{PlainServer, plain_server};
 use crate::flags::{PlacesFlags, TablesFlags};
 #[cfg(feature = "volume")]
 use crate::volume::place::runtime_dir;
-use findings::{checked, share, unread};
+use findings::{checked, counted, share, unread};
 use keys::Given;
 
 /// A path, and what it is.
@@ -76,7 +76,8 @@ pub(crate) struct Looked {
 pub(crate) struct Looking<'a> {
     /// True if the keys check that all of it is whole.
     pub(crate) verify: bool,
-    /// True if a place or a key that cannot be looked at is a fact among the others.
+    /// True if a place or a key that cannot be looked at is a fact among the others; a key that a
+    /// server does not give always is.
     pub(crate) goes_on: bool,
     /// Told what is looked at next.
     pub(crate) say: &'a dyn Fn(&str),
@@ -85,8 +86,9 @@ pub(crate) struct Looking<'a> {
 /// Looks at every place that the flags name, and at the keys.
 ///
 /// # Errors
-/// A path that is nothing that can be sealed, a key that cannot be looked at; none of these where
-/// it goes on. What keeps a place from being looked at is part of the facts.
+/// A path that is nothing that can be sealed, a key file that cannot be looked at, an address that
+/// is none; none of these where it goes on. What keeps a place from being looked at, and a key
+/// server from showing a key, is part of the facts.
 pub(crate) fn look(
     (flags, tables): (&PlacesFlags, &TablesFlags),
     looking: &Looking<'_>,
@@ -95,25 +97,25 @@ pub(crate) fn look(
     let &Looking { verify, goes_on, say } = looking;
     let previous = flags.previous.as_deref().map(previous::read).transpose()?;
     let mut lost = Vec::new();
-    let mut lose = |name: String, product: &str, error: anyhow::Error| {
-        if !goes_on {
+    let mut lose = |name: String, kind: Kind, product: &str, error: anyhow::Error| {
+        if !goes_on && !keys::is_of_server(&error) {
             return Err(error);
         }
-        lost.push(unread(Place::new(name, Kind::Unknown, product), &error));
+        lost.push(unread(Place::new(name, kind, product), &error));
         Ok(())
     };
     let mut given = Vec::new();
     for spec in &flags.key {
         match keys::one(spec, &flags.opening) {
             Ok(key) => given.push(key),
-            Err(error) => lose(without_secrets(spec), "key", error)?,
+            Err(error) => lose(without_secrets(spec), Kind::Key, "key", error)?,
         }
     }
     let mut found = Vec::new();
     for path in &flags.places {
         match found_at(path, flags) {
             Ok(here) => found.extend(here),
-            Err(error) => lose(path.display().to_string(), "unknown", error)?,
+            Err(error) => lose(path.display().to_string(), Kind::Unknown, "unknown", error)?,
         }
     }
     #[cfg(feature = "volume")]
@@ -236,6 +238,7 @@ impl Found {
         };
         place.clear = status.not_sealed.iter().map(clear).collect();
         place.unread = status.unreadable.iter().map(clear).collect();
+        place.counted = counted(&self.path);
         place.verified = checked(&place, given, verify, |keys| {
             let report = rest::verify(&self.path, &*keys, Backend::auto(), None, &mut |_| {})?;
             let said = report.failures.iter().map(|one| format!("{}: {}", one.file, one.what));
@@ -273,6 +276,7 @@ impl Found {
         place.clear = with(Standing::Clear).collect();
         place.unread = with(Standing::Unread).collect();
         place.beside = beside_it(&account);
+        place.counted = counted(&self.path);
         place
     }
 

@@ -15,6 +15,11 @@ const QUOTES: [char; 3] = ['"', '\'', '`'];
 /// Shorter pieces are in many a word.
 const PIECE_CHARS_MIN: usize = 3;
 
+/// Names of the parameters in the address of a key server: they are no secret, and words of our own
+/// JSON.
+const KMIP_PARAMETERS: [&str; 8] =
+    ["cert", "key", "ca", "server", "name", "timeout_ms", "retries", "version"];
+
 /// A secret text, and its replacement.
 type Hidden = (String, String);
 
@@ -75,7 +80,10 @@ fn add(word: &str, hidden: &mut Vec<Hidden>) {
         let before = value[..begin].chars().next_back();
         let after = value[end..].chars().next();
         begin += cut.len();
-        if piece.chars().count() < PIECE_CHARS_MIN || shown.contains(piece) {
+        let is_parameter = value.starts_with("kmip:")
+            && matches!((before, after), (Some('?' | '&'), Some('=')))
+            && KMIP_PARAMETERS.contains(&piece);
+        if piece.chars().count() < PIECE_CHARS_MIN || is_parameter || shown.contains(piece) {
             continue;
         }
         for spelling in spellings(piece) {
@@ -151,6 +159,19 @@ mod tests {
             let said = said(word, text);
             assert!(!said.contains("geheim") && !said.contains("auch"), "{said}");
         }
+    }
+
+    #[test]
+    fn names_of_parameters_of_a_key_server_stay_in_json() {
+        let word = "kmip://me:geheim@h/k?cert=/c&key=/k&server=h2&name=n&auch=x";
+        let json = "{\"key\": \"1\", \"by\": \"server\", \"name\": \"a\", \"cert\": \"b\"}";
+        assert_eq!(said(word, json), json);
+        for secret in ["geheim", "auch"] {
+            assert_eq!(said(word, &format!("\"{secret}\"")), "\"…\"");
+        }
+        // elsewhere in an address such a word may be a part of a password
+        assert_eq!(said("kmip://me:server@h/k", "\"server\""), "\"…\"");
+        assert_eq!(said("redis://me:a?name=b@h/0", "\"name\""), "\"…\"");
     }
 
     #[test]

@@ -43,3 +43,18 @@ pub fn faults(promtool: &Path, metrics: &str) -> Option<String> {
     let said = [output.stdout, output.stderr].concat();
     (!output.status.success()).then(|| String::from_utf8_lossy(&said).into_owned())
 }
+
+/// Returns the value of the sample of `metrics` that begins with `name` and has all of `labels`.
+///
+/// # Panics
+/// If there is none.
+#[must_use]
+pub fn sample(metrics: &str, name: &str, labels: &[&str]) -> f64 {
+    let is_it = |line: &&str| {
+        line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['{', ' ']))
+            && labels.iter().all(|label| line.contains(label))
+    };
+    let line = metrics.lines().find(is_it);
+    let line = line.unwrap_or_else(|| panic!("no {name} with {labels:?} in\n{metrics}"));
+    line.rsplit(' ').next().expect("a value").parse().expect("a number")
+}

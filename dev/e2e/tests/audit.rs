@@ -6,12 +6,22 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use sealstone_e2e::kmip_server::{Kind, started};
 use sealstone_e2e::sealed_places::{MARKER, call, plain_store, sealed};
 use sealstone_e2e::volume_place::VolumePlace;
 use serde_json::Value;
 
 fn json(path: &Path) -> Value {
-    serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON")
+    let text = fs::read_to_string(path).expect("a file");
+    // no word of ours is taken for a part of an address on the command line
+    assert!(!text.contains('…'), "{text}");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// Returns the page in `dir`, with the signs that it escapes.
+fn page(dir: &Path) -> String {
+    let page = fs::read_to_string(dir.join("audit.html")).expect("a page");
+    page.replace("&#x2f;", "/")
 }
 
 #[test]
@@ -252,4 +262,120 @@ fn what_is_wrong_is_said_before_any_work() {
     fs::write(dir.join("markers"), "some long text\n").expect("room");
     let done = call(dir, "audit db --leak-markers markers --search db");
     assert_eq!(done.code, Some(1), "{}", done.stderr);
+}
+
+/// Sealed data names a version of a key by the server's own identifier, and a person names the key:
+/// both are the same key, and a server that does not answer takes nothing else from the page.
+fn keys_of_a_server(kind: Kind, test: &str) {
+    let Some((certificates, mut server)) = started(kind, test) else { return };
+    let home = tempfile::tempdir().expect("a directory");
+    let dir = home.path();
+    let url = certificates.url(server.port, "orders", "&retries=0");
+    let made = call(dir, &format!("keys new {url} --cipher aes-256 --json")).done();
+    plain_store(&dir.join("db"));
+    call(dir, &format!("rest reseal db --key {url} --cipher aria-256 --from-plain --yes")).done();
+    fs::write(dir.join("people.csv"), "id,memo\n1,call before noon\n").expect("room");
+    fs::create_dir(dir.join("files")).expect("room");
+    let seal = format!("field seal people.csv --column memo=aead --key {url}");
+    call(dir, &format!("{seal} --out files/old.csv")).done();
+    let made = call(dir, &format!("keys rotate {url} --json")).done() + &made;
+    call(dir, &format!("{seal} --out files/new.csv")).done();
+    fs::remove_file(dir.join("people.csv")).expect("it is there");
+
+    let line = format!("audit db files --key {url} --verify --out whole");
+    let done = call(dir, &line).done();
+    assert!(!done.contains("nobody who was named"), "{done}");
+    let audit = json(&dir.join("whole/audit.json"));
+    let places = audit["places"].as_array().expect("a list");
+    for (place, version) in places.iter().zip([1, 2, 1]) {
+        assert_eq!(place["sealed"][0]["key_version"], version, "{place}");
+        assert_eq!(place["verified"]["is_whole"], true, "{place}");
+    }
+    assert_eq!((places.len(), audit["keys"].as_array().expect("a list").len()), (3, 1));
+    let key = &audit["keys"][0];
+    assert_eq!(
+        (&key["id"], &key["held"]["protection"]["by"]),
+        (&"orders".into(), &"server".into())
+    );
+    let place = key["held"]["place"].as_str().expect("an address");
+    assert!(place.starts_with(&format!("kmip://127.0.0.1:{}/orders", server.port)), "{place}");
+    for absent in [&key["held"]["owner"], &key["held"]["mode"], &key["rotate_by"]] {
+        assert!(absent.is_null(), "{key:#}");
+    }
+    assert_eq!(key["is_overdue"], false);
+    let versions = key["versions"].as_array().expect("a list");
+    assert_eq!(versions.len(), 2, "{key:#}");
+    for (version, (number, used)) in versions.iter().zip([(1, 2), (2, 1)]) {
+        assert_eq!((&version["version"], &version["places"]), (&number.into(), &used.into()));
+        assert_eq!((&version["is_held"], &version["age_days"]), (&true.into(), &Value::Null));
+        // what the data and the server call it
+        let id = version["id"].as_str().expect("an identifier");
+        assert!(made.contains(&format!("\"id\": \"{id}\"")), "{id}: {made}");
+        let share = places.iter().find(|place| place["sealed"][0]["key_version"] == number);
+        assert_eq!(share.expect("a place")["sealed"][0]["key_id"], id);
+    }
+    let page = page(&dir.join("whole"));
+    for wanted in ["<td>orders</td>", "the key server", "unknown", "<html lang=\"en\">"] {
+        assert!(page.contains(wanted), "{wanted}: {page}");
+    }
+    let first = versions[0]["id"].as_str().expect("an identifier");
+    assert!(page.contains(&format!("version 1 ({first}), under it: 2 places")), "{page}");
+
+    // a stranger's certificate, a key that is not there, and a server that is not there
+    let stranger = certificates.query("other-client", "ca");
+    let stranger = format!("kmip://127.0.0.1:{}/orders?{stranger}&retries=0", server.port);
+    without_the_key(dir, &stranger, "no key server answered", "stranger");
+    let other = certificates.url(server.port, "others", "&retries=0");
+    without_the_key(dir, &other, "no key others on ", "other");
+    server.kill();
+    without_the_key(dir, &url, "no key server answered", "gone");
+    // what is wrong with the address itself is said before any work
+    let wrong = url.replace("client.pem", "none.pem");
+    let refused = call(dir, &format!("audit db --key {wrong} --out refused"));
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{}", refused.stderr);
+    assert!(refused.stderr.contains("none.pem"), "{}", refused.stderr);
+    assert!(!dir.join("refused/audit.json").exists());
+}
+
+/// Audits with the key `url`, which cannot be looked at for the reason `why`.
+fn without_the_key(dir: &Path, url: &str, why: &str, out: &str) {
+    let done = call(dir, &format!("audit db files --key {url} --verify --out {out}"));
+    assert_eq!(done.code, Some(1), "{}{}", done.stdout, done.stderr);
+    let (address, _) = url.split_once('?').expect("a query");
+    let about: Vec<&str> = done.stdout.lines().filter(|line| line.contains("kmip:")).collect();
+    assert_eq!(about.len(), 1, "{}", done.stdout);
+    for wanted in [address, "could not be looked at: ", why] {
+        assert!(about[0].contains(wanted), "{wanted}: {}", done.stdout);
+    }
+    // of a key that was not seen nobody can say that it has no version of it
+    assert!(!done.stdout.contains("nobody who was named"), "{}", done.stdout);
+    let audit = json(&dir.join(out).join("audit.json"));
+    let open = audit["verdict"]["open"].as_array().expect("a list");
+    assert_eq!((open.len(), &open[0]["what"]), (1, &"not_looked_at".into()));
+    let places = audit["places"].as_array().expect("a list");
+    assert_eq!((places.len(), &places[3]["kind"]), (4, &"key".into()));
+    for place in &places[..3] {
+        assert_eq!(place["verified"]["why"], "no_key", "{place}");
+        assert!(!place["sealed"].as_array().expect("a list").is_empty(), "{place}");
+    }
+    let keys = audit["keys"].as_array().expect("a list");
+    assert_eq!(keys.len(), 2, "the two that the data names");
+    assert!(keys.iter().all(|key| key["held"].is_null()));
+    let page = page(&dir.join(out));
+    for wanted in ["aria-256", "/old.csv", "/new.csv", why, "could not be looked at"] {
+        assert!(page.contains(wanted), "{wanted}: {page}");
+    }
+    for wrong in ["nothing is sealed", "may be anything", "nobody who was named"] {
+        assert!(!page.contains(wrong), "{wrong}: {page}");
+    }
+}
+
+#[test]
+fn keys_of_pykmip_are_shown() {
+    keys_of_a_server(Kind::PyKmip, "keys_of_pykmip_are_shown");
+}
+
+#[test]
+fn keys_of_the_go_server_are_shown() {
+    keys_of_a_server(Kind::Go, "keys_of_the_go_server_are_shown");
 }

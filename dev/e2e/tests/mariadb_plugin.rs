@@ -10,6 +10,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sealstone_e2e::binary::mariadb_plugin;
 use sealstone_e2e::mariadb_place::{MariaDbPlace, does};
+use sealstone_e2e::promtool::sample;
 use sealstone_e2e::sql_server::{SqlKind, SqlServer, SqlSession};
 use sealstone_e2e::transcript::{run, sealstone};
 use sealstone_e2e::volume_place::{holds, tool};
@@ -77,6 +78,34 @@ fn is_unreadable(place: &MariaDbPlace) {
         let dir = place.at(dir);
         assert!(!dir.exists() || !holds(&dir, &MARKER.as_bytes()[..16]), "{}", dir.display());
     }
+}
+
+/// The server's process counts, and its counts are metrics of the monitor.
+#[test]
+fn a_server_counts_what_it_encrypts() {
+    let test = "a_server_counts_what_it_encrypts";
+    if !SqlKind::MariaDb.is_available(test) {
+        return;
+    }
+    let place = MariaDbPlace::new();
+    let options = place.options(&place.settings("k.key", "aria-256"));
+    let server = SqlServer::MariaDb(start_mariadb(&place.at("server"), options).unwrap());
+    does(
+        &mut server.session(),
+        "CREATE TABLE counted (id INT PRIMARY KEY, b VARCHAR(200)) ENGINE=InnoDB; \
+         INSERT INTO counted SELECT seq, MD5(seq) FROM seq_1_to_20000",
+    );
+    drop(server);
+    let metrics = place.sealstone(&["status", "server/data", "--prometheus"]).stdout;
+    let of = |name: &str| sample(&metrics, name, &[]);
+    // the values alone, in pages and in the log
+    assert!(of("sealstone_bytes_sealed_total") > 20_000.0 * 64.0, "{metrics}");
+    assert!(of("sealstone_blocks_sealed_total") > 80.0, "{metrics}");
+    assert_eq!(of("sealstone_failures_total"), 0.0, "{metrics}");
+    let account = place.account("server/data");
+    let files = account["files"].as_array().unwrap();
+    let counts = files.iter().find(|file| file["name"] == "SEALSTONE-COUNTS");
+    assert_eq!(counts.unwrap()["standing"], "always_clear", "{account:#}");
 }
 
 #[test]

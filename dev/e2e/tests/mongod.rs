@@ -16,6 +16,7 @@ use sealstone_e2e::binary::wiredtiger_extension;
 use sealstone_e2e::kmip_cases::Place;
 use sealstone_e2e::kmip_server::Kind;
 use sealstone_e2e::mongod::{Dead, Mongod, data_dir};
+use sealstone_e2e::promtool;
 use sealstone_e2e::transcript::{run, sealstone};
 use sealstone_e2e::wiredtiger_files::{
     Block, assert_no_nonce_twice, blocks, blocks_of, change_under_checksum, files,
@@ -182,6 +183,43 @@ fn sealed_data_lives_through_restart_and_kill() {
     clear_files_are_those_of_the_guide(&place.db());
 }
 
+/// The server's process counts, and its counts are metrics of the monitor.
+#[test]
+fn a_server_counts_what_it_seals_and_opens() {
+    let Some(place) = DataDirectory::new("a_server_counts_what_it_seals_and_opens") else { return };
+    KeyFile::create(place.key(), "orders").unwrap();
+    let server = place.sealed("aes-256");
+    load(&server, 0, 3000);
+    server.stop();
+    let db = place.db().display().to_string();
+    let metrics = run(&mut sealstone(place.dir(), &["status", &db, "--prometheus"])).stdout;
+    let sample = |name: &str| promtool::sample(&metrics, name, &[]);
+    // the values alone, each of them in a page and in the journal
+    assert!(sample("sealstone_bytes_sealed_total") > 3000.0 * 320.0, "{metrics}");
+    assert!(sample("sealstone_blocks_sealed_total") > 10.0, "{metrics}");
+    assert_eq!(sample("sealstone_failures_total"), 0.0, "{metrics}");
+    assert!(sample("sealstone_counts_timestamp_seconds") > 1_700_000_000.0, "{metrics}");
+    // no part of what is sealed, or in the clear
+    let account = run(&mut sealstone(place.dir(), &["mongo", "check", &db])).stdout;
+    assert!(account.contains("SEALSTONE-COUNTS"), "{account}");
+
+    // a process counts for itself
+    let server = place.sealed("aes-256");
+    assert_eq!(server.count("orders"), 3000);
+    server.stop();
+    let again = run(&mut sealstone(place.dir(), &["status", &db, "--prometheus"])).stdout;
+    let sample = |name: &str| promtool::sample(&again, name, &[]);
+    assert!(sample("sealstone_blocks_opened_total") > 0.0, "{again}");
+    assert!(sample("sealstone_bytes_sealed_total") < 3000.0 * 320.0, "{again}");
+
+    // what anybody puts there is no finding, and nobody waits for it
+    let counts = place.db().join("SEALSTONE-COUNTS");
+    fs::remove_file(&counts).unwrap();
+    nix::unistd::mkfifo(&counts, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let without = run(&mut sealstone(place.dir(), &["status", &db, "--prometheus"])).stdout;
+    assert!(!without.contains("sealstone_bytes_sealed_total{"), "{without}");
+}
+
 /// Every file without a sealed block is listed in SECURITY.md and the guide.
 fn clear_files_are_those_of_the_guide(db: &Path) {
     let known = [
@@ -190,6 +228,7 @@ fn clear_files_are_those_of_the_guide(db: &Path) {
         "WiredTiger.turtle",
         "mongod.lock",
         "storage.bson",
+        "SEALSTONE-COUNTS",
         "diagnostic.data",
         "journal/SEALSTONE-JOURNAL",
     ];

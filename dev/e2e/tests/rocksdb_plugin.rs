@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use sealstone_cipher::Backend;
 use sealstone_e2e::kmip_server::{Kind, started};
+use sealstone_e2e::promtool::sample;
 use sealstone_e2e::rocksdb_tools::{MARKER, Store};
 use sealstone_e2e::transcript::{Transcript, plain, run, sealstone};
 use sealstone_keys::{Cost, KeyFile, Passphrase};
@@ -77,6 +78,46 @@ fn ldb_writes_what_the_library_reads_and_the_other_way_round() {
     let db = format!("--db={}", store.db().display());
     let without = run(&mut plain(Path::new("ldb"), store.dir(), &[&db, "scan"]));
     assert!(!without.stdout.contains("lib ") && !without.stdout.contains("ldb "), "{without:?}");
+}
+
+/// A program counts if its settings ask for it, and its counts are metrics of the monitor.
+#[test]
+fn a_program_counts_what_it_seals_if_it_is_asked_to() {
+    let Some(store) = Store::new("a_program_counts_what_it_seals_if_it_is_asked_to", LDB) else {
+        return;
+    };
+    let put = |settings: &str| {
+        store.ldb(settings, &["--create_if_missing", "put", "one", &MARKER.repeat(1000)]).done();
+    };
+    let counts = store.db().join("SEALSTONE-COUNTS");
+    put(&store.settings("&cipher=aria-256"));
+    assert!(!counts.exists(), "nobody asked for it");
+    let settings = store.settings(&format!("&cipher=aria-256&counts_dir={}", store.db().display()));
+    put(&settings);
+    let db = store.db().display().to_string();
+    let status = || run(&mut sealstone(store.dir(), &["status", &db, "--prometheus"]));
+    let metrics = status().done();
+    let of = |name: &str| sample(&metrics, name, &[]);
+    assert!(of("sealstone_bytes_sealed_total") > 1000.0 * MARKER.len() as f64, "{metrics}");
+    assert!(of("sealstone_bytes_opened_total") > 0.0, "{metrics}");
+    assert_eq!(of("sealstone_failures_total"), 0.0, "{metrics}");
+    assert_eq!(of("sealstone_sealed_ratio"), 1.0, "{metrics}");
+    // the store is whole with it, and a program without the setting opens it
+    let key = store.key().display().to_string();
+    run(&mut sealstone(store.dir(), &["rest", "verify", &db, "--key", &key])).done();
+    store.ldb(&store.settings("&cipher=aria-256"), &["get", "one"]).done();
+
+    // a changed byte is a failure that is counted
+    let log = fs::read_dir(store.db()).unwrap().flatten().map(|entry| entry.path());
+    let log = log.filter(|path| path.extension().is_some_and(|ending| ending == "log"));
+    let log = log.max_by_key(|path| path.metadata().unwrap().len()).unwrap();
+    let file = fs::OpenOptions::new().write(true).open(&log).unwrap();
+    let at = log.metadata().unwrap().len() - 20;
+    file.write_all_at(b"!!!!", at).unwrap();
+    let failed = store.ldb(&settings, &["get", "one"]);
+    assert_ne!(failed.code, Some(0), "{failed:?}");
+    let metrics = run(&mut sealstone(store.dir(), &["status", &db, "--prometheus"])).stdout;
+    assert!(sample(&metrics, "sealstone_failures_total", &[]) > 0.0, "{metrics}");
 }
 
 #[test]

@@ -7,21 +7,10 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 
-use sealstone_e2e::promtool;
+use sealstone_e2e::promtool::{self, sample};
 use sealstone_e2e::sealed_places::{call, plain_store, sealed};
 use sealstone_e2e::volume_place::VolumePlace;
 use serde_json::Value;
-
-/// Returns the value of the sample of `metrics` that begins with `name` and has all of `labels`.
-fn sample(metrics: &str, name: &str, labels: &[&str]) -> f64 {
-    let is_it = |line: &&str| {
-        line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['{', ' ']))
-            && labels.iter().all(|label| line.contains(label))
-    };
-    let line = metrics.lines().find(is_it);
-    let line = line.unwrap_or_else(|| panic!("no {name} with {labels:?} in\n{metrics}"));
-    line.rsplit(' ').next().expect("a value").parse().expect("a number")
-}
 
 #[test]
 fn places_are_shown_to_people_and_programs() {

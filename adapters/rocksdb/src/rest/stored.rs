@@ -76,8 +76,8 @@ impl Listing {
     }
 }
 
-/// Lists everything below `dir` but the file of counts. Links are followed, and each directory is read once, under its own
-/// name rather than under that of a link to it.
+/// Lists everything below `dir` but the file of counts. Links are followed, and each directory is
+/// read once, under its own name rather than under that of a link to it.
 pub(super) fn list(dir: &Path) -> Result<Listing, RestError> {
     if dir.to_str().is_none() {
         return Err(RestError::NotText { dir: dir.to_owned() });

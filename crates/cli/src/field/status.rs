@@ -194,7 +194,8 @@ fn key_text(key: &Key) -> String {
     for version in &key.versions {
         let age = version.age_days.map(|days| format!(", {days} days old")).unwrap_or_default();
         let lost = if key.held.is_some() && !version.is_held { ", which it lacks" } else { "" };
-        text.push_str(&format!("  version {}{age}{lost}\n", version.version));
+        let id = version.id.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
+        text.push_str(&format!("  version {}{id}{age}{lost}\n", version.version));
     }
     text
 }

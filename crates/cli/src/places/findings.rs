@@ -1,10 +1,13 @@
 //! Findings about a place that is looked at: a share, a place that could not be looked at, the
 //! result of a check. Not here: looking (`places`).
 
+use std::path::Path;
 use std::sync::Arc;
 
-use sealstone_audit::facts::{Clear, Maker, NotVerified, Place, Share, Unit, Verified};
+use jiff::Timestamp;
+use sealstone_audit::facts::{Clear, Counted, Maker, NotVerified, Place, Share, Unit, Verified};
 use sealstone_cipher::{Cipher, Mode, cipher};
+use sealstone_file::counts;
 use sealstone_keys::KeySource;
 
 use super::keys::Given;
@@ -34,6 +37,29 @@ pub(super) fn share(name: &str, mode: Option<Mode>, key_version: u32) -> Share {
     }
 }
 
+/// Returns `time` to the second (RFC 3339).
+pub(super) fn moment(time: Timestamp) -> String {
+    time.round(jiff::Unit::Second).unwrap_or(time).to_string()
+}
+
+/// Returns the counts of the process that has the data in `dir` in use, or had it last, if it keeps
+/// any.
+pub(super) fn counted(dir: &Path) -> Option<Counted> {
+    // a file of anybody's in its place is no finding about the data
+    let found = counts::read(dir).ok()??;
+    let at = i64::try_from(found.written_unix_s).ok().map(Timestamp::from_second);
+    Some(Counted {
+        process: found.process,
+        at: moment(at?.ok()?),
+        blocks_sealed: found.counts.blocks_sealed,
+        blocks_opened: found.counts.blocks_opened,
+        bytes_sealed: Some(found.counts.bytes_sealed),
+        bytes_opened: Some(found.counts.bytes_opened),
+        failures: found.counts.failures,
+        log_bytes: None,
+    })
+}
+
 /// Returns the words of `error` on one line, for a file: without a password from the command.
 fn said(error: &anyhow::Error) -> String {
     hide(&format!("{error:#}").replace('\n', "; "))
@@ -60,20 +86,20 @@ pub(super) fn checked(
         return Verified::Not { why: NotVerified::NotAsked };
     }
     let ids: Vec<&String> = place.sealed.iter().filter_map(|share| share.key_id.as_ref()).collect();
-    let Some(given) = given.iter().find(|given| ids.contains(&&given.id)) else {
+    let Some(given) = given.iter().find(|given| ids.iter().any(|id| given.is_named(id))) else {
         return Verified::Not { why: NotVerified::NoKey };
     };
     match given.open().and_then(check) {
         Ok((mut findings, count)) => {
             findings.truncate(FINDINGS_MAX);
-            Verified::Checked { at: now(), is_whole: count == 0, findings, count, earlier: None }
+            Verified::Checked {
+                at: moment(Timestamp::now()),
+                is_whole: count == 0,
+                findings,
+                count,
+                earlier: None,
+            }
         }
         Err(error) => Verified::Not { why: NotVerified::Failed(said(&error)) },
     }
-}
-
-/// Returns the time, for people.
-fn now() -> String {
-    let now = jiff::Timestamp::now();
-    now.round(jiff::Unit::Second).unwrap_or(now).to_string()
 }

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use jiff::{Timestamp, ToSpan};
 use nix::unistd::{Uid, User};
 use sealstone_audit::facts::{Held, Key, Place, Protection, Version};
-use sealstone_keys::{KeyFile, KeyFileSummary, KeySource, source};
+use sealstone_keys::kmip::KmipError;
+use sealstone_keys::{KeyError, KeyFile, KeyFileSummary, KeyRef, KeySource, source};
 use sealstone_message::without_secrets;
 
 use crate::flags::OpeningFlags;
@@ -22,14 +23,33 @@ pub(crate) struct Given {
     /// Its name.
     pub(super) id: String,
     held: Held,
-    /// Versions, and the times they were made, where that is known.
-    versions: Vec<(u32, Option<String>)>,
+    versions: Vec<HeldVersion>,
     spec: String,
     opening: OpeningFlags,
     opened: OnceCell<Arc<dyn KeySource>>,
 }
 
+/// A version of a key that was named.
+struct HeldVersion {
+    number: u32,
+    /// The server's identifier, which sealed data names in place of the key; none of a key file.
+    id: Option<String>,
+    /// Time at which it was made, where that is known.
+    made_at: Option<String>,
+}
+
 impl Given {
+    /// Returns whether sealed data that names the key `id` is under it.
+    pub(super) fn is_named(&self, id: &str) -> bool {
+        self.id == id || self.own(id).is_some()
+    }
+
+    /// Returns the name of the key and the number of the version that the server calls `id`.
+    fn own(&self, id: &str) -> Option<(&str, u32)> {
+        let own = self.versions.iter().find(|version| version.id.as_deref() == Some(id))?;
+        Some((&self.id, own.number))
+    }
+
     /// Opens it, once for all places: its passphrase is asked for once.
     ///
     /// # Errors
@@ -41,6 +61,16 @@ impl Given {
         let keys = key_source::open(&self.spec, &self.opening)?;
         Ok(self.opened.get_or_init(|| keys).clone())
     }
+}
+
+/// Returns whether `error` came of a key server, or of its silence, rather than of its address: a
+/// typing error ends a command, a server that is gone is a fact about it.
+pub(super) fn is_of_server(error: &anyhow::Error) -> bool {
+    let ours = |error: &KmipError| {
+        use KmipError::{Address, File, Read};
+        matches!(error, Address { .. } | File { .. } | Read { .. })
+    };
+    matches!(error.downcast_ref(), Some(KeyError::Kmip(error)) if !ours(error))
 }
 
 /// Looks at the key `spec`. A key file needs no passphrase for that; a key server is asked.
@@ -58,17 +88,21 @@ pub(crate) fn one(spec: &str, opening: &OpeningFlags) -> anyhow::Result<Given> {
     };
     if source::is_kmip(spec) {
         let keys = key_source::open(spec, opening)?;
-        let mut versions: Vec<(u32, Option<String>)> =
-            keys.all()?.into_iter().map(|(key, _)| (key.version, None)).collect();
-        versions.sort();
+        let version =
+            |key: KeyRef| HeldVersion { number: key.version, id: Some(key.id), made_at: None };
+        let versions = keys.all()?.into_iter().map(|(key, _)| version(key)).collect();
         let place = without_secrets(spec);
         let held = Held { place, owner: None, mode: None, protection: Protection::Server };
         return Ok(given(keys.name()?, held, versions));
     }
     source::check_path(spec)?;
     let summary = KeyFile::inspect(spec)?;
-    let versions = summary.versions.iter().map(|(version, at)| (*version, Some(at.clone())));
-    let versions = versions.collect();
+    let version = |(number, at): &(u32, String)| HeldVersion {
+        number: *number,
+        id: None,
+        made_at: Some(at.clone()),
+    };
+    let versions = summary.versions.iter().map(version).collect();
     Ok(given(summary.id.clone(), held(&summary)?, versions))
 }
 
@@ -104,7 +138,11 @@ pub(crate) fn of(places: &[Place], given: &[Given], rotate_after: u32, now: Time
         let mut here: Vec<(&str, u32)> = place
             .sealed
             .iter()
-            .filter_map(|share| Some((share.key_id.as_deref()?, share.key_version)))
+            .filter_map(|share| {
+                let id = share.key_id.as_deref()?;
+                let own = given.iter().find_map(|key| key.own(id));
+                Some(own.unwrap_or((id, share.key_version)))
+            })
             .collect();
         here.sort_unstable();
         here.dedup();
@@ -114,13 +152,15 @@ pub(crate) fn of(places: &[Place], given: &[Given], rotate_after: u32, now: Time
     }
     let key = |(id, used): (&str, BTreeMap<u32, u64>)| {
         let given = given.iter().find(|given| given.id == id);
-        let held: BTreeMap<u32, Option<String>> =
-            given.map(|given| given.versions.iter().cloned().collect()).unwrap_or_default();
+        let held: BTreeMap<u32, &HeldVersion> = given
+            .map(|given| given.versions.iter().map(|version| (version.number, version)).collect())
+            .unwrap_or_default();
         let numbers: BTreeSet<u32> = used.keys().chain(held.keys()).copied().collect();
         let version = |number: u32| {
-            let made_at = held.get(&number).cloned().flatten();
+            let made_at = held.get(&number).and_then(|held| held.made_at.clone());
             Version {
                 version: number,
+                id: held.get(&number).and_then(|held| held.id.clone()),
                 age_days: made_at.as_deref().and_then(|at| age_days(at, now)),
                 made_at,
                 places: used.get(&number).copied().unwrap_or_default(),

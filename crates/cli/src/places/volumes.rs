@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
 use sealstone_audit::facts::{Counted, Kind, Maker, NotVerified, Place, Unit, Verified};
 use sealstone_file::walk;
 use sealstone_volume::attachment::{Attached, Attachment};
 use sealstone_volume::{Directory, header};
 
-use super::findings::{checked, share, unread};
+use super::findings::{checked, moment, share, unread};
 use super::keys::Given;
 
 /// Returns the directories at which the volume in `dir` is mounted.
@@ -35,10 +36,13 @@ pub(super) fn look(dir: &Path, runtime_dir: &Path, given: &[Given], verify: bool
     if let Ok(Attached::Served(served)) = &state {
         place.counted = Some(Counted {
             process: served.process,
-            blocks_sealed: served.blocks_sealed,
-            blocks_opened: served.blocks_opened,
+            at: moment(Timestamp::now()),
+            blocks_sealed: Some(served.blocks_sealed),
+            blocks_opened: Some(served.blocks_opened),
+            bytes_sealed: None,
+            bytes_opened: None,
             failures: served.failures,
-            log_bytes: served.log_bytes,
+            log_bytes: Some(served.log_bytes),
         });
     }
     if !matches!(state, Ok(Attached::No)) && verify {
