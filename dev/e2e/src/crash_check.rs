@@ -2,8 +2,9 @@
 //! is missing. Not here: the writes (`crash_load`), starting and killing (`tests/`).
 
 use std::collections::HashMap;
-use std::io::Read;
+use std::io::{self, BufReader, Read};
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use sealstone_rocksdb::Db;
@@ -14,32 +15,75 @@ use crate::crash_load::{ACK_BYTES, PAIRS, Step, THREADS, keys};
 /// thread.
 pub type Acks = HashMap<u8, u64>;
 
-/// Starts `writer`, kills it `after` a while, and returns its acknowledgements on stdout.
+/// Longest time that a writer may take until it acknowledges what a kill waits for.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Moment of a kill. A busy machine puts off what a process does, so a moment within its work is
+/// one after something that it is seen to have done.
+#[derive(Clone, Debug)]
+pub struct Moment {
+    /// Acknowledgements of which one is waited for first, each the thread, or what stands in its
+    /// place, and the number; none: the start.
+    pub seen: Vec<(u8, u64)>,
+    /// Time after that.
+    pub after: Duration,
+}
+
+impl From<Duration> for Moment {
+    /// Returns the moment `after` the start.
+    fn from(after: Duration) -> Self {
+        Self { seen: Vec::new(), after }
+    }
+}
+
+/// Starts `writer`, kills it at `moment`, and returns its acknowledgements on stdout.
 ///
 /// # Panics
-/// If it cannot be started, ended on its own, or did not count its steps in order.
-pub fn run_and_kill(writer: &mut Command, after: Duration) -> Acks {
+/// If it cannot be started, ended on its own, did not count its steps in order, or does not get to
+/// the acknowledgement that is waited for.
+pub fn run_and_kill(writer: &mut Command, moment: impl Into<Moment>) -> Acks {
+    let Moment { seen, after } = moment.into();
     let mut writer =
         writer.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("the writer starts");
-    let mut stdout = writer.stdout.take().expect("piped");
-    let reader = std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        stdout.read_to_end(&mut bytes).expect("a pipe");
-        bytes
-    });
+    let mut stdout = BufReader::new(writer.stdout.take().expect("piped"));
+    let (sees, has_seen) = mpsc::channel();
+    let awaited = seen.clone();
+    let reader = std::thread::spawn(move || acknowledged(&mut stdout, &awaited, &sees));
+    if !seen.is_empty() {
+        let found = has_seen.recv_timeout(PATIENCE);
+        if found.is_err() {
+            writer.kill().expect("SIGKILL");
+            panic!("the writer did not get to any of {seen:?}: {found:?}, {:?}", writer.wait());
+        }
+    }
     std::thread::sleep(after);
     let early = writer.try_wait().expect("a child of ours");
     assert!(early.is_none(), "the writer ended by itself: {early:?}");
     writer.kill().expect("SIGKILL");
     writer.wait().expect("a child of ours");
-    let bytes = reader.join().expect("the reader ends with the writer");
+    reader.join().expect("the reader ends with the writer")
+}
+
+/// Reads acknowledgements to the end of `from` and returns the last ones; says on `sees` when one
+/// of `awaited` is among them.
+fn acknowledged(from: &mut impl Read, awaited: &[(u8, u64)], sees: &mpsc::Sender<()>) -> Acks {
     let mut last = Acks::new();
-    for ack in bytes.chunks_exact(ACK_BYTES) {
-        let number = u64::from_be_bytes(ack[1..].try_into().expect("eight bytes"));
-        let before = last.insert(ack[0], number);
+    let mut ack = [0; ACK_BYTES];
+    loop {
+        match from.read_exact(&mut ack) {
+            Ok(()) => {}
+            // a kill may leave a part of the last one
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return last,
+            Err(error) => panic!("cannot read the acknowledgements: {error}"),
+        }
+        let (who, number) = (ack[0], u64::from_be_bytes(ack[1..].try_into().expect("eight bytes")));
+        let before = last.insert(who, number);
         assert_eq!(before.map_or(0, |before| before + 1), number, "acknowledgements come in order");
+        if awaited.contains(&(who, number)) {
+            // nobody listens any more if the wait was given up
+            let _ = sees.send(());
+        }
     }
-    last
 }
 
 /// Last acknowledged step of each pair, or none. A later step may have happened unacknowledged.

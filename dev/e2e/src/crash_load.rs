@@ -11,6 +11,10 @@ pub const ACK_BYTES: usize = 9;
 pub const RESEAL_BEGINS: u8 = 0xfe;
 /// In place of a thread: a resealing ended.
 pub const RESEAL_ENDS: u8 = 0xff;
+/// In place of a thread: another [`RESEAL_STEP_BYTES`] are resealed, counted over all resealings.
+pub const RESEAL_STEPS: u8 = 0xfd;
+/// Bytes between two reports of a resealing.
+pub const RESEAL_STEP_BYTES: u64 = 1 << 16;
 /// Pairs of keys that each thread writes to, over and over.
 pub const PAIRS: u64 = 500;
 

@@ -1,6 +1,6 @@
-//! Kills a process that reseals a database under load at two hundred random moments, and finds
-//! every acknowledged write after reopening; resealing then resumes with the remaining files, and
-//! finishes.
+//! Kills a process that reseals a database under load at two hundred random moments, most of them
+//! after a random part of the work, and finds every acknowledged write after reopening; resealing
+//! then resumes with the remaining files, and finishes.
 
 use std::fs;
 use std::io::Write;
@@ -13,8 +13,8 @@ use std::time::Duration;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use sealstone_cipher::Backend;
-use sealstone_e2e::crash_check::{Acks, Ledger, run_and_kill};
-use sealstone_e2e::crash_load::{RESEAL_BEGINS, RESEAL_ENDS, Step, THREADS, options};
+use sealstone_e2e::crash_check::{Acks, Ledger, Moment, run_and_kill};
+use sealstone_e2e::crash_load::{RESEAL_BEGINS, RESEAL_ENDS, RESEAL_STEPS, Step, THREADS, options};
 use sealstone_keys::KeyFile;
 use sealstone_rocksdb::reseal::{self, Reseal, Why};
 use sealstone_rocksdb::{Db, DbOptions, PlainEnv, SealedEnv, Sealing, WriteBatch, rest};
@@ -27,6 +27,13 @@ const CIPHERS: [[&str; 2]; 3] =
     [["aes-256", "aria-256"], ["seed-128", "3des"], ["lea-128", "aes-128"]];
 /// Every how many kills the resealing is finished; until then ever more generations of files mix.
 const FINISH_EVERY: u64 = 3;
+/// Every how many kills one falls at any time after the start, the opening included; the others
+/// fall into the work.
+const BY_CLOCK_EVERY: u64 = 5;
+/// Resealings of a writer that kills fall into.
+const RESEALINGS: u64 = 3;
+/// Parts of a conversion after which kills fall into it: nothing, a file, about a half.
+const CONVERSION: [(u8, u64); 3] = [(RESEAL_BEGINS, 0), (RESEAL_STEPS, 0), (RESEAL_STEPS, 50)];
 /// Steps of each thread that a plain database holds in the beginning.
 const PLAIN_STEPS: u64 = 3000;
 /// And entries in addition to those.
@@ -89,6 +96,17 @@ impl Victim {
     }
 }
 
+/// Returns the moment of the kill of `round`.
+///
+/// - `seen`: acknowledgements of which a kill within the work waits for one
+/// - `within_us`: longest time between that and the kill
+fn moment(round: u64, seen: &[(u8, u64)], within_us: u64, rng: &mut SmallRng) -> Moment {
+    let is_by_clock = round % BY_CLOCK_EVERY == BY_CLOCK_EVERY - 1;
+    let (seen, within_us) = if is_by_clock { (&[][..], 300_000) } else { (seen, within_us) };
+    let after = Duration::from_micros(rng.random_range(2_000..within_us));
+    Moment { seen: seen.to_vec(), after }
+}
+
 /// Returns whether the process was killed while it was resealing.
 fn midway(acks: &Acks) -> bool {
     acks.get(&RESEAL_BEGINS).copied() > acks.get(&RESEAL_ENDS).copied()
@@ -105,8 +123,9 @@ fn every_acknowledged_write_survives_a_kill_during_resealing() {
         let mut rng = SmallRng::seed_from_u64(17);
         for round in 0..kills {
             let about = format!("{ciphers:?} round {round}");
-            let after = Duration::from_micros(rng.random_range(2_000..300_000));
-            let acks = run_and_kill(&mut victim.writer(round, "sealed"), after);
+            let seen = (RESEAL_BEGINS, rng.random_range(0..RESEALINGS));
+            let moment = moment(round, &[seen], 300_000, &mut rng);
+            let acks = run_and_kill(&mut victim.writer(round, "sealed"), moment);
             during += u64::from(midway(&acks));
             acknowledged += (0..THREADS)
                 .filter_map(|thread| acks.get(&thread))
@@ -169,8 +188,11 @@ fn every_acknowledged_write_survives_a_kill_during_a_conversion() {
             known = Ledger::default();
             known.note(0, &(0..THREADS).map(|thread| (thread, PLAIN_STEPS - 1)).collect());
         }
-        let after = Duration::from_micros(rng.random_range(2_000..300_000));
-        let acks = run_and_kill(&mut victim.writer(round, "plain"), after);
+        let part = CONVERSION[rng.random_range(0..CONVERSION.len())];
+        // little may be left to convert, and then the end comes without that
+        let seen = [part, (RESEAL_ENDS, 0)];
+        let moment = moment(round, &seen, 50_000, &mut rng);
+        let acks = run_and_kill(&mut victim.writer(round, "plain"), moment);
         during += u64::from(midway(&acks));
         acknowledged +=
             (0..THREADS).filter_map(|thread| acks.get(&thread)).map(|last| last + 1).sum::<u64>();

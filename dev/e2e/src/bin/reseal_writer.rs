@@ -1,7 +1,7 @@
 //! Reseals a database repeatedly, under two ciphers alternately, while threads write to it, until
-//! it is killed. Reports on stdout which writes were acknowledged, and when a resealing began and
-//! ended. The crash test (`tests/reseal_crash.rs`) starts it, kills it, and checks that nothing is
-//! missing.
+//! it is killed. Reports on stdout which writes were acknowledged, when a resealing began and
+//! ended, and how far it is. The crash test (`tests/reseal_crash.rs`) starts it, kills it, and
+//! checks that nothing is missing.
 //!
 //! `reseal_writer DIR KEY FIRST_CIPHER OTHER_CIPHER ROUND sealed|plain`; with `plain` the database
 //! is converted once.
@@ -12,9 +12,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use sealstone_cipher::{Backend, cipher};
-use sealstone_e2e::crash_load::{ACK_BYTES, RESEAL_BEGINS, RESEAL_ENDS, Step, THREADS, options};
+use sealstone_e2e::crash_load::{
+    ACK_BYTES, RESEAL_BEGINS, RESEAL_ENDS, RESEAL_STEP_BYTES, RESEAL_STEPS, Step, THREADS, options,
+};
 use sealstone_keys::KeyFile;
-use sealstone_rocksdb::reseal::Reseal;
+use sealstone_rocksdb::reseal::{Progress, Reseal};
 use sealstone_rocksdb::{Db, SealedEnv, Sealing, WriteBatch};
 
 fn main() {
@@ -41,10 +43,20 @@ fn main() {
             let db = &db;
             scope.spawn(move || write(db, thread, round));
         }
+        let (mut before_bytes, mut steps) = (0, 0);
         for number in 0.. {
+            let mut done_bytes = 0;
+            let mut report = |progress: &Progress| {
+                done_bytes = progress.done_bytes.max(done_bytes);
+                while (steps + 1) * RESEAL_STEP_BYTES <= before_bytes + done_bytes {
+                    acknowledge(RESEAL_STEPS, steps);
+                    steps += 1;
+                }
+            };
             acknowledge(RESEAL_BEGINS, number);
             let reseal = Reseal::new(&db, ciphers[number as usize % 2]).rate(rate_bytes_s);
-            let report = reseal.run(&AtomicBool::new(false), &mut |_| ()).expect("it reseals");
+            let report = reseal.run(&AtomicBool::new(false), &mut report).expect("it reseals");
+            before_bytes += done_bytes;
             assert!(report.is_finished(), "{report:?}");
             acknowledge(RESEAL_ENDS, number);
             if from_plain {
