@@ -180,7 +180,7 @@ tarball: installable
 	@sh dev/setup.sh bundled
 	@mkdir -p "$$CARGO_TARGET_DIR/portable/static"
 	@ln -sf "$$(c++ -print-file-name=libstdc++.a)" "$$CARGO_TARGET_DIR/portable/static/libstdc++.a"
-	@CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/portable" RUSTFLAGS="-L native=$$CARGO_TARGET_DIR/portable/static" \
+	@portable="$$CARGO_TARGET_DIR/portable" && CARGO_TARGET_DIR="$$portable" RUSTFLAGS="-L native=$$portable/static" \
 	    CXXFLAGS="$(strip $(if $(filter x86_64,$(shell uname -m)),-msse4.2 -mpclmul) $(SYSTEM_CXXFLAGS))" \
 	    cargo build --release --locked --package sealstone-cli --features sealstone-cli/bundled \
 	    --package sealstone-wiredtiger --package sealstone-mariadb --package sealstone-fields-c
@@ -188,6 +188,8 @@ tarball: installable
 
 # without the network: what a registry would take, built from what was packed
 packages: setup
+	@# cargo takes what it unpacked of the same version before for what it packs now
+	@rm -rf "$${CARGO_HOME:-$$HOME/.cargo}"/registry/src/-*/sealstone-*
 	@cargo package --locked --offline $(PUBLISHED)
 	@mkdir -p "$(RELEASE)"
 	@cp $(foreach package,$(filter-out --package,$(PUBLISHED)),"$$CARGO_TARGET_DIR/package/$(package)-$(VERSION).crate") "$(RELEASE)"
@@ -295,10 +297,15 @@ docs: setup-docs
 	@cp "$$CARGO_TARGET_DIR/site/README.html" "$$CARGO_TARGET_DIR/site/index.html"
 	@echo "$$CARGO_TARGET_DIR/site/index.html"
 
+# what `license-files` of its pyproject.toml names, and has to lie beside it while the wheel is made
+WHEEL_LICENCES := $(addprefix adapters/python/,LICENSE-MIT LICENSE-APACHE LICENCES-THIRD-PARTY.txt)
+
 # beside the other builds, since maturin sets what everything that knows Python is built anew for
 wheel: setup-python
 	@mkdir -p "$(PACKAGES)"
-	@CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/wheel" "$(CACHE)/python/bin/maturin" build --quiet --profile wheel --locked \
+	@trap 'rm -f $(WHEEL_LICENCES)' EXIT; trap 'exit 130' INT TERM; cp LICENSE-MIT LICENSE-APACHE adapters/python/ && \
+	    cargo run --quiet --locked --package xtask -- licences wheel adapters/python/LICENCES-THIRD-PARTY.txt && \
+	    CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/wheel" "$(CACHE)/python/bin/maturin" build --quiet --profile wheel --locked \
 		--manifest-path adapters/python/Cargo.toml --out "$(PACKAGES)"
 	@ls -t "$(PACKAGES)"/sealstone-*.whl | head -n 1
 

@@ -30,18 +30,22 @@ mkdir -p "$tree/usr/lib/mysql/plugin"
 ln -s ../../sealstone/libsealstone_mariadb.so "$tree/usr/lib/mysql/plugin/libsealstone_mariadb.so"
 install -D -m 644 -t "$tree/usr/lib/systemd/system" "$source"/packaging/systemd/*
 
-# as Debian's policy wants them: pages compressed, one file of licences, completions of zsh where its own are
+# as Debian's policy wants them: pages compressed, one file with every licence, completions of zsh where its own are
 gzip -9n "$tree"/usr/share/man/man1/*.1
 mkdir -p "$tree/usr/share/zsh/vendor-completions"
 mv "$tree/usr/share/zsh/site-functions/_sealstone" "$tree/usr/share/zsh/vendor-completions/_sealstone"
 rmdir "$tree/usr/share/zsh/site-functions"
 doc=$tree/usr/share/doc/sealstone
+cargo run --quiet --locked --manifest-path "$source/Cargo.toml" --package xtask -- licences deb "$work/licences"
 {
-	printf 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n'
-	printf 'Upstream-Name: sealstone\n\nFiles: *\nCopyright: the contributors of Sealstone\nLicense: MIT or Apache-2.0\n'
-	printf ' The texts are beside this file. The Rust crates that are linked in have licences of their own,\n'
-	printf ' which Cargo.lock of the source leads to.\n'
+	printf 'Sealstone is under MIT or Apache-2.0, at your option. /usr/share/common-licenses/Apache-2.0 is the latter; '
+	printf 'the former:\n\n'
+	cat "$source/LICENSE-MIT"
+	printf '\n'
+	cat "$work/licences"
 } >"$doc/copyright"
+# the name that it has in the tarball; installations that leave documentation out keep `copyright` alone
+ln -s copyright "$doc/LICENCES-THIRD-PARTY.txt"
 
 # what the program and the libraries are linked with, by the packages of this machine
 printf 'Source: sealstone\n\nPackage: sealstone\nArchitecture: any\n' >"$work/debian/control"

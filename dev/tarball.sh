@@ -29,6 +29,9 @@ if ldd "$work/built/sealstone" | grep -E 'librocksdb|libstdc\+\+'; then
 	exit 2
 fi
 sh "$source/dev/install.sh" "$work/built" "$work/$name"
+# a C++ library is linked in, whose licence its package has; that of RocksDB lies in its crate
+cargo run --quiet --locked --manifest-path "$source/Cargo.toml" --package xtask -- licences tarball \
+	"$work/$name/LICENCES-THIRD-PARTY.txt" libstdc++=/usr/share/doc/libstdc++6/copyright
 
 # the same commit makes the same tarball
 epoch=${SOURCE_DATE_EPOCH:-$(git -C "$source" log -1 --format=%ct 2>/dev/null || date +%s)}

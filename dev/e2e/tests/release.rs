@@ -175,6 +175,21 @@ fn what_nobody_filled_in_is_listed() {
 }
 
 #[test]
+fn a_wheel_has_the_licences_that_are_put_beside_its_project() {
+    let project = read("adapters/python/pyproject.toml");
+    let named = project.lines().find_map(|line| line.strip_prefix("license-files = [")).unwrap();
+    let named: Vec<&str> =
+        named.trim_end_matches(']').split(", ").map(|file| file.trim_matches('"')).collect();
+    let makefile = read("Makefile");
+    let put = makefile
+        .lines()
+        .find_map(|line| line.strip_prefix("WHEEL_LICENCES := $(addprefix adapters/python/,"))
+        .unwrap();
+    assert_eq!(named, put.trim_end_matches(')').split(' ').collect::<Vec<_>>());
+    assert!(named.contains(&"LICENCES-THIRD-PARTY.txt"), "{named:?}");
+}
+
+#[test]
 fn a_tarball_with_a_foreign_library_is_refused() {
     let (built, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     fs::copy(binary::sealstone(), built.path().join("sealstone")).unwrap();

@@ -1,12 +1,14 @@
 #![forbid(unsafe_code)]
 //! Chores of this repository: `tidy` checks the house rules, `check` also formatting and lints, and
-//! builds; `test` then runs every test and counts them.
+//! builds; `test` then runs every test and counts them; `licences` collects those of what a release
+//! has linked in.
 
 mod circles;
 mod citation;
 mod dependencies;
 mod embedder;
 mod files;
+mod licences;
 mod messages;
 mod module_code;
 mod module_graph;
@@ -30,8 +32,12 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["check"] => suite::check(),
         ["test"] => suite::run(),
+        ["licences", artefact, file, given @ ..] => licences::run(artefact, file, given),
         _ => {
             eprintln!("usage: cargo run -p xtask -- tidy|check|test");
+            eprintln!(
+                "       cargo run -p xtask -- licences tarball|deb|wheel FILE [NAME=FILE]..."
+            );
             return ExitCode::from(2);
         }
     };

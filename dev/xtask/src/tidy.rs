@@ -128,7 +128,8 @@ fn tracked(root: &Path) -> Result<Vec<String>> {
     Ok(paths)
 }
 
-fn output(command: &mut Command, root: &Path) -> Result<String> {
+/// Runs `command` in `root`; returns what it printed.
+pub(crate) fn output(command: &mut Command, root: &Path) -> Result<String> {
     let output = command.current_dir(root).output().with_context(|| format!("run {command:?}"))?;
     if !output.status.success() {
         bail!("{command:?} failed: {}", String::from_utf8_lossy(&output.stderr).trim());
