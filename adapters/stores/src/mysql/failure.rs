@@ -22,6 +22,10 @@ const START: &str = "start the server, or correct host and port of the address";
 const AUTHORITY: &str =
     "name the authority's certificate with --tls-ca-file, or ssl-ca= in the address";
 
+/// Advice for a server whose TLS has nothing in common with ours.
+const SUITES: &str = "have the server take TLS 1.3, or TLS 1.2 with ECDHE and AES-GCM \
+                      (tls_version, ssl_cipher; a newer MySQL); on this machine itself \
+                      get-server-public-key=true does without TLS";
 /// Advice on how an account must log in, for an account that does so in another way.
 const ACCOUNT: &str = "use an account with a password that is checked by the server itself: \
                        ed25519, parsec, caching_sha2_password or mysql_native_password";
@@ -105,6 +109,10 @@ pub(super) fn unconnected(error: &Error) -> Failure {
         let step = "check whether the server takes TLS (ssl_cert, ssl_key); without it write \
                     ssl-mode=DISABLED";
         return Failure::broken("it takes no TLS", step);
+    }
+    // MySQL before 8.0.16 may offer nothing with a Diffie-Hellman on an elliptic curve
+    if has("handshakefailure") || has("handshake failure") {
+        return Failure::broken("its TLS has no cipher suite that this program knows", SUITES);
     }
     if has("unknownissuer") || has("unknown issuer") {
         return Failure::broken(

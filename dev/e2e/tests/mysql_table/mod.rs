@@ -36,6 +36,14 @@ fn a_table_of_mysql_is_sealed_in_place_and_comes_back() {
         "--column=memo=aead",
         "--tweak=memo=row:id",
     ];
+    // MySQL's usual account wants its password over TLS
+    let clear = migrate(&columns);
+    assert!(clear.code == Some(2) && clear.stderr.contains("ssl-mode=REQUIRED"), "{clear:?}");
+    // which this old one has only without elliptic curves
+    fs::write(path.join("address"), server.url("sha") + "?ssl-mode=REQUIRED").unwrap();
+    let old = migrate(&columns);
+    assert!(old.code == Some(2) && old.stderr.contains("no cipher suite"), "{old:?}");
+    fs::write(path.join("address"), server.url("sha") + "?get-server-public-key=true").unwrap();
     let narrow = migrate(&columns);
     assert!(
         narrow.code == Some(2) && narrow.stderr.contains("has room for 30 characters"),
