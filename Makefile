@@ -186,13 +186,15 @@ tarball: installable
 	    --package sealstone-wiredtiger --package sealstone-mariadb --package sealstone-fields-c
 	@sh dev/tarball.sh "$$CARGO_TARGET_DIR/portable/release" "$$CARGO_TARGET_DIR/release" "$(RELEASE)"
 
-# without the network: what a registry would take, built from what was packed
+# without the network: what a registry would take, built from what was packed; cargo takes what it built of the same version before
+# for what it builds now
 packages: setup
-	@# cargo takes what it unpacked of the same version before for what it packs now
 	@rm -rf "$${CARGO_HOME:-$$HOME/.cargo}"/registry/src/-*/sealstone-*
-	@cargo package --locked --offline $(PUBLISHED)
+	@mkdir -p "$$CARGO_TARGET_DIR/packages"
+	@find "$$CARGO_TARGET_DIR/packages" -depth -name '*sealstone*' -exec rm -rf {} +
+	@cargo package --locked --offline --target-dir "$$CARGO_TARGET_DIR/packages" $(PUBLISHED)
 	@mkdir -p "$(RELEASE)"
-	@cp $(foreach package,$(filter-out --package,$(PUBLISHED)),"$$CARGO_TARGET_DIR/package/$(package)-$(VERSION).crate") "$(RELEASE)"
+	@cp $(foreach package,$(filter-out --package,$(PUBLISHED)),"$$CARGO_TARGET_DIR/packages/package/$(package)-$(VERSION).crate") "$(RELEASE)"
 
 sbom: setup-release
 	@sh dev/sbom.sh "$(CACHE)/cyclonedx/bin/cargo-cyclonedx" "$(RELEASE)"

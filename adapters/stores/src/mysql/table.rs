@@ -41,6 +41,11 @@ const CHANGE_PAUSE: Duration = Duration::from_secs(1);
 /// Time that another process may take to give the table back, in seconds: a process that was killed
 /// takes a moment.
 const LOCK_WAIT_S: u32 = 5;
+/// Time that another table's migration may take to write down its state, in seconds.
+const STATES_WAIT_S: u32 = 30;
+/// Advice on what to do where it took longer.
+const HELD_STATES: &str =
+    "look for a migration that hangs (SHOW PROCESSLIST), end it, and run the same command again";
 /// Advice on what to do about rows that others hold.
 const HELD: &str =
     "another transaction holds rows of the table: end it, and run the same command again";
@@ -192,15 +197,31 @@ impl MysqlTable {
         const ATTEMPT: &str = "remove the state of";
         let text = format!("DELETE FROM {STATE} WHERE table_name = {}", literal(&self.named.table));
         self.command(ATTEMPT, &text)?;
-        // nobody can add a row between these two
-        self.change(ATTEMPT, &format!("LOCK TABLES {STATE} WRITE"))?;
-        let left = self.ask(ATTEMPT, &format!("SELECT 1 FROM {STATE} LIMIT 1"));
-        let removed = match left {
-            Ok(left) if left.is_empty() => self.command(ATTEMPT, &format!("DROP TABLE {STATE}")),
-            outcome => outcome.map(drop),
-        };
-        self.command(ATTEMPT, "UNLOCK TABLES")?;
-        removed
+        self.with_states(ATTEMPT, |table| {
+            match table.ask(ATTEMPT, &format!("SELECT 1 FROM {STATE} LIMIT 1"))?.is_empty() {
+                true => table.change(ATTEMPT, &format!("DROP TABLE {STATE}")),
+                false => Ok(()),
+            }
+        })
+    }
+
+    /// Does `work` on the table of states while no other connection of ours adds or removes it.
+    /// LOCK TABLES would not do: MySQL 8.0.15 cannot drop a table that it locked.
+    fn with_states(
+        &mut self,
+        attempt: &str,
+        work: impl FnOnce(&mut Self) -> Result<(), ServerFailure>,
+    ) -> Result<(), ServerFailure> {
+        const NAME: &str = "concat('sealstone states ', md5(lower(DATABASE())))";
+        let taken = self.ask(attempt, &format!("SELECT GET_LOCK({NAME}, {STATES_WAIT_S})"))?;
+        if taken.first().and_then(|row| row[0].as_deref()) != Some("1") {
+            let found = format!("{STATE} is in use by another table");
+            return Err(self.failed(attempt, Failure::new(found, HELD_STATES)));
+        }
+        let outcome = work(self);
+        // the end of the connection gives it back, too
+        self.ask(attempt, &format!("SELECT RELEASE_LOCK({NAME})"))?;
+        outcome
     }
 
     /// Sends the changes in one transaction, without its end. Returns how many rows were changed.
@@ -389,14 +410,16 @@ impl TableServer for MysqlTable {
 
     fn save(&mut self, phase: Phase, manifest: &str) -> Result<(), ServerFailure> {
         const ATTEMPT: &str = "save the state of";
-        self.change(ATTEMPT, &state_table())?;
         let (table, phase, manifest) =
             (literal(&self.named.table), phase.name(), literal(manifest));
         let text = format!(
             "INSERT INTO {STATE} (table_name, phase, manifest) VALUES ({table}, '{phase}', \
              {manifest}) ON DUPLICATE KEY UPDATE phase = VALUES(phase), manifest = VALUES(manifest)"
         );
-        self.command(ATTEMPT, &text)
+        self.with_states(ATTEMPT, |table| {
+            table.change(ATTEMPT, &state_table())?;
+            table.command(ATTEMPT, &text)
+        })
     }
 
     fn check_order(&mut self, layout: &Layout) -> Result<(), ServerFailure> {

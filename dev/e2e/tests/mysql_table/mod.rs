@@ -98,7 +98,7 @@ fn a_table_of_mysql_is_sealed_in_place_and_comes_back() {
     let small = [
         "--records=200",
         "--operations=200",
-        "--set=pairs=2",
+        "--set=pairs=6",
         "--rounds=1",
         "--set=slice-ms=50",
         "--threads=2",
