@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what a build needs and this machine lacks: a C++ compiler and RocksDB (argument `system`), what builds
 # RocksDB from source (argument `bundled`), the libraries to compare ciphers with (argument `rivals`), the valgrind that
-# a test runs itself under (argument `valgrind`), the browser that shows a report to a test (argument `chromium`), or the
+# a test runs itself under (argument `valgrind`), the browser that shows a report to a test and what reads printed pages (argument `chromium`), or the
 # servers that tests start: key servers (argument `kmip`), a mongod (argument `mongod`), WiredTiger's own program
 # (argument `wiredtiger`), a redis-server (argument `redis`), PostgreSQL (argument `postgres`), MariaDB (argument `mariadb`), a MySQL
 # 8.0.15 (argument `mysql`), a newer MariaDB than Debian's (argument `mariadb-11`), MariaDB's own tests (argument `mariadb-suite`),
@@ -269,8 +269,9 @@ shells)
 	done
 	;;
 chromium)
-	optional='the test that needs it will be skipped'
+	optional='the tests that need it will be skipped'
 	command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
+	command -v pdftotext >/dev/null 2>&1 || missing="$missing poppler-utils"
 	;;
 kmip)
 	optional='the tests that need it will be skipped'

@@ -1,9 +1,10 @@
 //! The report in a browser: tables are sorted by a press on a column's head, no page is wider than
-//! a phone, the answer is on the first screen, and the sheet for whoever decides is one sheet.
-//! Chromium runs the page as `sealstone report` wrote it, in a frame of a page that presses and
-//! measures, or prints it.
+//! a phone, the answer is on the first screen, the sheet for whoever decides is one sheet, and
+//! paper keeps together what belongs together. Chromium runs the page as `sealstone report` wrote
+//! it, in a frame of a page that presses and measures, or prints it.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use sealstone_e2e::transcript::{run, sealstone};
@@ -248,8 +249,8 @@ fn the_answer_is_on_the_first_screen() {
     }
 }
 
-/// Returns the number of sheets of paper that `page` takes.
-fn sheets(chromium: &str, page: &Path) -> usize {
+/// Prints `page` and returns the path of the PDF.
+fn printed(chromium: &str, page: &Path) -> PathBuf {
     let pdf = page.with_extension("pdf");
     let output = Command::new(chromium)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"])
@@ -258,8 +259,13 @@ fn sheets(chromium: &str, page: &Path) -> usize {
         .arg(format!("file://{}", page.display()))
         .output()
         .unwrap();
-    let bytes = std::fs::read(&pdf)
-        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    assert!(pdf.is_file(), "{}", String::from_utf8_lossy(&output.stderr));
+    pdf
+}
+
+/// Returns the number of sheets of paper that `page` takes.
+fn sheets(chromium: &str, page: &Path) -> usize {
+    let bytes = std::fs::read(printed(chromium, page)).unwrap();
     let text = String::from_utf8_lossy(&bytes);
     // objects of single pages; the list of them is of the type Pages
     text.match_indices("/Type /Page").filter(|(at, _)| !text[at + 11..].starts_with('s')).count()
@@ -290,4 +296,188 @@ fn the_sheet_for_whoever_decides_is_one_sheet() {
     // the count finds more than one where there is more
     run(&mut sealstone(dir.path(), &["report", "results.json"])).done();
     assert!(sheets(chromium, &dir.path().join("report.html")) > 2);
+}
+
+/// Script that writes tiny words into a page, each with a number, by which the ends of its parts
+/// are found on paper: `lead` and `next` of a heading and of what it is of, `chart` and `under` of
+/// a drawing, `head`, `row` and `sum` of a table.
+const MARKS: &str = r#"
+addEventListener("load", () => {
+  let count = 0;
+  const tiny = (text) => {
+    const mark = document.createElement("span");
+    mark.style.fontSize = "1px";
+    mark.textContent = text;
+    return mark;
+  };
+  const paint = (chart, y, text) => {
+    const mark = document.createElementNS("http://www.w3.org/2000/svg", "text");
+    mark.style.fontSize = "1px";
+    mark.setAttribute("x", 1);
+    mark.setAttribute("y", y);
+    mark.textContent = text;
+    chart.append(mark);
+  };
+  const isShown = (element) => element.getClientRects().length > 0;
+  // as the report itself does before it is printed
+  for (const part of document.querySelectorAll("details")) part.open = true;
+  for (const chart of [...document.querySelectorAll("svg.chart")].filter(isShown)) {
+    paint(chart, 2, `zq${++count}chart`);
+    paint(chart, chart.viewBox.baseVal.height - 2, `zq${count}under`);
+  }
+  // a heading is of the next text, of the first row of a table, or of a drawing down to its foot
+  const leads = "h1, h2, h3, h4, .caption, figcaption, .charts .how, .charts .legend";
+  const hasText = (element) => isShown(element) && !element.closest("thead, svg") &&
+    [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+  const isNext = (element) => element.matches("tbody th, tbody td, svg.chart, " + leads) ||
+    hasText(element);
+  for (const lead of [...document.querySelectorAll(leads)].filter(isShown)) {
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_ELEMENT);
+    walker.currentNode = lead;
+    let next = walker.nextNode();
+    while (next && (lead.contains(next) || !isNext(next))) next = walker.nextNode();
+    if (!next) continue;
+    lead.append(tiny(`zq${++count}lead`));
+    if (next.matches("svg")) paint(next, next.viewBox.baseVal.height - 4, `zq${count}next`);
+    else next.prepend(tiny(`zq${count}next`));
+  }
+  for (const table of [...document.querySelectorAll("table")].filter(isShown)) {
+    const head = table.tHead.rows[0].cells[0];
+    (head.querySelector("button") ?? head).append(tiny(`zq${++count}head`));
+    for (const row of table.tBodies[0].rows) row.cells[0].prepend(tiny(`zq${count}row`));
+    table.tFoot?.rows[0].cells[0].append(tiny(`zq${count}sum`));
+  }
+});
+"#;
+
+/// Returns what pdftotext makes of `pdf` with `arguments`.
+fn pdf_text(pdf: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("pdftotext").args(arguments).arg(pdf).arg("-").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Returns the pages of `text` on which each mark is, by kind and number.
+fn marks(text: &str) -> BTreeMap<(&'static str, usize), Vec<usize>> {
+    const KINDS: [&str; 7] = ["lead", "next", "chart", "under", "head", "row", "sum"];
+    let mut found: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    for (page, text) in text.split('\u{c}').enumerate() {
+        let joined: String = text.split_whitespace().collect();
+        for mark in joined.split("zq").skip(1) {
+            let end = mark.find(|one: char| !one.is_ascii_digit()).unwrap_or(mark.len());
+            let Ok(number) = mark[..end].parse() else { continue };
+            let kind = KINDS.into_iter().find(|kind| mark[end..].starts_with(kind));
+            if let Some(kind) = kind {
+                found.entry((kind, number)).or_default().push(page + 1);
+            }
+        }
+    }
+    found
+}
+
+/// Returns what is apart on paper and belongs together: a heading at the foot of a page, a drawing
+/// that is cut, a part of a table without its heads or with its sum before the end.
+fn apart(text: &str) -> Vec<String> {
+    let found = marks(text);
+    let of = |kind, number| found.get(&(kind, number)).map_or(&[][..], Vec::as_slice);
+    let foot = |page: usize| {
+        let lines = text.split('\u{c}').nth(page - 1).unwrap_or_default().trim_end().lines();
+        lines.rev().take(3).collect::<Vec<_>>().join(" / ")
+    };
+    let mut apart = Vec::new();
+    for (&(kind, number), pages) in &found {
+        let last = *pages.last().unwrap_or(&1);
+        match kind {
+            "lead" if of("next", number) != pages => apart.push(format!(
+                "a heading on page {pages:?}, what it is of on page {:?}: {}",
+                of("next", number),
+                foot(last)
+            )),
+            "chart" if of("under", number) != pages => apart.push(format!(
+                "a drawing from page {pages:?} to page {:?}: {}",
+                of("under", number),
+                foot(last)
+            )),
+            "row" if pages.iter().any(|page| !of("head", number).contains(page)) => {
+                apart.push(format!("rows on pages {pages:?}, heads on {:?}", of("head", number)));
+            }
+            "sum" if *pages != [*of("row", number).last().unwrap_or(&0)] => {
+                apart.push(format!("rows on pages {:?}, a sum on {pages:?}", of("row", number)));
+            }
+            _ => {}
+        }
+    }
+    apart
+}
+
+/// Returns the share of each page of `boxes`, from its top, that has words.
+fn filled(boxes: &str) -> Vec<f64> {
+    let number = |text: &str| text.split('"').next().and_then(|text| text.parse::<f64>().ok());
+    let page = |page: &str| {
+        let height = page.split("height=\"").nth(1).and_then(number).unwrap_or(f64::MAX);
+        let ends = page.split("yMax=\"").skip(1).filter_map(number);
+        ends.fold(0.0, f64::max) / height
+    };
+    boxes.split("<page ").skip(1).map(page).collect()
+}
+
+#[test]
+fn paper_keeps_together_what_belongs_together() {
+    let needed = chromium().and_then(|chromium| {
+        let version = Command::new("pdftotext").arg("-v").output();
+        let missing = "no pdftotext is installed; make test-report installs it";
+        version.map(|_| chromium).map_err(|_| missing.to_owned())
+    });
+    let chromium = match needed {
+        Ok(chromium) => chromium,
+        Err(reason) => {
+            return println!("SKIP: paper_keeps_together_what_belongs_together: {reason}");
+        }
+    };
+    let dir = measured(&USUAL);
+    let text = std::fs::read_to_string(dir.path().join("results.json")).unwrap();
+    let mut second: Value = serde_json::from_str(&text).unwrap();
+    second["machine"]["label"] = json!("Another machine");
+    std::fs::write(dir.path().join("second.json"), second.to_string()).unwrap();
+    for (name, arguments) in [
+        ("paper-en", &["results.json", "--lang", "en"][..]),
+        ("paper-ko", &["results.json", "--lang", "ko"]),
+        ("paper-two", &["results.json", "second.json"]),
+    ] {
+        let out = format!("{name}.html");
+        run(&mut sealstone(dir.path(), &[&["report", "--out", &out], arguments].concat())).done();
+        let page = dir.path().join(&out);
+        let html = std::fs::read_to_string(&page).unwrap();
+        let marked = html.replace("</body>", &format!("<script>{MARKS}</script></body>"));
+        assert_ne!(html, marked);
+        std::fs::write(&page, marked).unwrap();
+        let pdf = printed(chromium, &page);
+
+        let text = pdf_text(&pdf, &["-raw"]);
+        let found = marks(&text);
+        for (kind, fewest) in [("lead", 30), ("chart", 15), ("row", 8), ("sum", 1)] {
+            let count = found.keys().filter(|(known, _)| *known == kind).count();
+            assert!(count >= fewest, "{name}: {count} of {kind}");
+        }
+        let apart = apart(&text);
+        assert!(apart.is_empty(), "{name}: {apart:#?}");
+        let filled = filled(&pdf_text(&pdf, &["-bbox"]));
+        let most = &filled[..filled.len() - 1];
+        assert!(most.len() > 8, "{name}: {filled:?}");
+        assert!(
+            most.iter().all(|share| *share > 0.33),
+            "{name}: a page is nearly empty: {filled:?}"
+        );
+    }
+}
+
+/// The check above finds what it looks for.
+#[test]
+fn what_is_apart_on_paper_is_found() {
+    let text = "zq1lead zq2chart\u{c}zq1next zq2under zq3head zq3row zq4lead zq4next\u{c}zq3row";
+    assert_eq!(apart(text).len(), 3, "{:?}", apart(text));
+    assert_eq!(apart("zq3head zq3row\u{c}zq3head zq3row zq3sum"), [""; 0]);
+    assert_eq!(apart("zq3head zq3row zq3sum\u{c}zq3head zq3row zq3sum").len(), 1);
+    let boxes = "<page height=\"800\"><word yMax=\"200\"><word yMax=\"80\"><page height=\"8\">";
+    assert_eq!(filled(boxes), [0.25, 0.0]);
 }

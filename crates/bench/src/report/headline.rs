@@ -48,7 +48,7 @@ pub(super) fn headline(run: &Run) -> Headline {
         let whole = on_the_whole(run, number)?;
         Some((label, number, whole))
     });
-    let Some((label, number, whole)) = taken else { return without_a_choice(&answer) };
+    let Some((label, number, whole)) = taken else { return without_a_choice(run, &answer) };
     let take = format!("take {label}: ");
     // its piece, with those before it: of whom nothing protects
     let at = answer.iter().position(|piece| piece.contains(&take));
@@ -57,14 +57,14 @@ pub(super) fn headline(run: &Run) -> Headline {
     let others = &answer[at.map_or(0, |at| at + 1)..];
     let sentence = format!("{before}take {label}: {}.", effect(run, number, &whole));
     Headline {
-        sentence: capital(&sentence),
+        sentence: capital(run, &sentence),
         numbers: numbers(run, number, whole),
         others: others.iter().map(|piece| (*piece).to_owned()).collect(),
     }
 }
 
 /// Returns the answer where no variant is advised: its first piece, and the rest.
-fn without_a_choice(answer: &[&str]) -> Headline {
+fn without_a_choice(run: &Run, answer: &[&str]) -> Headline {
     const OPEN: &str = "nothing to take yet: ";
     let (sentence, others): (String, &[&str]) = match answer {
         [] | [""] => ("Nothing was concluded.".into(), &[]),
@@ -72,7 +72,7 @@ fn without_a_choice(answer: &[&str]) -> Headline {
         [first, ..] if first.starts_with(OPEN) => {
             ("Nothing to take yet: what encryption costs is still open.".into(), answer)
         }
-        [first, rest @ ..] => (capital(&format!("{first}.")), rest),
+        [first, rest @ ..] => (capital(run, &format!("{first}.")), rest),
     };
     let others = others.iter().map(|piece| piece.strip_prefix(OPEN).unwrap_or(piece).to_owned());
     Headline { sentence, numbers: Vec::new(), others: others.collect() }
@@ -179,8 +179,13 @@ fn numbers(run: &Run, number: usize, whole: Overhead) -> Vec<Number> {
     numbers
 }
 
-/// Returns `text` with a capital first letter.
-fn capital(text: &str) -> String {
+/// Returns `text` with a capital first letter, unless it begins with the name of a variant.
+fn capital(run: &Run, text: &str) -> String {
+    // `none` is a word there
+    let is_name = |label: &str| text.starts_with(label) && !text.starts_with("none of the ");
+    if run.results.variants.iter().any(|variant| is_name(&variant.label)) {
+        return text.to_owned();
+    }
     let mut characters = text.chars();
     characters.next().map_or_else(String::new, |first| {
         first.to_uppercase().collect::<String>() + characters.as_str()
@@ -253,6 +258,10 @@ mod tests {
 
     #[test]
     fn without_a_choice_the_answer_is_its_first_piece() {
+        let cells = vec![cell(0, "a", &[1.0]), cell(1, "a", &[1.0])];
+        let runs = comparison(&["none", "aes-256"], cells).runs();
+        let without_a_choice =
+            |answer: &[&str]| super::without_a_choice(&Run::new(&runs[0], String::new()), answer);
         let found = without_a_choice(&["nothing to recommend: no cipher was measured", "more"]);
         assert_eq!(found.sentence, "Nothing to recommend: no cipher was measured.");
         assert_eq!(found.others, ["more"]);
@@ -260,5 +269,9 @@ mod tests {
         let found = without_a_choice(&[open]);
         assert_eq!(found.sentence, "Nothing to take yet: what encryption costs is still open.");
         assert_eq!(found.others, ["by throughput, aes-256 is open"]);
+        let behind = "aes-256 does not sustain 2.00 k ops/s under reads (c): reached 1.50 k ops/s";
+        assert_eq!(without_a_choice(&[behind]).sentence, format!("{behind}."));
+        let none = "none of the ciphers measured can be recommended under policy kcmvp";
+        assert!(without_a_choice(&[none]).sentence.starts_with("None of the ciphers "));
     }
 }

@@ -10,6 +10,7 @@ mod fixtures;
 mod korean;
 mod one_page;
 mod page;
+mod studies;
 mod summary;
 
 use scraper::{ElementRef, Html, Selector};

@@ -7,6 +7,7 @@ use sealstone_bench::words::places::{Place, entry};
 use sealstone_bench::words::threat::Threat;
 use sealstone_store::Layer;
 
+use crate::studies::studies;
 use crate::{fixtures, judged, select, shapes, text};
 
 fn sheet(results: &sealstone_bench::results::Results, options: &Options) -> Html {
@@ -54,7 +55,8 @@ fn a_store_within_the_process_has_nobody_on_the_network() {
 
 #[test]
 fn sheets_of_any_results_are_well_formed() {
-    for (name, results) in shapes() {
+    let plain = shapes().into_iter().map(|(name, results)| (name.to_owned(), results));
+    for (name, results) in plain.chain(studies()) {
         let html = report::one_page(&results, &Options::default()).unwrap();
         let page = Html::parse_document(&html);
         assert!(page.errors.is_empty(), "{name}: {:?}", page.errors);
