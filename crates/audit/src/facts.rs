@@ -137,6 +137,11 @@ pub struct Counted {
 }
 
 impl Place {
+    /// Returns whether it could be looked at: of what could not, nothing is known.
+    pub(crate) fn is_known(&self) -> bool {
+        !matches!(self.kind, Kind::Unknown | Kind::Key)
+    }
+
     /// Returns a place of which nothing is known yet.
     #[must_use]
     pub fn new(name: String, kind: Kind, product: &str) -> Self {

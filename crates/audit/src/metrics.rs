@@ -71,8 +71,7 @@ fn parts(clear: &[Clear]) -> u64 {
 }
 
 fn of_places(places: &[&Place]) -> Vec<Metric> {
-    // of what could not be looked at nothing else is known
-    let known = |place: &Place| (!matches!(place.kind, Kind::Unknown | Kind::Key)).then_some(());
+    let known = |place: &Place| place.is_known().then_some(());
     let each = |name: &str, help, value: &dyn Fn(&Place) -> Option<f64>| {
         let sample = |place: &&Place| Some((labels(place), value(place)?));
         gauge(name, help, places.iter().filter_map(sample))

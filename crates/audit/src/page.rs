@@ -248,7 +248,7 @@ impl Words {
             },
             on_volume: on_volume.map(|volume| self.with("on_volume", &[("volume", volume)])),
             is_columns: place.sealed.iter().any(|share| share.column.is_some()),
-            is_known: !matches!(place.kind, Kind::Unknown | Kind::Key),
+            is_known: place.is_known(),
             shares: place.sealed.iter().map(|share| self.share(share)).collect(),
             lists: lists
                 .into_iter()

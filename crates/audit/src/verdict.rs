@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::facts::{Audit, Kind, NotVerified, Place, Protection, Share, Verified, Version};
+use crate::facts::{Audit, NotVerified, Place, Protection, Share, Verified, Version};
 use crate::leak::{self, Hit};
 
 /// First words of the label of a form.
@@ -149,7 +149,7 @@ impl Verdict {
 fn open_in(place: &Place) -> Vec<Open> {
     let name = || place.name.clone();
     let mut open = Vec::new();
-    if matches!(place.kind, Kind::Unknown | Kind::Key) {
+    if !place.is_known() {
         let why = place.unread.first().and_then(|unread| unread.remark.clone());
         open.push(Open::NotLookedAt { place: name(), why: why.unwrap_or_default() });
         return open;

@@ -5,6 +5,7 @@
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
+use sealstone_keys::kmip::PARAMETERS;
 use sealstone_message::{may_hold_secret, shown_address};
 
 /// Separators of the pieces of an address: a piece with one of these next to it was cut out of an
@@ -14,11 +15,6 @@ const BETWEEN: &str = "@/?#&=:;,'\"";
 const QUOTES: [char; 3] = ['"', '\'', '`'];
 /// Shorter pieces are in many a word.
 const PIECE_CHARS_MIN: usize = 3;
-
-/// Names of the parameters in the address of a key server: they are no secret, and words of our own
-/// JSON.
-const KMIP_PARAMETERS: [&str; 8] =
-    ["cert", "key", "ca", "server", "name", "timeout_ms", "retries", "version"];
 
 /// A secret text, and its replacement.
 type Hidden = (String, String);
@@ -80,9 +76,10 @@ fn add(word: &str, hidden: &mut Vec<Hidden>) {
         let before = value[..begin].chars().next_back();
         let after = value[end..].chars().next();
         begin += cut.len();
+        // no secret, and a word of our own JSON
         let is_parameter = value.starts_with("kmip:")
             && matches!((before, after), (Some('?' | '&'), Some('=')))
-            && KMIP_PARAMETERS.contains(&piece);
+            && PARAMETERS.contains(&piece);
         if piece.chars().count() < PIECE_CHARS_MIN || is_parameter || shown.contains(piece) {
             continue;
         }

@@ -20,7 +20,7 @@ use crate::{input, output};
 pub const NAME: &str = "SEALSTONE-COUNTS";
 
 /// Time between two versions of the file, while there is work.
-pub const EVERY: Duration = Duration::from_secs(30);
+const EVERY: Duration = Duration::from_secs(30);
 
 /// First line of the file, with the version of its form.
 const TITLE: &str = "sealstone counts 1";
@@ -55,9 +55,7 @@ impl Counts {
 pub struct Found {
     /// The process that counted.
     pub process: u32,
-    /// Time at which it began, in seconds since 1970.
-    pub begun_unix_s: u64,
-    /// Time of the counts.
+    /// Time of the counts, in seconds since 1970.
     pub written_unix_s: u64,
     /// The counts.
     pub counts: Counts,
@@ -139,7 +137,6 @@ impl Keeper {
     ) -> io::Result<Self> {
         let path = std::path::absolute(dir)?.join(NAME);
         let (end, ended) = channel::<()>();
-        let begun = SystemTime::now();
         let run = move || {
             // signals are for the threads of the program that loaded us
             let _ = SigSet::all().thread_block();
@@ -148,7 +145,7 @@ impl Keeper {
                 let is_over = ended.recv_timeout(every) != Err(RecvTimeoutError::Timeout);
                 let now = counts();
                 if now != last && now.is_any() {
-                    let text = text(begun, SystemTime::now(), &now);
+                    let text = text(SystemTime::now(), &now);
                     let written = output::replace(&path, output::Access::Usual, text.as_bytes());
                     match written {
                         Ok(()) => (last, has_failed) = (now, false),
@@ -210,11 +207,10 @@ fn unix_s(time: SystemTime) -> u64 {
 }
 
 /// Returns the content of the file: a name and a value on each line.
-fn text(begun: SystemTime, written: SystemTime, counts: &Counts) -> String {
+fn text(written: SystemTime, counts: &Counts) -> String {
     let blocks = [("blocks_sealed", counts.blocks_sealed), ("blocks_opened", counts.blocks_opened)];
     let lines = [
         ("process", u64::from(std::process::id())),
-        ("begun", unix_s(begun)),
         ("written", unix_s(written)),
         ("bytes_sealed", counts.bytes_sealed),
         ("bytes_opened", counts.bytes_opened),
@@ -235,7 +231,6 @@ fn parse(text: &str) -> Option<Found> {
     };
     Some(Found {
         process: value("process")?.try_into().ok()?,
-        begun_unix_s: value("begun")?,
         written_unix_s: value("written")?,
         counts: Counts {
             blocks_sealed: value("blocks_sealed"),
@@ -283,7 +278,7 @@ mod tests {
         let found = read(dir.path()).unwrap().unwrap();
         let counts = Counts { blocks_opened: Some(1), bytes_opened: 100, ..found.counts };
         assert_eq!((found.counts, found.counts.failures), (counts, 1));
-        assert!(found.written_unix_s >= found.begun_unix_s && found.begun_unix_s > 1_700_000_000);
+        assert!(found.written_unix_s > 1_700_000_000);
     }
 
     #[test]
@@ -310,7 +305,7 @@ mod tests {
     fn what_is_no_file_of_counts_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(NAME);
-        let whole = text(SystemTime::now(), SystemTime::now(), &Counts::default());
+        let whole = text(SystemTime::now(), &Counts::default());
         fs::write(&path, format!("{whole}later 17\n")).unwrap();
         assert_eq!(read(dir.path()).unwrap().unwrap().counts, Counts::default());
         let without = whole.replace("failures 0\n", "");

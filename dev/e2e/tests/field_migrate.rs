@@ -708,6 +708,30 @@ fn a_mariadb_is_migrated_by_one_at_a_time_and_as_often_as_it_takes() {
     one_at_a_time_and_as_often_as_it_takes(SqlKind::MariaDb, name);
 }
 
+/// Another migration that hangs while it writes its own state down stops this one before anything
+/// is changed.
+#[test]
+fn a_mariadb_whose_table_of_states_is_held_is_left_alone() {
+    if !SqlKind::MariaDb.is_available("a_mariadb_whose_table_of_states_is_held_is_left_alone") {
+        return;
+    }
+    let mut scene = Scene::new(SqlKind::MariaDb);
+    scene.create("people (id INT PRIMARY KEY, phone VARCHAR(20))");
+    scene.session.done("INSERT INTO people VALUES (1, '010-1234-5678')");
+    let lock = "concat('sealstone states ', md5(lower(DATABASE())))";
+    assert_eq!(scene.session.done(&format!("SELECT GET_LOCK({lock}, 0)")), [["1"]]);
+    let columns = ["--table=people", "--column=phone=ff1:phone"];
+    let refused = scene.migrate(&columns);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    for wanted in ["sealstone_fields is in use by another table", "SHOW PROCESSLIST"] {
+        assert!(refused.stderr.contains(wanted), "{}", refused.stderr);
+    }
+    assert_eq!(scene.session.done("SELECT * FROM people"), [["1", "010-1234-5678"]]);
+    scene.session.done(&format!("SELECT RELEASE_LOCK({lock})"));
+    scene.migrate(&columns).done();
+    assert_ne!(scene.session.done("SELECT phone FROM people"), [["010-1234-5678"]]);
+}
+
 #[test]
 fn a_postgres_is_migrated_by_one_at_a_time_and_as_often_as_it_takes() {
     let name = "a_postgres_is_migrated_by_one_at_a_time_and_as_often_as_it_takes";

@@ -220,8 +220,8 @@ impl MysqlTable {
         }
         let outcome = work(self);
         // the end of the connection gives it back, too
-        self.ask(attempt, &format!("SELECT RELEASE_LOCK({NAME})"))?;
-        outcome
+        let released = self.ask(attempt, &format!("SELECT RELEASE_LOCK({NAME})"));
+        outcome.and(released.map(drop))
     }
 
     /// Sends the changes in one transaction, without its end. Returns how many rows were changed.

@@ -29,6 +29,10 @@ pub(crate) const TIMEOUT_MS: u64 = 5_000;
 /// Number of times that all servers are tried again unless the address specifies another.
 pub(crate) const RETRIES: u32 = 2;
 
+/// Names of the parameters in an address.
+pub const PARAMETERS: [&str; 8] =
+    ["cert", "key", "ca", "server", "name", "timeout_ms", "retries", "version"];
+
 /// The longest allowed step, in milliseconds.
 const TIMEOUT_MS_MAX: u64 = 600_000;
 
@@ -150,15 +154,13 @@ impl Address {
                 "retries" => read.retries.replace(number("retries")?).is_some(),
                 "version" => read.version.replace(value).is_some(),
                 other => {
-                    let known =
-                        ["cert", "key", "ca", "server", "name", "timeout_ms", "retries", "version"];
-                    let meant = similar(other, known)
+                    let meant = similar(other, PARAMETERS)
                         .map_or(String::new(), |name| format!("; did you mean {name}?"));
                     // it is not quoted: in an address that was written wrong it can be a piece of a
                     // secret
                     return Err(wrong(format!(
                         "one of its parameters is none of {}{meant}",
-                        known.join(", ")
+                        PARAMETERS.join(", ")
                     )));
                 }
             };

@@ -31,4 +31,6 @@ pub(crate) mod material;
 #[cfg(feature = "kmip")]
 mod tls;
 
+#[cfg(feature = "kmip")]
+pub use address::PARAMETERS;
 pub use error::KmipError;
