@@ -62,7 +62,7 @@ const COLUMNS: [Column; 44] = [
     Column { name: "high", entry: |row| optional(interval(row).map(|found| found.high)) },
     Column {
         name: "verdict",
-        entry: |row| ratio(row).map_or("", |found| found.verdict.word()).into(),
+        entry: |row| ratio(row).map_or_else(String::new, |found| found.verdict.name()),
     },
     Column { name: "words", entry: words },
     Column { name: "can_be_chance", entry: |row| can_be_chance(row).to_string() },

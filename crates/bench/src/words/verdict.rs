@@ -108,6 +108,13 @@ impl Verdict {
         self.row().word
     }
 
+    /// Returns its name in results, as `no_difference`.
+    #[must_use]
+    pub fn name(self) -> String {
+        let name = serde_json::to_value(self).expect("a variant without data is its name");
+        name.as_str().expect("a name is text").into()
+    }
+
     /// Returns whether a difference is claimed.
     #[must_use]
     pub fn is_claim(self) -> bool {
@@ -301,6 +308,16 @@ mod tests {
             .map(|line| line.split('|').nth(1).unwrap().trim());
         let documented: Vec<&str> = first.flat_map(|words| words.split(", ")).collect();
         assert_eq!(documented, TABLE.each_ref().map(|row| row.word));
+    }
+
+    /// The names that a reader of `results.json` or of the findings meets.
+    #[test]
+    fn the_documented_names_are_those_of_the_table() {
+        let page = include_str!("../../../../docs/results.md");
+        let names: Vec<String> =
+            TABLE.iter().map(|row| format!("`{}`", row.verdict.name())).collect();
+        let lists = page.lines().filter(|line| line.contains(&names.join(", "))).count();
+        assert_eq!(lists, 2, "the column of the findings, and the type of the JSON");
     }
 
     #[test]
