@@ -99,9 +99,10 @@ fn packets_to_a_target_behind_a_link_are_sealed_by_every_suite_that_is_asked_for
     assert_eq!(labels, ["none", "aes-256-gcm", "3des-md5"]);
     assert_eq!(results.cells.len(), 9);
     for cell in &results.cells {
-        // bytes a second, at most what the link carries; slices are short here, and what it had
-        // saved comes on top
-        assert!((1e5..190e6).contains(&cell.throughput), "{}: {}", cell.workload, cell.throughput);
+        // bytes a second, at most what the link carries with what it had saved in a pause; a mix of
+        // reads and writes has both directions, each of which is limited by itself
+        let most = if cell.workload == "const-mix" { 250e6 } else { 135e6 };
+        assert!((1e5..most).contains(&cell.throughput), "{}: {}", cell.workload, cell.throughput);
     }
     let advice = &results.recommendation;
     assert!(
