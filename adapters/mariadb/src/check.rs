@@ -255,7 +255,10 @@ fn is_temporary(name: &str) -> bool {
 }
 
 fn aside(name: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
-    let file = name.rsplit('/').next().unwrap_or(name);
+    let file = match name.rsplit('/').next().unwrap_or(name) {
+        ours if counts::is_ours(ours) => counts::NAME,
+        other => other,
+    };
     let belongs = |known: &str| match known.starts_with('.') {
         true => file.ends_with(known),
         false => file.starts_with(known),

@@ -221,7 +221,7 @@ fn is_ours(name: &str) -> bool {
     MADE_EARLY.iter().any(|prefix| name.starts_with(prefix))
         || name.ends_with(".dbtmp")
         || name.ends_with(".log")
-        || name == counts::NAME
+        || counts::is_ours(name)
 }
 
 /// Converts RocksDB's error about the database in `dir` into an error with the next step. `attempt`

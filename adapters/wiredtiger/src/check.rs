@@ -230,6 +230,7 @@ fn look_at(dir: &Path, name: &Path) -> io::Result<Option<FileAccount>> {
 }
 
 fn aside(name: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
+    let name = if counts::is_ours(name) { counts::NAME } else { name };
     let belongs = |known: &str| match known.ends_with('/') {
         true => name.starts_with(known) || name.contains(&format!("/{known}")),
         // as named by rotation: mongod.log.2026-…, WiredTiger.turtle.set

@@ -20,7 +20,6 @@ use sealstone_cipher::Backend;
 use sealstone_fields::MANIFEST_ENDING;
 use sealstone_file::walk;
 use sealstone_files::beside;
-use sealstone_message::without_secrets;
 use sealstone_rocksdb::rest;
 use sealstone_seal::account::{Account, FileAccount, Standing};
 use sealstone_stores::at_rest::SealedServer;
@@ -96,26 +95,16 @@ pub(crate) fn look(
     let TablesFlags { .. } = tables;
     let &Looking { verify, goes_on, say } = looking;
     let previous = flags.previous.as_deref().map(previous::read).transpose()?;
-    let mut lost = Vec::new();
-    let mut lose = |name: String, kind: Kind, product: &str, error: anyhow::Error| {
-        if !goes_on && !keys::is_of_server(&error) {
-            return Err(error);
-        }
-        lost.push(unread(Place::new(name, kind, product), &error));
-        Ok(())
-    };
-    let mut given = Vec::new();
-    for spec in &flags.key {
-        match keys::one(spec, &flags.opening) {
-            Ok(key) => given.push(key),
-            Err(error) => lose(without_secrets(spec), Kind::Key, "key", error)?,
-        }
-    }
+    let (given, mut lost) = keys::all(&flags.key, &flags.opening, goes_on)?;
     let mut found = Vec::new();
     for path in &flags.places {
         match found_at(path, flags) {
             Ok(here) => found.extend(here),
-            Err(error) => lose(path.display().to_string(), Kind::Unknown, "unknown", error)?,
+            Err(error) if goes_on => {
+                let place = Place::new(path.display().to_string(), Kind::Unknown, "unknown");
+                lost.push(unread(place, &error));
+            }
+            Err(error) => return Err(error),
         }
     }
     #[cfg(feature = "volume")]

@@ -19,6 +19,13 @@ use crate::{input, output};
 /// Name of the file in the directory.
 pub const NAME: &str = "SEALSTONE-COUNTS";
 
+/// Returns whether a file called `name` is [`NAME`], or one that a process that was killed did not
+/// finish, which the next one to write removes.
+#[must_use]
+pub fn is_ours(name: &str) -> bool {
+    name == NAME || output::is_partial_of(name.as_bytes(), NAME.as_ref())
+}
+
 /// Time between two versions of the file, while there is work.
 const EVERY: Duration = Duration::from_secs(30);
 
@@ -279,6 +286,23 @@ mod tests {
         let counts = Counts { blocks_opened: Some(1), bytes_opened: 100, ..found.counts };
         assert_eq!((found.counts, found.counts.failures), (counts, 1));
         assert!(found.written_unix_s > 1_700_000_000);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_of_the_counts_until_the_next_one_writes() {
+        let dir = tempfile::tempdir().unwrap();
+        let left = format!(".{NAME}.0123456789abcdef.sealstone-partial");
+        fs::write(dir.path().join(&left), "").unwrap();
+        assert!(is_ours(NAME) && is_ours(&left));
+        let others =
+            ["", "CURRENT", ".SEALSTONE-COUNTS.old", "x.0123456789abcdef.sealstone-partial"];
+        assert!(!others.into_iter().any(is_ours));
+        let tally = Arc::new(Tally::default());
+        let keeper = Keeper::of(dir.path(), Arc::clone(&tally), |_| panic!()).unwrap();
+        tally.sealed(1);
+        drop(keeper);
+        let names = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        assert_eq!(names.collect::<Vec<_>>(), [NAME]);
     }
 
     #[test]

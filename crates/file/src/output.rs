@@ -361,7 +361,7 @@ fn beginning(name: &OsStr) -> OsString {
 }
 
 /// Returns whether `found` is the name of an unfinished file that will become `name`.
-fn is_partial_of(found: &[u8], name: &OsStr) -> bool {
+pub(crate) fn is_partial_of(found: &[u8], name: &OsStr) -> bool {
     let digits = found
         .strip_prefix(beginning(name).as_bytes())
         .and_then(|rest| rest.strip_suffix(ENDING.as_bytes()));

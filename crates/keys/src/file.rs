@@ -623,6 +623,12 @@ impl KeySource for KeyFile {
         Ok(self.id.clone())
     }
 
+    fn made_at(&self, key: &KeyRef) -> Option<String> {
+        let state = self.held();
+        let found = state.content.find(key.version).filter(|_| key.id == self.id)?;
+        Some(found.created.clone())
+    }
+
     fn describe(&self) -> String {
         format!("key file {}", self.path.display())
     }

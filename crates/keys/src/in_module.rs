@@ -48,6 +48,10 @@ impl KeySource for InModule {
         self.keys.name()
     }
 
+    fn made_at(&self, key: &KeyRef) -> Option<String> {
+        self.keys.made_at(key)
+    }
+
     fn describe(&self) -> String {
         self.keys.describe()
     }

@@ -86,6 +86,12 @@ pub trait KeySource: Send + Sync {
         Ok(self.current()?.0.id)
     }
 
+    /// Returns the time at which `key` was made, as in RFC 3339 (`2026-01-31T09:00:00Z`), where the
+    /// source knows it.
+    fn made_at(&self, _key: &KeyRef) -> Option<String> {
+        None
+    }
+
     /// Returns the location of this source, for messages: `key file /etc/sealstone.key`.
     fn describe(&self) -> String;
 

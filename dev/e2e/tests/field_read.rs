@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use sealstone_e2e::kmip_server::{Certificates, free_port};
 use sealstone_e2e::sql_server::{SqlKind, SqlServer, SqlSession};
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
 use sealstone_keys::KeyFile;
@@ -217,6 +218,17 @@ fn the_state_is_counted(kind: SqlKind, name: &str) {
     let (since, now) = (table["since"].as_str().unwrap(), found["made_at"].as_str().unwrap());
     assert!(since.len() == 20 && since <= now && since[..10] >= *"2026-01-01", "{since} {now}");
     assert_eq!(found["keys"][0]["held"]["protection"]["by"], "nothing");
+
+    // a key server that is gone takes nothing from what the tables say, and the answer is no
+    let certificates = Certificates::make();
+    let gone = certificates.url(free_port(), "people", "&retries=0");
+    let done = scene.status(&format!("--json --key {gone}"));
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    for wanted in ["key kmip://127.0.0.1:", "/people: ", "no key server answered"] {
+        assert!(done.stderr.contains(wanted), "{wanted}: {}", done.stderr);
+    }
+    let found: Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!((&found["tables"][0], &found["keys"][0]["held"]), (table, &Value::Null));
 
     // a newer version, a value in the clear, and one past the trigger
     KeyFile::open(scene.path().join("people.key")).unwrap().rotate().unwrap();

@@ -8,6 +8,9 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+/// Texts of the licences, links to those of the repository in the folder of each package.
+const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
+
 /// Returns what is wrong with the members that may be published, according to `metadata`; pages are
 /// read below `root`.
 pub(crate) fn findings(metadata: &str, root: &Path) -> Result<Vec<String>> {
@@ -19,9 +22,13 @@ pub(crate) fn findings(metadata: &str, root: &Path) -> Result<Vec<String>> {
         found.extend(foreign_versions(member, name));
         if member["publish"].is_null() {
             found.extend(unfinished(member, name, members));
-            if let Err(reason) = example(member, root) {
-                found.push(format!("{name}: {reason}"));
-            }
+            let checks = [example(member, root), licences(member, root)];
+            found.extend(
+                checks
+                    .into_iter()
+                    .filter_map(Result::err)
+                    .map(|reason| format!("{name}: {reason}")),
+            );
         }
     }
     Ok(found)
@@ -73,11 +80,21 @@ fn unfinished(member: &Value, name: &str, members: &[Value]) -> Vec<String> {
     found
 }
 
+/// Returns the folder of `member`.
+fn folder<'a>(member: &'a Value, root: &'a Path) -> &'a Path {
+    Path::new(text(&member["manifest_path"])).parent().unwrap_or(root)
+}
+
+/// Checks that the texts of the licences go with `member`.
+fn licences(member: &Value, root: &Path) -> Result<(), String> {
+    let is_there = |name: &&str| folder(member, root).join(name).is_file();
+    let missing: Vec<&str> = LICENCES.into_iter().filter(|name| !is_there(name)).collect();
+    if missing.is_empty() { Ok(()) } else { Err(format!("no {}", missing.join(", no "))) }
+}
+
 /// Checks that the page of `member` has an example.
 fn example(member: &Value, root: &Path) -> Result<(), String> {
-    let manifest = Path::new(text(&member["manifest_path"]));
-    let folder = manifest.parent().unwrap_or(root);
-    let page = folder.join(text(&member["readme"]));
+    let page = folder(member, root).join(text(&member["readme"]));
     match std::fs::read_to_string(&page) {
         Ok(page) if page.contains("```rust") => Ok(()),
         Ok(_) => Err("its page has no example".into()),
@@ -107,7 +124,11 @@ mod tests {
     fn of(packages: Value, page: Option<&str>) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
         if let Some(page) = page {
-            std::fs::write(dir.path().join("README.md"), page).unwrap();
+            for (name, text) in
+                LICENCES.map(|name| (name, "")).into_iter().chain([("README.md", page)])
+            {
+                std::fs::write(dir.path().join(name), text).unwrap();
+            }
         }
         let mut metadata = json!({ "packages": packages });
         for package in metadata["packages"].as_array_mut().unwrap() {
@@ -141,12 +162,13 @@ mod tests {
         back["publish"] = json!([]);
         back["dependencies"] = json!([]);
         let found = of(json!([bare, back]), None);
-        assert_eq!(found.len(), 4, "{found:?}");
+        assert_eq!(found.len(), 5, "{found:?}");
         assert!(
             found[0].contains("no description") && found[1].contains("0 keywords"),
             "{found:?}"
         );
         assert!(found[2].contains("uses kept") && found[3].contains("cannot be read"), "{found:?}");
+        assert_eq!(found[4], "sealstone-a: no LICENSE-MIT, no LICENSE-APACHE");
         let empty = of(json!([package("sealstone-a", Value::Null)]), Some("# x\n"));
         assert_eq!(empty, ["sealstone-a: its page has no example"]);
     }

@@ -108,7 +108,7 @@ pub(super) fn list(dir: &Path) -> Result<Listing, RestError> {
                 }
                 Ok(Place::Directory) => directories.push(path),
                 // for people alone, and no part of the store
-                Ok(Place::File { .. }) if name == counts::NAME => {}
+                Ok(Place::File { .. }) if counts::is_ours(&name) => {}
                 Ok(Place::File { bytes }) => listing.files.push((name, bytes)),
                 Ok(Place::Other(found)) => listing.others.push((name, found)),
                 // removed in the meantime

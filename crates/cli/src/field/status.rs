@@ -80,12 +80,16 @@ pub(super) fn run(flags: &FieldStatusFlags) -> anyhow::Result<Answer> {
             Err(error) => return Err(error.into()),
         }
     }
+    let (given, no_key) = keys::all(&flags.key, &flags.opening, false)?;
+    // the tables are answered all the same, by what their records say
+    for key in &no_key {
+        let why = key.unread.iter().filter_map(|unread| unread.remark.as_deref());
+        say(&format!("key {}: {}", key.name, why.collect::<String>()));
+    }
     let mut audit = places::audit_now(None);
     audit.places = tables.iter().map(|(name, found)| place(&at, name, found)).collect();
-    audit.places.extend(lost);
-    let given: anyhow::Result<Vec<_>> =
-        flags.key.iter().map(|spec| keys::one(spec, &flags.opening)).collect();
-    audit.keys = keys::of(&audit.places, &given?, ROTATE_AFTER_DAYS, Timestamp::now());
+    audit.places.extend(lost.into_iter().chain(no_key));
+    audit.keys = keys::of(&audit.places, &given, ROTATE_AFTER_DAYS, Timestamp::now());
     let verdict = Verdict::of(&audit);
     if flags.json {
         print_json(&StatusJson {

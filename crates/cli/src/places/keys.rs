@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use jiff::{Timestamp, ToSpan};
 use nix::unistd::{Uid, User};
-use sealstone_audit::facts::{Held, Key, Place, Protection, Version};
+use sealstone_audit::facts::{Held, Key, Kind, Place, Protection, Version};
 use sealstone_keys::kmip::KmipError;
 use sealstone_keys::{KeyError, KeyFile, KeyFileSummary, KeyRef, KeySource, source};
 use sealstone_message::without_secrets;
 
+use super::findings::unread;
 use crate::flags::OpeningFlags;
 use crate::key_source;
 
@@ -65,12 +66,38 @@ impl Given {
 
 /// Returns whether `error` came of a key server, or of its silence, rather than of its address: a
 /// typing error ends a command, a server that is gone is a fact about it.
-pub(super) fn is_of_server(error: &anyhow::Error) -> bool {
+fn is_of_server(error: &anyhow::Error) -> bool {
     let ours = |error: &KmipError| {
         use KmipError::{Address, File, Read};
         matches!(error, Address { .. } | File { .. } | Read { .. })
     };
     matches!(error.downcast_ref(), Some(KeyError::Kmip(error)) if !ours(error))
+}
+
+/// Looks at the keys `specs`. Returns what was found, and a place for each that nothing is known of
+/// since its server gave no key.
+///
+/// - `goes_on`: any other error is such a place, too
+///
+/// # Errors
+/// As [`one`], but for those of a key server.
+pub(crate) fn all(
+    specs: &[String],
+    opening: &OpeningFlags,
+    goes_on: bool,
+) -> anyhow::Result<(Vec<Given>, Vec<Place>)> {
+    let (mut given, mut lost) = (Vec::new(), Vec::new());
+    for spec in specs {
+        match one(spec, opening) {
+            Ok(key) => given.push(key),
+            Err(error) if goes_on || is_of_server(&error) => {
+                let place = Place::new(without_secrets(spec), Kind::Key, "key");
+                lost.push(unread(place, &error));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((given, lost))
 }
 
 /// Looks at the key `spec`. A key file needs no passphrase for that; a key server is asked.
@@ -88,8 +115,11 @@ pub(crate) fn one(spec: &str, opening: &OpeningFlags) -> anyhow::Result<Given> {
     };
     if source::is_kmip(spec) {
         let keys = key_source::open(spec, opening)?;
-        let version =
-            |key: KeyRef| HeldVersion { number: key.version, id: Some(key.id), made_at: None };
+        let version = |key: KeyRef| HeldVersion {
+            number: key.version,
+            made_at: keys.made_at(&key),
+            id: Some(key.id),
+        };
         let versions = keys.all()?.into_iter().map(|(key, _)| version(key)).collect();
         let place = without_secrets(spec);
         let held = Held { place, owner: None, mode: None, protection: Protection::Server };

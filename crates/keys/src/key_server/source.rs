@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
+use jiff::Timestamp;
 use sealstone_cipher::Provider;
 use sealstone_cipher::memory::Generation;
 
@@ -173,6 +174,13 @@ impl KeySource for KmipSource {
 
     fn name(&self) -> Result<String, KeyError> {
         Ok(self.family.key.clone())
+    }
+
+    /// Returns the server's Initial Date of the object with the unique identifier `key.id`.
+    fn made_at(&self, key: &KeyRef) -> Option<String> {
+        let found = self.family.versions.iter().find(|version| version.id == key.id)?;
+        let made = Timestamp::from_second(found.attributes.initial_date?).ok()?;
+        Some(made.to_string())
     }
 
     fn describe(&self) -> String {
