@@ -35,7 +35,12 @@ completions fish fish/vendor_completions.d sealstone.fish
 # what an administrator copies and changes
 install -D -m 644 -t "$root/share/doc/sealstone/examples" "$source"/packaging/examples/*
 
-(cd "$source" && find README.md README.ko.md SECURITY.md CHANGELOG.md docs results -type f ! -name '*.csv') | while read -r page; do
+# pages, and the examples that they name by these paths
+(cd "$source" && find README.md README.ko.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md RELEASING.md SECURITY.md docs results \
+	adapters/fields-c/examples adapters/rocksdb-plugin/examples adapters/modules/shim/reference.c \
+	adapters/fields-c/include adapters/rocksdb-plugin/include adapters/rocksdb/examples adapters/modules/include \
+	adapters/java/example/people.sql adapters/java/example/pom.xml adapters/java/example/src \
+	-type f ! -name '*.csv' ! -name '*.gz') | while read -r page; do
 	install -D -m 644 "$source/$page" "$root/share/doc/sealstone/$page"
 done
 install -D -m 644 -t "$root/share/doc/sealstone" "$source/LICENSE-MIT" "$source/LICENSE-APACHE"

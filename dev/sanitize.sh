@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs what crosses a language boundary under AddressSanitizer (argument `address`) or ThreadSanitizer (argument `thread`):
-# the callbacks of the extension for WiredTiger, a session of WiredTiger's own program with that extension, and the tests of
+# the callbacks of the extension for WiredTiger and of the plug-in for MariaDB, a session of WiredTiger's own program with that extension, and the tests of
 # the adapter for RocksDB with its shim in C++. The library of RocksDB and WiredTiger itself are not instrumented.
 #
 # Sanitizers are not a stable option of the compiler, so RUSTC_BOOTSTRAP enables them; ThreadSanitizer must see the
@@ -43,6 +43,7 @@ esac
 run() { cargo test --locked $std --target "$target" "$@"; }
 
 run --package sealstone-wiredtiger --lib --tests
+run --package sealstone-mariadb --lib --tests
 # ten thousand attacked stores would take an hour
 run --package sealstone-rocksdb --lib --tests -- --skip no_attack_on_two_files
 

@@ -8,7 +8,7 @@ use sealstone_cipher::Backend;
 use sealstone_cipher::memory::Generation;
 use sealstone_fields::policy::Table;
 use sealstone_fields::{ColumnCipher, FieldsError, Keyed, Misfit, Texts, Values};
-use sealstone_keys::{KeyRef, KeySource};
+use sealstone_keys::{KeyError, KeyRef, KeySource};
 use sealstone_message::Unknown;
 
 use crate::failure::{Code, Failure};
@@ -202,6 +202,12 @@ impl Column {
                 older = self.other(version).map_err(|failure| failure.of_value(first))?;
                 &*older
             };
+            let key = self.key_of(version)?;
+            let other = |value: &&str| cipher.named_key(value).is_some_and(|named| named != key);
+            if let Some(at) = chosen.iter().position(other) {
+                let why = format!("its mark names key {key}, and the value itself another one");
+                return Err(Failure::from(Misfit::Record(why.into())).of_value(start + numbers[at]));
+            }
             self.open_under(cipher, start, &chosen, names.as_ref(), &mut texts, &mut found)
                 .map_err(|failure| match failure.at {
                     Some(at) => Failure { at: Some(start + numbers[at - start]), ..failure },
@@ -242,14 +248,17 @@ impl Column {
         Err(error.into())
     }
 
+    fn key_of(&self, version: u32) -> Result<KeyRef, KeyError> {
+        if version == self.version() { Ok(self.key.clone()) } else { self.source.version(version) }
+    }
+
     /// Returns the cipher under another version than the newest.
     fn other(&self, version: u32) -> Result<Arc<ColumnCipher>, Failure> {
         let known = |others: &BTreeMap<u32, Arc<ColumnCipher>>| others.get(&version).cloned();
         if let Some(cipher) = known(&self.others.read().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(cipher);
         }
-        let key = KeyRef { id: self.key.id.clone(), version };
-        let keyed = Keyed::of(self.source.clone(), key)?;
+        let keyed = Keyed::of(self.source.clone(), self.key_of(version)?)?;
         let column = &self.table.columns[self.at];
         let cipher = ColumnCipher::new(&self.table, column, &keyed, Backend::auto())?;
         let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);

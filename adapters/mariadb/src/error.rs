@@ -87,8 +87,8 @@ pub enum PluginError {
     /// Data of this server was last written in another mode than that of our own code.
     #[error(
         "the data in {} is in {found}, as a module writes it\nset sealstone_module again, or \
-         sealstone_pages={found} to go on without the module; sealstone_pages={wanted} has the \
-         server rewrite it (docs/guide/mariadb.md)",
+         sealstone_pages={found} to go on without the module; to have it in {wanted}, rotate the \
+         key first, then set sealstone_pages={wanted} (docs/guide/mariadb.md)",
         dir.display()
     )]
     DataOfModule {

@@ -13,6 +13,10 @@ use sealstone_seal::tablespace::{TablespaceError, probe};
 /// File name of the plug-in.
 const PLUGIN_FILE: &str = "libsealstone_mariadb.so";
 
+/// Directories of plug-ins that a server of a package loads from by itself.
+const SERVERS_OWN: [&str; 3] =
+    ["/usr/lib/mysql/plugin", "/usr/lib64/mysql/plugin", "/usr/lib64/mariadb/plugin"];
+
 /// Variable of the environment that names the plug-in where no option does.
 pub const VARIABLE: &str = "SEALSTONE_MARIADB_PLUGIN";
 
@@ -154,17 +158,32 @@ impl ServerOptions {
     }
 
     /// Returns the part of a file of options (`my.cnf`) for a server with the data directory
-    /// `data_dir`.
+    /// `data_dir`. Where the plug-in is in a server's own directory of plug-ins, that stays as it
+    /// is: with another one the server finds none of its other plug-ins.
     ///
     /// # Errors
     /// [`ServerOptionsError::Notation`].
     pub fn file(&self, data_dir: &Path) -> Result<String, ServerOptionsError> {
-        let mut text = format!(
-            "[mariadbd]\ndatadir=\"{}\"\n# or copy the plug-in to the server's own directory of \
-             plug-ins, and leave this out\n",
-            data_dir.display()
-        );
+        let is_there = |dir: &&str| Path::new(dir).join(PLUGIN_FILE).is_file();
+        self.file_where(data_dir, SERVERS_OWN.iter().any(|dir| is_there(dir)))
+    }
+
+    fn file_where(
+        &self,
+        data_dir: &Path,
+        is_at_server: bool,
+    ) -> Result<String, ServerOptionsError> {
+        let mut text = format!("[mariadbd]\ndatadir=\"{}\"\n", data_dir.display());
         for (name, value) in self.all()? {
+            if name == "plugin_dir" {
+                if is_at_server {
+                    continue;
+                }
+                text.push_str(
+                    "# copy the plug-in to the server's own directory of plug-ins, and leave this \
+                     out: with it the server finds none of its others\n",
+                );
+            }
             let quote = if value.contains([' ', ';']) { "\"" } else { "" };
             text.push_str(&format!("{name}={quote}{value}{quote}\n"));
         }
@@ -207,11 +226,15 @@ mod tests {
 
     #[test]
     fn both_notations_have_the_same_options() {
-        let file = options().file(Path::new("/data")).unwrap();
-        let begin = "[mariadbd]\ndatadir=\"/data\"\n# or copy the plug-in to the server's own \
-                     directory of plug-ins, and leave this out\nplugin_dir=\"/lib \
-                     dir\"\nplugin_load_add=libsealstone_mariadb.so\nsealstone_key=/keys/orders.\
-                     key\nsealstone_cipher=aria-256\ninnodb_encrypt_tables=FORCE\n";
+        let file = options().file_where(Path::new("/data"), false).unwrap();
+        let begin = "[mariadbd]\ndatadir=\"/data\"\n# copy the plug-in to the server's own directory \
+                     of plug-ins, and leave this out: with it the server finds none of its \
+                     others\nplugin_dir=\"/lib dir\"\nplugin_load_add=libsealstone_mariadb.so\n\
+                     sealstone_key=/keys/orders.key\nsealstone_cipher=aria-256\n\
+                     innodb_encrypt_tables=FORCE\n";
+        let at_server = options().file_where(Path::new("/data"), true).unwrap();
+        let begins = "[mariadbd]\ndatadir=\"/data\"\nplugin_load_add=libsealstone_mariadb.so\n";
+        assert!(at_server.starts_with(begins), "{at_server}");
         assert!(file.starts_with(begin), "{file}");
         assert!(file.ends_with("innodb_default_encryption_key_id=100\n"), "{file}");
         let arguments = options().arguments().unwrap();

@@ -64,6 +64,9 @@ pub trait SealedServer: AtRest {
     /// such a directory.
     fn data_dir_option(&self) -> (&'static str, &'static str);
 
+    /// Returns the help of that option where options are made for a server.
+    fn data_dir_help(&self) -> &'static str;
+
     /// Finds the library that the server loads: `named`, or the library in its usual place.
     ///
     /// # Errors

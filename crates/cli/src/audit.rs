@@ -16,7 +16,7 @@ use crate::flags::AuditFlags;
 use crate::message::{Answer, print, print_json, say};
 use crate::numbered::numbered;
 use crate::places::{self, Looking, keys};
-use crate::secret_words::hide;
+use crate::secret_words::{hide, hide_json};
 
 /// Names of the files of an audit.
 const PAGE: &str = "audit.html";
@@ -43,10 +43,10 @@ pub(crate) fn run(flags: &AuditFlags) -> anyhow::Result<Answer> {
     let report = Report { audit, verdict };
     let mut json = serde_json::to_string_pretty(&report)?;
     json.push('\n');
-    for (name, text) in [(JSON, &json), (PAGE, &page)] {
+    // a title or a name may have an address with a password in it
+    for (name, text) in [(JSON, hide_json(&json)), (PAGE, hide(&page))] {
         let path = out.join(name);
-        // a title or a name may have an address with a password in it
-        output::create(&path, Access::Private, hide(text).as_bytes())
+        output::create(&path, Access::Private, text.as_bytes())
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     if flags.json {

@@ -22,7 +22,7 @@ use serde::Serialize;
 
 use crate::flags::Command;
 use crate::host;
-use crate::secret_words::hide;
+use crate::secret_words::hide_json;
 use operation::Operation;
 use syslog::Syslog;
 
@@ -191,7 +191,7 @@ impl Logged {
             result: result.map(|(result, _)| result),
             exit_code: result.map(|(_, code)| code),
         };
-        let line = hide(&serde_json::to_string(&line)?);
+        let line = hide_json(&serde_json::to_string(&line)?);
         match &mut self.sink {
             Sink::File(file) => file.line(&line)?,
             Sink::Syslog(syslog) => syslog.send(&line)?,

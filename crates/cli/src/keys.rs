@@ -360,8 +360,14 @@ fn retire(key: &KeyFile, version: u32, sealed: &SealedWith, json: bool) -> anyho
     // an error in the version itself is reported before anything is read
     let wanted = key.retirable(version)?;
     audit_log::key_ref(&wanted);
-    let checked =
-        unused::check(&wanted, &|| key.get(&wanted), sealed, &key.path().display().to_string())?;
+    let names = [wanted.id.clone()];
+    let checked = unused::check(
+        &wanted,
+        &names,
+        &|| key.get(&wanted),
+        sealed,
+        &key.path().display().to_string(),
+    )?;
     key.retire(version)?;
     say(&format!("key {wanted} is retired; {checked}"));
     show(&key.summary(), json)

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use sealstone_message::{printable, printable_lines};
 
 use crate::retirement::RetireError;
-use crate::secret_words::hide;
+use crate::secret_words::{hide, hide_json};
 use crate::{asked_to_end, terminal};
 
 /// Outcome of a command that did its work.
@@ -147,7 +147,7 @@ pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
 /// # Errors
 /// A value that JSON cannot hold.
 pub(crate) fn json_text(value: &impl serde::Serialize) -> anyhow::Result<String> {
-    let mut text = safe_json(&hide(&serde_json::to_string_pretty(value)?));
+    let mut text = safe_json(&hide_json(&serde_json::to_string_pretty(value)?));
     text.push('\n');
     Ok(text)
 }

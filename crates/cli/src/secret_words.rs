@@ -5,7 +5,6 @@
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
-use sealstone_keys::kmip::PARAMETERS;
 use sealstone_message::{may_hold_secret, shown_address};
 
 /// Separators of the pieces of an address: a piece with one of these next to it was cut out of an
@@ -37,6 +36,51 @@ pub(crate) fn remember(arguments: &[OsString]) {
 /// Returns `text` with what may be shown of each word that was remembered in the place of the word.
 pub(crate) fn hide(text: &str) -> String {
     hide_of(text, HIDDEN.get().map_or(&[], Vec::as_slice))
+}
+
+/// Returns `json` with [`hide`] done in each text of it. Names of members and numbers stay, and so
+/// does a text that only happens to be a piece of an address, such as the name of a user.
+pub(crate) fn hide_json(json: &str) -> String {
+    hide_json_of(json, HIDDEN.get().map_or(&[], Vec::as_slice))
+}
+
+fn hide_json_of(json: &str, hidden: &[Hidden]) -> String {
+    let mut shown = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(at) = rest.find('"') {
+        let (before, from) = rest.split_at(at);
+        let (literal, after) = from.split_at(literal_bytes(from));
+        let is_name = after.trim_start().starts_with(':');
+        shown.push_str(before);
+        match serde_json::from_str::<String>(literal) {
+            Ok(text) if !is_name => {
+                let said = hide_of(&text, hidden);
+                if said == text {
+                    shown.push_str(literal);
+                } else {
+                    shown.push_str(&serde_json::Value::from(said).to_string());
+                }
+            }
+            _ => shown.push_str(literal),
+        }
+        rest = after;
+    }
+    shown + rest
+}
+
+/// Returns the length of the JSON text at the beginning of `json`, in bytes, with its quotation
+/// marks.
+fn literal_bytes(json: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, byte) in json.bytes().enumerate().skip(1) {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => return at + 1,
+            _ => {}
+        }
+    }
+    json.len()
 }
 
 fn hide_of(text: &str, hidden: &[Hidden]) -> String {
@@ -76,11 +120,7 @@ fn add(word: &str, hidden: &mut Vec<Hidden>) {
         let before = value[..begin].chars().next_back();
         let after = value[end..].chars().next();
         begin += cut.len();
-        // no secret, and a word of our own JSON
-        let is_parameter = value.starts_with("kmip:")
-            && matches!((before, after), (Some('?' | '&'), Some('=')))
-            && PARAMETERS.contains(&piece);
-        if piece.chars().count() < PIECE_CHARS_MIN || is_parameter || shown.contains(piece) {
+        if piece.chars().count() < PIECE_CHARS_MIN || shown.contains(piece) {
             continue;
         }
         for spelling in spellings(piece) {
@@ -159,16 +199,19 @@ mod tests {
     }
 
     #[test]
-    fn names_of_parameters_of_a_key_server_stay_in_json() {
-        let word = "kmip://me:geheim@h/k?cert=/c&key=/k&server=h2&name=n&auch=x";
-        let json = "{\"key\": \"1\", \"by\": \"server\", \"name\": \"a\", \"cert\": \"b\"}";
-        assert_eq!(said(word, json), json);
-        for secret in ["geheim", "auch"] {
-            assert_eq!(said(word, &format!("\"{secret}\"")), "\"…\"");
-        }
-        // elsewhere in an address such a word may be a part of a password
-        assert_eq!(said("kmip://me:server@h/k", "\"server\""), "\"…\"");
-        assert_eq!(said("redis://me:a?name=b@h/0", "\"name\""), "\"…\"");
+    fn json_stays_json_and_says_who_did_it() {
+        let word = "mysql://orders:1000@db/shop?host=event";
+        let mut hidden = Vec::new();
+        add(word, &mut hidden);
+        hidden.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+        let plain =
+            "{\"event\":\"end\",\"host\": \"orders\",\"uid\":1000,\"list\":[\"orders\",\"\\\\\"]}";
+        assert_eq!(hide_json_of(plain, &hidden), plain);
+        let said = format!("{{\"at\": \"{word}\", \"why\": \"no \\\"1000\\\" here\"}}");
+        let hidden = hide_json_of(&said, &hidden);
+        assert_eq!(hidden, "{\"at\": \"mysql://db/shop\", \"why\": \"no \\\"…\\\" here\"}");
+        // what is no JSON is left as it is, and ends
+        assert_eq!(hide_json_of("\"a\\", &[]), "\"a\\");
     }
 
     #[test]

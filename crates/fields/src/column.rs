@@ -1,7 +1,8 @@
 //! One column with its key: seals and opens values, many at a time.
 
 use sealstone_cipher::Backend;
-use sealstone_seal::{FieldError, FieldOpener, FieldPlace, FieldSealer};
+use sealstone_keys::KeyRef;
+use sealstone_seal::{FieldError, FieldOpener, FieldPlace, FieldSealer, inspect_field};
 
 use crate::error::FieldsError;
 use crate::ff1_column::{Direction, Ff1Column};
@@ -157,6 +158,16 @@ impl ColumnCipher {
         self.crypt(Direction::Open, values, rows, out, misfits)
     }
 
+    /// Returns the key that the sealed `value` itself names, which is not authenticated; none of a
+    /// method whose values name none, and where it is no sealed value.
+    #[must_use]
+    pub fn named_key(&self, value: &str) -> Option<KeyRef> {
+        match &self.cipher {
+            MethodCipher::Ff1(_) => None,
+            MethodCipher::Aead { .. } => named_key(value, &mut Vec::new()).ok().flatten(),
+        }
+    }
+
     /// Appends the index value of `value`, which is in the clear, to `out`; nothing for a column
     /// without an index, and for an empty value that stays empty.
     ///
@@ -220,6 +231,23 @@ impl ColumnCipher {
             misfits[first..].sort_by_key(|(index, _)| *index);
         }
         Ok(())
+    }
+}
+
+/// Returns the key that a value sealed by `aead` names, which is not authenticated; none where it is
+/// no sealed value. `record` is room for it.
+///
+/// # Errors
+/// [`FieldError::UnsupportedVersion`], [`FieldError::UnknownCipher`]: it is one of another version of
+/// Sealstone, whose key is unknown.
+pub(crate) fn named_key(value: &str, record: &mut Vec<u8>) -> Result<Option<KeyRef>, FieldError> {
+    if record_text::read(value, record).is_err() {
+        return Ok(None);
+    }
+    match inspect_field(record) {
+        Ok((_, key)) => Ok(Some(key)),
+        Err(FieldError::NotARecord(_)) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

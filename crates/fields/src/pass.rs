@@ -3,13 +3,11 @@
 //! `sealstone-parquet`).
 
 use sealstone_keys::KeyRef;
-use sealstone_seal::{FieldError, inspect_field};
 
-use crate::column::ColumnCipher;
+use crate::column::{ColumnCipher, named_key};
 use crate::error::FieldsError;
 use crate::misfit::Misfit;
 use crate::policy::{Method, Table};
-use crate::record_text;
 use crate::texts::{Texts, Values};
 
 /// Work to do on the columns of a table; each list has a cipher for each column of the table, in
@@ -221,12 +219,9 @@ impl Plan {
         }
         let mut record = Vec::new();
         for number in 0..values.len() {
-            if record_text::read(values.get(number), &mut record).is_err() {
-                continue;
-            }
-            match inspect_field(&record) {
-                Ok((_, found)) if found == *key => misfits.push((number, Misfit::Under(found))),
-                Ok(_) | Err(FieldError::NotARecord(_)) => {}
+            match named_key(values.get(number), &mut record) {
+                Ok(Some(found)) if found == *key => misfits.push((number, Misfit::Under(found))),
+                Ok(_) => {}
                 Err(error) => misfits.push((number, Misfit::Record(error.to_string().into()))),
             }
         }

@@ -9,9 +9,9 @@ use std::sync::atomic::AtomicBool;
 
 use sealstone_cipher::{Backend, cipher};
 use sealstone_fields::migration::{
-    Cell, ColumnShape, Counted, FailureKind, Layout, MigrationError, Options, Outcome, Phase, Row,
-    RowChange, RowShape, ServerFailure, Shape, State, TableServer, TextRoom, Wanted, check, forget,
-    open, reseal, seal,
+    Cell, ColumnShape, Counted, FailureKind, Layout, MigrationError, Need, Options, Outcome, Phase,
+    Row, RowChange, RowShape, ServerFailure, Shape, State, TableServer, TextRoom, Wanted, check,
+    forget, need, open, reseal, seal,
 };
 use sealstone_fields::pass::OnMisfit;
 use sealstone_fields::policy::{Column, ColumnOptions, Table, Tweak};
@@ -334,7 +334,14 @@ impl KeySource for Keys {
     }
 
     fn get(&self, key: &KeyRef) -> Result<sealstone_keys::Secret, sealstone_keys::KeyError> {
-        Ok(self.secrets[key.version as usize - 1].current()?.1)
+        match self.secrets.get(key.version as usize - 1) {
+            Some(secret) => Ok(secret.current()?.1),
+            None => Err(sealstone_keys::KeyError::MissingVersion {
+                wanted: key.clone(),
+                place: self.describe(),
+                available: vec![1, 2],
+            }),
+        }
     }
 
     fn describe(&self) -> String {
@@ -595,6 +602,90 @@ fn a_value_written_over_a_sealed_one_is_never_opened() {
     plain.get_mut(&7).unwrap()[1] = Some("in the clear".into());
     db.borrow_mut().plain = plain;
     is_open(&db.borrow());
+}
+
+/// Returns the memo of the row `id`, sealed under the newest version of `keys`.
+fn sealed_memo(keys: Arc<dyn KeySource>, id: u64) -> String {
+    let table = table();
+    let keyed = Keyed::current(keys).unwrap();
+    let cipher = ColumnCipher::new(&table, &table.columns[1], &keyed, Backend::auto()).unwrap();
+    let (values, rows): (Texts, Texts) =
+        ([format!("memo {id}")].iter().collect(), [id.to_string()].iter().collect());
+    let (mut sealed, mut misfits) = (Texts::new(), Vec::new());
+    cipher.seal(&values, Some(&rows), &mut sealed, &mut misfits).unwrap();
+    sealed.get(0).to_owned()
+}
+
+/// Version 99 of the key, which no other source has.
+struct Foreign(Arc<sealstone_keys::EphemeralKey>);
+
+impl KeySource for Foreign {
+    fn current(&self) -> Result<(KeyRef, sealstone_keys::Secret), sealstone_keys::KeyError> {
+        Ok((KeyRef { id: "people".into(), version: 99 }, self.0.current()?.1))
+    }
+
+    fn get(&self, _: &KeyRef) -> Result<sealstone_keys::Secret, sealstone_keys::KeyError> {
+        Ok(self.0.current()?.1)
+    }
+
+    fn describe(&self) -> String {
+        "another key".into()
+    }
+}
+
+/// A program that was started before a rotation seals under the older version, and one that reads
+/// the number elsewhere claims the newer one: nothing of that must be lost with the older version.
+#[test]
+fn a_value_whose_mark_names_another_version_is_found_before_that_version_goes() {
+    let all = two_keys();
+    let db = Rc::new(RefCell::new(Database { others: Vec::new(), ..database() }));
+    go(&db, Way::Seal, &all).unwrap();
+    go(&db, Way::Reseal, &all).unwrap();
+    let needs = |version: u32| {
+        let key = KeyRef { id: "people".into(), version };
+        need(&mut Connection(db.clone()), "people", &key, &["people".into()]).unwrap()
+    };
+    assert_eq!(needs(1), Need::Nothing);
+    db.borrow_mut().set(5, 1, Some(sealed_memo(keys(1, &all), 5)), Some(-2));
+    assert_eq!(needs(1), Need::Values("id 5".into()));
+    // its mark keeps it from being opened as if it were of the newer version
+    for way in [Way::Reseal, Way::Open] {
+        let said = go(&db, way, &all).map(|outcome| outcome.unopened.listed[0].to_string());
+        let said = said.unwrap_or_else(|error| error.to_string());
+        let wanted =
+            "its mark names key people version 2, and the value itself key people version 1";
+        assert!(said.contains("id 5") && said.contains(wanted), "{way:?}: {said}");
+    }
+    // as what it is, it is a value like the others
+    db.borrow_mut().refuses = false;
+    let value = db.borrow().rows[&5][1].0.clone();
+    db.borrow_mut().set(5, 1, value, Some(-1));
+    assert!(go(&db, Way::Open, &all).unwrap().is_whole);
+    is_open(&db.borrow());
+}
+
+/// Whoever may write into the table can name a key that nobody has.
+#[test]
+fn a_value_that_names_a_key_nobody_has_stops_no_other_value() {
+    let all = two_keys();
+    let foreign: Arc<dyn KeySource> =
+        Arc::new(Foreign(Arc::new(sealstone_keys::EphemeralKey::new().unwrap())));
+    let db = Rc::new(RefCell::new(Database { others: Vec::new(), ..database() }));
+    go(&db, Way::Seal, &all).unwrap();
+    let memo = sealed_memo(foreign, 7);
+    db.borrow_mut().set(7, 1, Some(memo.clone()), Some(-1));
+    db.borrow_mut().set(8, 1, Some(memo), Some(-98));
+    let stop = AtomicBool::new(false);
+    let options =
+        Options { batch: 4, rows_per_second: None, on_misfit: OnMisfit::Report, stop: &stop };
+    let opened =
+        open(&mut Connection(db.clone()), "people", keys(2, &all), &options, &mut |_| {}).unwrap();
+    assert!(!opened.is_whole && opened.misfits.values == 2, "{opened:?}");
+    let said: Vec<String> = opened.misfits.listed.iter().map(ToString::to_string).collect();
+    assert!(said[0].contains("id 7") && said[0].contains("key people version 99"), "{said:?}");
+    assert!(said[1].contains("id 8") && said[1].contains("version 98"), "{said:?}");
+    let left = db.borrow().rows.values().filter(|row| row[0].1.is_some()).count();
+    assert_eq!(left, 0, "every number is open");
 }
 
 #[test]

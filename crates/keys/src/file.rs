@@ -287,13 +287,13 @@ impl KeyFile {
     }
 
     /// Reads what the key file at `path` shows without its passphrase, and so without knowing that
-    /// it is genuine.
+    /// it is genuine. The superuser may look at the file of any user.
     ///
     /// # Errors
     /// As [`KeyFile::open`], but for the passphrase.
     pub fn inspect(path: impl AsRef<Path>) -> Result<Summary, KeyError> {
         let path = path.as_ref();
-        let (_, _, stored) = read(path)?;
+        let (_, _, stored) = read_by(path, Reader::Looks)?;
         let versions =
             stored.versions().map(|(version, created)| (version, created.to_owned())).collect();
         let shown = |(name, (cost, _)): (Option<&str>, (Cost, _))| Holder {
@@ -682,8 +682,21 @@ fn nearest_key(path: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Reads a key file as far as that goes without its passphrase.
+/// Use of a key file that is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    /// Its keys are used.
+    Opens,
+    /// Its names, versions and holders are shown.
+    Looks,
+}
+
+/// Reads a key file as far as that goes without its passphrase, for its keys.
 fn read(path: &Path) -> Result<(File, Stamp, Stored), KeyError> {
+    read_by(path, Reader::Opens)
+}
+
+fn read_by(path: &Path, reader: Reader) -> Result<(File, Stamp, Stored), KeyError> {
     let io_error = |source: io::Error| match (source.kind(), NotAFile::of(&source)) {
         (io::ErrorKind::NotFound, _) => {
             KeyError::NoFile { path: path.to_owned(), nearest: nearest_key(path) }
@@ -695,7 +708,7 @@ fn read(path: &Path) -> Result<(File, Stamp, Stored), KeyError> {
     let mut file = input::open(path).map_err(io_error)?;
     // on the open file, so that the checked file is the one that is read
     let found = file.metadata().map_err(io_error)?;
-    let private = check_private(path, &found);
+    let private = check_private(path, &found, reader);
     if private.is_err() && !looks_like_key_file(&mut file) {
         return Err(KeyError::NotKeyFile { path: path.to_owned() });
     }
@@ -729,23 +742,24 @@ fn now() -> String {
 }
 
 #[cfg(unix)]
-fn check_private(path: &Path, found: &fs::Metadata) -> Result<(), KeyError> {
+fn check_private(path: &Path, found: &fs::Metadata, reader: Reader) -> Result<(), KeyError> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let mode = found.permissions().mode() & 0o7777;
     if mode & 0o077 != 0 {
         return Err(KeyError::Permissions { path: path.to_owned(), mode });
     }
     // The owner of the file can read it whatever the mode, and can put their own key into it. The
-    // superuser can do so anyway.
+    // superuser can do so anyway, and may look at what uses no key.
     let (owner, user) = (found.uid(), nix::unistd::geteuid().as_raw());
-    if owner != user && owner != 0 {
+    let looks = user == 0 && reader == Reader::Looks;
+    if owner != user && owner != 0 && !looks {
         return Err(KeyError::Owner { path: path.to_owned(), owner, user });
     }
     Ok(())
 }
 
 #[cfg(not(unix))]
-fn check_private(_: &Path, _: &fs::Metadata) -> Result<(), KeyError> {
+fn check_private(_: &Path, _: &fs::Metadata, _: Reader) -> Result<(), KeyError> {
     Ok(())
 }
 

@@ -48,6 +48,10 @@ impl KeySource for InModule {
         self.keys.name()
     }
 
+    fn version(&self, version: u32) -> Result<KeyRef, KeyError> {
+        self.keys.version(version)
+    }
+
     fn made_at(&self, key: &KeyRef) -> Option<String> {
         self.keys.made_at(key)
     }

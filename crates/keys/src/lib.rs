@@ -86,6 +86,16 @@ pub trait KeySource: Send + Sync {
         Ok(self.current()?.0.id)
     }
 
+    /// Returns the name under which [`KeySource::get`] finds version `version` of this key. A key
+    /// server has a name of its own for each version.
+    ///
+    /// # Errors
+    /// [`KeyError::MissingVersion`] where the source knows that there is none; as
+    /// [`KeySource::name`].
+    fn version(&self, version: u32) -> Result<KeyRef, KeyError> {
+        Ok(KeyRef { id: self.name()?, version })
+    }
+
     /// Returns the time at which `key` was made, as in RFC 3339 (`2026-01-31T09:00:00Z`), where the
     /// source knows it.
     fn made_at(&self, _key: &KeyRef) -> Option<String> {

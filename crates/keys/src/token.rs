@@ -15,7 +15,7 @@ mod session;
 mod session;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sealstone_cipher::memory::Protected;
 
@@ -26,6 +26,7 @@ pub(crate) use session::TokenKey;
 
 /// Longest PIN, in bytes: tokens state their longest in one byte.
 const PIN_BYTES_MAX: usize = 255;
+
 /// A key of a token, and the PIN of its user.
 ///
 /// The PIN is in protected memory as long as this is, so that a key file can be read again when
@@ -34,6 +35,8 @@ pub(crate) struct Token {
     address: TokenAddress,
     pin: Protected<[u8; PIN_BYTES_MAX]>,
     pin_bytes: usize,
+    /// True once the token did not take the PIN. Held while the PIN is given to the token.
+    is_refused: Mutex<bool>,
 }
 
 impl Token {
@@ -48,7 +51,7 @@ impl Token {
         }
         let mut kept = Protected::new([0; PIN_BYTES_MAX]);
         kept[..pin_bytes].copy_from_slice(pin);
-        Ok(Arc::new(Self { address, pin: kept, pin_bytes }))
+        Ok(Arc::new(Self { address, pin: kept, pin_bytes, is_refused: Mutex::new(false) }))
     }
 
     pub(crate) fn address(&self) -> &TokenAddress {
@@ -58,9 +61,10 @@ impl Token {
     /// Opens a session in which the key can be used.
     ///
     /// # Errors
-    /// [`TokenError::Forked`], and whatever keeps the token or its key from being used.
+    /// [`TokenError::Forked`], [`TokenError::PinRefused`], and whatever keeps the token or its key
+    /// from being used.
     pub(crate) fn key(&self) -> Result<TokenKey<'_>, TokenError> {
-        TokenKey::open(&self.address, self.pin()?)
+        self.with_pin(TokenKey::open)
     }
 
     /// Makes the key in the token: AES-256, never to leave it.
@@ -68,12 +72,23 @@ impl Token {
     /// # Errors
     /// As [`Token::key`]; [`TokenError::KeyExists`].
     pub(crate) fn make_key(&self) -> Result<(), TokenError> {
-        TokenKey::make(&self.address, self.pin()?)
+        self.with_pin(TokenKey::make)
     }
 
-    fn pin(&self) -> Result<&[u8], TokenError> {
+    /// Gives the PIN to `work`, and never again once the token did not take it: a process reads a
+    /// changed key file many times, and a token locks itself after a few wrong PINs.
+    fn with_pin<'a, T>(
+        &'a self,
+        work: impl FnOnce(&'a TokenAddress, &[u8]) -> Result<T, TokenError>,
+    ) -> Result<T, TokenError> {
         self.pin.check()?;
-        Ok(&self.pin[..self.pin_bytes])
+        let mut is_refused = self.is_refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if *is_refused {
+            return Err(TokenError::PinRefused { token: self.address.token_name() });
+        }
+        let done = work(&self.address, &self.pin[..self.pin_bytes]);
+        *is_refused = matches!(done, Err(TokenError::Pin { .. }));
+        done
     }
 }
 

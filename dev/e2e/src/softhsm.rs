@@ -62,17 +62,44 @@ impl SoftHsm {
 
     /// Puts the key `key` into the token `label` as `name`, by the program `token_key`.
     ///
+    /// - `extractable`: true for a key that may leave the token
+    ///
     /// # Panics
     /// If it fails.
-    pub fn bring_key(&self, program: &Path, label: &str, name: &str, key: &[u8]) {
-        let mut child = Command::new(program)
-            .args([self.library, label, PIN, name])
-            .env("SOFTHSM2_CONF", self.at("softhsm2.conf"))
+    pub fn bring_key(
+        &self,
+        program: &Path,
+        [label, name]: [&str; 2],
+        key: &[u8],
+        extractable: bool,
+    ) {
+        let mut child = self
+            .command(program)
+            .args([self.library, label, PIN, name, &extractable.to_string()])
             .stdin(Stdio::piped())
             .spawn()
             .expect("token_key");
         child.stdin.take().expect("piped").write_all(key).expect("it reads");
         assert!(child.wait().expect("an end").success());
+    }
+
+    /// Returns what `token_pin`, at `program`, prints of the token `label` and the key file `file`.
+    ///
+    /// # Panics
+    /// If it fails.
+    pub fn change_pin(&self, program: &Path, label: &str, file: &str) -> String {
+        let mut command = self.command(program);
+        let done = command.args([self.library, label, PIN, "another-pin-1", file]).output();
+        let done = done.expect("token_pin");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).expect("text")
+    }
+
+    /// Returns a command in the directory, with the token at hand.
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.dir()).env("SOFTHSM2_CONF", self.at("softhsm2.conf"));
+        command
     }
 
     /// Runs `softhsm2-util`.

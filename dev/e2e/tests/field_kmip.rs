@@ -1,12 +1,14 @@
-//! Columns under a key on a real key server: sealed by the command, opened by it and by Python,
-//! under an older version of the key too; servers that are gone. Not here: keys and key servers
-//! themselves (`keys_kmip.rs`).
+//! Columns of files and tables under a key on a real key server: sealed by the command, opened by it
+//! and by Python, under an older version of the key too; servers that are gone. Not here: keys and
+//! key servers themselves (`keys_kmip.rs`).
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use sealstone_e2e::kmip_server::{Kind, started};
 use sealstone_e2e::python_package::{installed, python, with_package};
+use sealstone_e2e::sql_server::{SqlKind, SqlServer};
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
 
 const PEOPLE: &str = "id,phone,memo\n1,010-1234-5678,first\n2,010-8765-4321,second\n";
@@ -79,4 +81,55 @@ fn columns_under_a_key_on_pykmip() {
 #[test]
 fn columns_under_a_key_on_the_go_server() {
     walk_through(Kind::Go, "columns_under_a_key_on_the_go_server");
+}
+
+/// Each version of a key on a server has a name of its own, and a mark in a table has the number.
+fn a_table_under_rotation(kind: Kind, name: &str) {
+    let Some((certificates, server)) = started(kind, name) else { return };
+    if !SqlKind::MariaDb.is_available(name) {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let dir = scratch.path();
+    fs::set_permissions(dir, fs::Permissions::from_mode(0o711)).unwrap();
+    let sql = SqlServer::start(SqlKind::MariaDb, &dir.join("server"));
+    let mut session = sql.session();
+    session.done("CREATE TABLE people (id INT PRIMARY KEY, phone VARCHAR(20), memo TEXT)");
+    session.done(
+        "INSERT INTO people VALUES (1, '010-1234-5678', 'first'), (2, '010-8765-4321', 'second')",
+    );
+    fs::write(dir.join("address"), sql.url()).unwrap();
+    let url = certificates.url(server.port, "people", "&retries=0");
+    let table = ["@address", "--table", "people", "--key", &url];
+    let run = |words: &[&str], more: &[&str]| call(dir, &[words, &table, more].concat());
+    call(dir, &["keys", "new", &url]).done();
+    let columns = ["--column", "phone=ff1:phone", "--column", "memo=aead"];
+    let migrate = ["field", "migrate"];
+    run(&migrate, &[&columns[..], &["--yes", "--quiet"]].concat()).done();
+    call(dir, &["keys", "rotate", &url]).done();
+    let retire = ["keys", "retire", &url, "--version", "1", "--table", "@address#people"];
+    let refused = call(dir, &retire);
+    assert!(refused.stderr.contains("table people on"), "{}", refused.stderr);
+    // values under the old version, and under both
+    let scan = || run(&["field", "scan"], &[]).done();
+    assert_eq!(scan(), PEOPLE);
+    session.done("INSERT INTO people (id, phone, memo) VALUES (3, '010-5555-6666', 'third')");
+    run(&migrate, &["--reseal", "--yes", "--quiet"]).done();
+    let all = format!("{PEOPLE}3,010-5555-6666,third\n");
+    assert_eq!(scan(), all);
+    call(dir, &retire).done();
+    assert_eq!(scan(), all);
+    run(&migrate, &["--open", "--yes", "--quiet"]).done();
+    let rows = session.done("SELECT phone FROM people ORDER BY id");
+    assert_eq!(rows, [["010-1234-5678"], ["010-8765-4321"], ["010-5555-6666"]]);
+}
+
+#[test]
+fn a_table_under_a_key_on_pykmip_is_resealed() {
+    a_table_under_rotation(Kind::PyKmip, "a_table_under_a_key_on_pykmip_is_resealed");
+}
+
+#[test]
+fn a_table_under_a_key_on_the_go_server_is_resealed() {
+    a_table_under_rotation(Kind::Go, "a_table_under_a_key_on_the_go_server_is_resealed");
 }

@@ -26,6 +26,14 @@ fn made(test: &str) -> Option<SoftHsm> {
     Some(hsm)
 }
 
+/// Puts a key into a token, and returns it.
+fn bring_key(hsm: &SoftHsm, label_and_name: [&str; 2], extractable: bool) -> Vec<u8> {
+    let key: Vec<u8> = (0..32).collect();
+    let program = Path::new(env!("CARGO_BIN_EXE_token_key"));
+    hsm.bring_key(program, label_and_name, &key, extractable);
+    key
+}
+
 #[test]
 fn a_token_protects_a_key_file() {
     let Some(hsm) = made("a_token_protects_a_key_file") else { return };
@@ -124,6 +132,9 @@ fn what_is_wrong_with_a_token_is_said_and_loses_nothing() {
     let [kek, other] = ["kek", "other"].map(|key| hsm.address("prod", key));
     fails(&format!("{new} {other}"), "token prod has no secret key other");
     fails(&format!("{new} {kek} --new-token-key"), "token prod has a key kek already");
+    bring_key(&hsm, ["prod", "loose"], true);
+    let loose = hsm.address("prod", "loose");
+    fails(&format!("{new} {loose}"), "key loose of token prod may leave the token, wrapped");
     let dev = hsm.address("dev", "kek");
     fails(&format!("{new} {dev}"), "no token dev is there (present: prod)");
     let library = kek.split_once("module-path=").expect("a library").0.to_owned();
@@ -146,6 +157,21 @@ fn what_is_wrong_with_a_token_is_said_and_loses_nothing() {
     // two tokens of one name are none
     hsm.init("prod");
     fails(&format!("{check} --passphrase-file pin"), "2 tokens are meant by");
+}
+
+/// A process that reads its key file again and again does not lock the token with a PIN that is not
+/// the token's any more.
+#[test]
+fn a_pin_that_was_refused_is_not_given_again() {
+    let Some(hsm) = made("a_pin_that_was_refused_is_not_given_again") else { return };
+    let program = Path::new(env!("CARGO_BIN_EXE_token_pin"));
+    let said = hsm.change_pin(program, "prod", "orders.key");
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 3, "{said}");
+    assert!(lines[0].contains("does not take this PIN: CKR_PIN_INCORRECT"), "{said}");
+    for line in &lines[1..] {
+        assert!(line.contains("did not take the PIN of this process before"), "{said}");
+    }
 }
 
 #[test]
@@ -184,8 +210,7 @@ fn a_changed_file_and_another_key_do_not_open() {
 #[test]
 fn a_golden_file_opens() {
     let Some(hsm) = SoftHsm::with_token("a_golden_file_opens", "golden") else { return };
-    let key: Vec<u8> = (0..32).collect();
-    hsm.bring_key(Path::new(env!("CARGO_BIN_EXE_token_key")), "golden", "golden", &key);
+    bring_key(&hsm, ["golden", "golden"], false);
     let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/formats");
     let golden = fs::read_to_string(vectors.join("key-format-4.key")).expect("a vector");
     // where the library is on this machine is no part of what is sealed
@@ -204,8 +229,7 @@ fn a_golden_file_opens() {
 #[test]
 fn the_format_is_as_documented() {
     let Some(hsm) = SoftHsm::with_token("the_format_is_as_documented", "prod") else { return };
-    let key: Vec<u8> = (0..32).collect();
-    hsm.bring_key(Path::new(env!("CARGO_BIN_EXE_token_key")), "prod", "kek", &key);
+    let key = bring_key(&hsm, ["prod", "kek"], false);
     let address = hsm.address("prod", "kek");
     with_pin(&hsm, &format!("keys new orders.key --id orders --token {address}")).done();
     let text = fs::read_to_string(hsm.at("orders.key")).expect("a file");

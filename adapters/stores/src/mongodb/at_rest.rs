@@ -104,6 +104,10 @@ impl SealedServer for MongoDbAtRest {
         ("dbpath", "/var/lib/mongodb")
     }
 
+    fn data_dir_help(&self) -> &'static str {
+        "The data directory; it must be empty"
+    }
+
     fn find_library(&self, named: Option<&Path>) -> Result<PathBuf, EngineError> {
         Ok(find_extension(named)?)
     }

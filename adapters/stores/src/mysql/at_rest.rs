@@ -98,6 +98,10 @@ impl SealedServer for MariaDbAtRest {
         ("datadir", "/var/lib/mysql")
     }
 
+    fn data_dir_help(&self) -> &'static str {
+        "The data directory; tables in it are encrypted in the background"
+    }
+
     fn find_library(&self, named: Option<&Path>) -> Result<PathBuf, EngineError> {
         Ok(find_plugin(named)?)
     }

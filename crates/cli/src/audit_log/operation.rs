@@ -6,6 +6,8 @@ use std::path::Path;
 use sealstone_keys::source::is_kmip;
 use sealstone_message::{may_hold_secret, shown_address, without_secrets};
 
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+use crate::flags::SealedTable;
 #[cfg(feature = "wire")]
 use crate::flags::WireCommand;
 use crate::flags::{Command, FieldCommand, HolderCommand, KeysCommand, RestCommand, SealedStore};
@@ -102,15 +104,9 @@ fn of_field(command: &FieldCommand) -> Found {
             (command, vec![table(&flags.address, &flags.table)])
         }
         #[cfg(any(feature = "mysql", feature = "postgres"))]
-        FieldCommand::Get(flags) => {
-            ("field get", vec![table(&flags.table.address, &flags.table.table)])
-        }
+        FieldCommand::Get(flags) => ("field get", read(&flags.table)),
         #[cfg(any(feature = "mysql", feature = "postgres"))]
-        FieldCommand::Scan(flags) => {
-            let out = flags.table.out.iter().map(|out| at(out));
-            let table = table(&flags.table.address, &flags.table.table);
-            ("field scan", [table].into_iter().chain(out).collect())
-        }
+        FieldCommand::Scan(flags) => ("field scan", read(&flags.table)),
         #[cfg(any(feature = "mysql", feature = "postgres"))]
         FieldCommand::Status(_) => return None,
         FieldCommand::Check(_) => return None,
@@ -160,6 +156,13 @@ fn at(path: &Path) -> String {
 /// Returns a key source: a path, or the address of a key server.
 fn source(spec: &str) -> String {
     if is_kmip(spec) { without_secrets(spec) } else { at(Path::new(spec)) }
+}
+
+/// Returns the table that is read, and the file that gets its rows in the clear.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+fn read(of: &SealedTable) -> Vec<String> {
+    let out = of.out.iter().map(|out| at(out));
+    [table(&of.address, &of.table)].into_iter().chain(out).collect()
 }
 
 #[cfg(any(feature = "mysql", feature = "postgres"))]

@@ -203,9 +203,12 @@ fn first_under(key: &KeyRef, manifest: &Manifest, file: &Path) -> anyhow::Result
 
 /// Looks at sealed tables, each `ADDRESS#TABLE`, and returns how many there are, none of which
 /// needs `key`.
+///
+/// - `names`: every name that a version of the key has
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) fn check_tables_unneeding(
     key: &KeyRef,
+    names: &[String],
     named: &[String],
     tls: &ServerTls,
     source_name: &str,
@@ -214,9 +217,13 @@ pub(crate) fn check_tables_unneeding(
         let (address, table) = address_and_table(text)?;
         let unread = || format!("key {key} was not retired");
         let mut server = connect(address, table, tls).with_context(unread)?;
-        let found = match need(&mut *server, table, key).with_context(unread)? {
+        let found = match need(&mut *server, table, key, names).with_context(unread)? {
             Need::Nothing => continue,
             Need::Values(row) => format!("has values under it, such as in row {row}"),
+            Need::Unknown(row) => format!(
+                "has values of another version of sealstone, such as in row {row}, which may be under \
+                 it"
+            ),
             Need::Manifest => "is sealed under it, as its row of sealstone_fields says".to_owned(),
         };
         return Err(RetireError::Table {

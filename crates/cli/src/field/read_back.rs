@@ -11,10 +11,11 @@ use sealstone_fields::migration::{
 use sealstone_fields::pass::OnMisfit;
 use sealstone_file::output::{Access, Output};
 use sealstone_files::check_target;
+use sealstone_message::printable_lines;
 
 use crate::confirm::confirm;
 use crate::flags::{FieldGetFlags, FieldScanFlags, SealedTable};
-use crate::message::{Answer, print, print_exactly, say};
+use crate::message::{Answer, print_exactly, say};
 use crate::path::check_parent;
 use crate::table_server::connect;
 use crate::{audit_log, interrupt, key_source};
@@ -141,7 +142,7 @@ impl Written {
     fn write(&mut self, text: &str) -> anyhow::Result<()> {
         match &mut self.output {
             // a terminal must not obey what a value says
-            To::Stdout if std::io::stdout().is_terminal() => print(text),
+            To::Stdout if std::io::stdout().is_terminal() => print_exactly(&printable_lines(text)),
             To::Stdout => print_exactly(text),
             To::File(output) => output.write_all(text.as_bytes()).context("cannot write the rows"),
         }

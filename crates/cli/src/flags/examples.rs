@@ -12,17 +12,17 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("ciphers", "sealstone ciphers --speed --ciphers aes-256,aria-256"),
     ("workloads", "sealstone workloads --print a > orders.toml"),
     ("keys", "sealstone keys new store.key"),
-    ("keys new", "sealstone keys new store.key --cipher aria-256"),
+    ("keys new", "sealstone keys new store.key --id orders --protect"),
     ("keys list", "sealstone keys list ."),
     ("keys show", "sealstone keys show store.key"),
     ("keys passwd", "sealstone keys passwd store.key"),
-    ("keys holder", "sealstone keys holder add store.key kim"),
-    ("keys holder add", "sealstone keys holder add store.key kim"),
-    ("keys holder remove", "sealstone keys holder remove store.key kim"),
+    ("keys holder", "sealstone keys holder add store.key --name kim"),
+    ("keys holder add", "sealstone keys holder add store.key --name kim"),
+    ("keys holder remove", "sealstone keys holder remove store.key --name kim"),
     ("keys rotate", "sealstone keys rotate store.key"),
     ("keys retire", "sealstone keys retire store.key --version 1 --store orders"),
     ("keys export", "sealstone keys export store.key --version 1 --out copy.key"),
-    ("keys import", "sealstone keys import store.key copy.key"),
+    ("keys import", "sealstone keys import store.key --from copy.key"),
     ("keys check", "sealstone keys check store.key"),
     ("rest", "sealstone rest status orders"),
     ("rest status", "sealstone rest status orders"),
@@ -184,6 +184,40 @@ mod tests {
         for inner in command.get_subcommands_mut().filter(|inner| inner.get_name() != "help") {
             let path = format!("{path} {}", inner.get_name());
             walk(inner, &path, pages);
+        }
+    }
+
+    /// Splits `line` as a shell does where nothing but single quotes and a redirection is in it.
+    fn words(line: &str) -> Vec<String> {
+        let mut words = vec![String::new()];
+        let mut is_quoted = false;
+        for c in line.replace("\\\n", " ").chars() {
+            match c {
+                '\'' => is_quoted = !is_quoted,
+                ' ' if !is_quoted => words.push(String::new()),
+                '>' if !is_quoted => break,
+                other => words.last_mut().unwrap().push(other),
+            }
+        }
+        words.into_iter().filter(|word| !word.is_empty()).collect()
+    }
+
+    #[test]
+    fn every_example_is_a_command_line() {
+        let of_servers = sealed_servers().flat_map(|server| {
+            ["check", "config"]
+                .map(|action| of_sealed_server(&format!("{} {action}", server.name())))
+        });
+        let listed = EXAMPLES.iter().map(|(_, example)| (*example).to_owned());
+        for example in listed.chain(of_servers.flatten()) {
+            let Some(line) = example.strip_prefix("sealstone ") else {
+                assert!(example.starts_with("source <(sealstone "), "{example}");
+                continue;
+            };
+            let words = words(&format!("sealstone {line}"));
+            if let Err(error) = crate::definition().try_get_matches_from(words) {
+                panic!("{example}: {error}");
+            }
         }
     }
 

@@ -150,7 +150,7 @@ pub(crate) enum KeysCommand {
     },
     /// Write one version to a separate key file
     Export {
-        /// The key file, or kmip:...
+        /// The key file
         #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
         key: String,
         /// The key file to make; it must not exist
@@ -176,7 +176,7 @@ pub(crate) enum KeysCommand {
     },
     /// Add the versions of another key file of the same id
     Import {
-        /// The key file to add them to, or kmip:...
+        /// The key file to add them to
         #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
         key: String,
         /// The key file that has them

@@ -33,7 +33,7 @@ pub(crate) struct SealingFlags {
 pub(crate) enum SealedServerAction {
     /// Print the options that make the server seal its files
     Config {
-        /// The data directory; it must be empty
+        /// The data directory
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         data_dir: PathBuf,
         /// The key file, or kmip:...
@@ -84,17 +84,19 @@ pub(super) fn with_library(command: Command, server: &dyn SealedServer) -> Comma
 /// Returns the command for `server`.
 fn of_server(server: &'static dyn SealedServer) -> Command {
     let about = format!("{} with its files sealed: options, and what is sealed", server.product());
-    let command = Command::new(server.name())
-        .about(about)
-        .subcommand_required(true)
-        .arg_required_else_help(true);
-    SealedServerAction::augment_subcommands(command).mut_subcommand("config", |config| {
+    let command =
+        Command::new(server.name()).subcommand_required(true).arg_required_else_help(true);
+    // the actions bring a description of their own
+    let command = SealedServerAction::augment_subcommands(command).about(about);
+    command.mut_subcommand("config", |config| {
         let formats =
             server.formats().iter().map(|(name, help)| PossibleValue::new(*name).help(*help));
         let formats = PossibleValuesParser::new(formats.collect::<Vec<_>>());
         let default = server.formats().first().map(|(name, _)| *name);
         with_library(config, server)
-            .mut_arg("data_dir", |flag| flag.long(server.data_dir_option().0))
+            .mut_arg("data_dir", |flag| {
+                flag.long(server.data_dir_option().0).help(server.data_dir_help())
+            })
             .mut_arg("format", |flag| {
                 flag.value_parser(formats).default_value(default).required(false)
             })

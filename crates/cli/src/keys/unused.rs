@@ -24,14 +24,18 @@ struct Looked {
 /// Checks everything in `sealed` and returns the checked data, none of which needs `key`, and the
 /// unchecked data.
 ///
+/// - `names`: every name that a version of the key has
 /// - `secret`: gives the secret of `key`
 /// - `source_name`: the key source as the user named it, for the command in an error
 pub(super) fn check(
     key: &KeyRef,
+    names: &[String],
     secret: &dyn Fn() -> Result<Secret, KeyError>,
     sealed: &SealedWith,
     source_name: &str,
 ) -> anyhow::Result<String> {
+    #[cfg(not(any(feature = "mysql", feature = "postgres")))]
+    let _ = names;
     let stores = check_unused(key, secret, &sealed.store, source_name)?;
     let files = field::check_files_unneeding(key, &sealed.field, source_name)?;
     let looked = [
@@ -47,6 +51,7 @@ pub(super) fn check(
         Looked {
             found: match field::check_tables_unneeding(
                 key,
+                names,
                 &sealed.table,
                 &sealed.tls,
                 source_name,

@@ -42,13 +42,16 @@ struct HeldVersion {
 impl Given {
     /// Returns whether sealed data that names the key `id` is under it.
     pub(super) fn is_named(&self, id: &str) -> bool {
-        self.id == id || self.own(id).is_some()
+        self.id == id || self.own(id, 0).is_some()
     }
 
-    /// Returns the name of the key and the number of the version that the server calls `id`.
-    fn own(&self, id: &str) -> Option<(&str, u32)> {
+    /// Returns the name of the key and the number of the version that the server calls `id`. A table
+    /// names one version so, and its values others by their numbers: `number` if there is such a
+    /// version.
+    fn own(&self, id: &str, number: u32) -> Option<(&str, u32)> {
         let own = self.versions.iter().find(|version| version.id.as_deref() == Some(id))?;
-        Some((&self.id, own.number))
+        let named = self.versions.iter().find(|version| version.number == number);
+        Some((&self.id, named.unwrap_or(own).number))
     }
 
     /// Opens it, once for all places: its passphrase is asked for once.
@@ -170,7 +173,7 @@ pub(crate) fn of(places: &[Place], given: &[Given], rotate_after: u32, now: Time
             .iter()
             .filter_map(|share| {
                 let id = share.key_id.as_deref()?;
-                let own = given.iter().find_map(|key| key.own(id));
+                let own = given.iter().find_map(|key| key.own(id, share.key_version));
                 Some(own.unwrap_or((id, share.key_version)))
             })
             .collect();

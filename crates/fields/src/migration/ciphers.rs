@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sealstone_cipher::Backend;
-use sealstone_keys::{KeyRef, KeySource};
+use sealstone_keys::{KeyError, KeyRef, KeySource};
 
 use super::error::{MigrationError, RowMisfit};
 use super::goal::Goal;
 use super::server::{Cell, NewCell, Row, RowChange};
 use super::shape::{Layout, TextRoom};
 use crate::column::ColumnCipher;
-use crate::error::FieldsError;
 use crate::keyed::Keyed;
 use crate::misfit::Misfit;
 use crate::policy::Table;
@@ -23,7 +22,8 @@ pub(super) struct Ciphers {
     layout: Layout,
     /// For each column; none where nothing is checked.
     rooms: Vec<Option<TextRoom>>,
-    key_id: String,
+    /// The key, with the version that the table's record names.
+    key: KeyRef,
     keys: Arc<dyn KeySource>,
     /// For each version, one for each column.
     known: BTreeMap<u32, Vec<ColumnCipher>>,
@@ -45,18 +45,11 @@ impl Ciphers {
         table: &Table,
         layout: &Layout,
         rooms: Vec<Option<TextRoom>>,
-        key_id: &str,
+        key: &KeyRef,
         keys: Arc<dyn KeySource>,
     ) -> Self {
         let known = BTreeMap::new();
-        Self {
-            table: table.clone(),
-            layout: layout.clone(),
-            rooms,
-            key_id: key_id.to_owned(),
-            keys,
-            known,
-        }
+        Self { table: table.clone(), layout: layout.clone(), rooms, key: key.clone(), keys, known }
     }
 
     /// Applies `goal` to `rows`, which are as they were read.
@@ -89,6 +82,12 @@ impl Ciphers {
                 }
             }
             for (version, numbers) in marked {
+                if let Some(why) = self.lacks_version(version)? {
+                    let misfit = || Misfit::Record(why.clone().into());
+                    let lost = numbers.iter().map(|row| self.misfit(&rows[*row], at, misfit()));
+                    worked.misfits.extend(lost);
+                    continue;
+                }
                 let opened = self.open(at, version, rows, &numbers, &mut worked)?;
                 match goal {
                     Goal::Open => {
@@ -122,6 +121,18 @@ impl Ciphers {
         worked: &mut Worked,
     ) -> Result<Vec<(usize, String)>, MigrationError> {
         let value = |number: &usize| rows[*number].cells[at].value.as_deref().unwrap_or_default();
+        // the version that a mark names is what is looked for before a version goes
+        let key = self.key_of(version)?;
+        let cipher = self.cipher(version, at)?;
+        let other = |number: &usize| cipher.named_key(value(number)).filter(|named| *named != key);
+        let others: Vec<_> =
+            numbers.iter().filter_map(|number| Some((*number, other(number)?))).collect();
+        for (number, named) in &others {
+            let why = format!("its mark names key {key}, and the value itself key {named}");
+            worked.misfits.push(self.misfit(&rows[*number], at, Misfit::Record(why.into())));
+        }
+        let is_other = |number: &usize| others.iter().any(|(other, _)| other == number);
+        let numbers: Vec<usize> = numbers.iter().copied().filter(|it| !is_other(it)).collect();
         let values: Texts = numbers.iter().map(value).collect();
         let names = self.names_of(at, rows, numbers.iter().copied());
         let (mut opened, mut misfits) = (Texts::new(), Vec::new());
@@ -189,7 +200,7 @@ impl Ciphers {
 
     fn cipher(&mut self, version: u32, at: usize) -> Result<&ColumnCipher, MigrationError> {
         if !self.known.contains_key(&version) {
-            let keyed = Keyed::of(self.keys.clone(), KeyRef { id: self.key_id.clone(), version })?;
+            let keyed = Keyed::of(self.keys.clone(), self.key_of(version)?)?;
             let table = &self.table;
             let columns = table
                 .columns
@@ -201,15 +212,24 @@ impl Ciphers {
         Ok(&self.known[&version][at])
     }
 
+    fn key_of(&self, version: u32) -> Result<KeyRef, KeyError> {
+        if version == self.key.version { Ok(self.key.clone()) } else { self.keys.version(version) }
+    }
+
     /// Returns why no value can be opened under `mark`, if none can: it is no version, or the key
     /// source lacks that version.
     pub(super) fn lacks(&mut self, mark: i32) -> Result<Option<String>, MigrationError> {
         if mark == 0 {
             return Ok(Some("its mark is 0, which is no version of a key".into()));
         }
-        match self.cipher(mark.unsigned_abs(), 0) {
+        self.lacks_version(mark.unsigned_abs())
+    }
+
+    /// Returns that the key source lacks `version`, if it does.
+    fn lacks_version(&mut self, version: u32) -> Result<Option<String>, MigrationError> {
+        match self.cipher(version, 0) {
             Ok(_) => Ok(None),
-            Err(MigrationError::Fields(FieldsError::Key(error)) | MigrationError::Key(error)) => {
+            Err(MigrationError::Key(error @ KeyError::MissingVersion { .. })) => {
                 Ok(Some(error.to_string().lines().next().unwrap_or_default().to_owned()))
             }
             Err(error) => Err(error),

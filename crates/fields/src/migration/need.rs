@@ -8,8 +8,13 @@ use super::error::MigrationError;
 use super::layout::layout;
 use super::run::{said, shape, there};
 use super::server::{Phase, TableServer, Wanted};
-use crate::policy::Table;
+use super::shape::Layout;
+use crate::column::named_key;
+use crate::policy::{Column, Method, Table};
 use crate::table_manifest::TableManifest;
+
+/// Number of rows that are read at once.
+const ROWS_AT_ONCE: usize = 1000;
 
 /// Part of a table that needs a version of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +25,8 @@ pub enum Need {
     Values(String),
     /// No value; but its manifest is under it, and so would be new values.
     Manifest,
+    /// Perhaps a value, such as in this row: which key it names is not known to this version.
+    Unknown(String),
 }
 
 /// Record of how a table is sealed, or partly sealed.
@@ -64,6 +71,8 @@ pub fn record(server: &mut dyn TableServer, name: &str) -> Result<Record, Migrat
 /// key, so the table's manifest may not be genuine.
 ///
 /// - `name`: the table, for messages
+/// - `names`: every name that a version of this key has: the key's own, or those that a key server
+///   gave its versions
 ///
 /// # Errors
 /// [`MigrationError::NoTable`], [`MigrationError::NotSealed`], [`MigrationError::Phase`],
@@ -72,13 +81,14 @@ pub fn need(
     server: &mut dyn TableServer,
     name: &str,
     key: &KeyRef,
+    names: &[String],
 ) -> Result<Need, MigrationError> {
     let shape = shape(server, name)?;
     let Some(state) = server.state()? else {
         return Err(MigrationError::NotSealed { place: server.place(), table: name.to_owned() });
     };
     let (manifest, phase) = said(&*server, name, &state)?;
-    if manifest.key.id != key.id {
+    if !names.contains(&manifest.key.id) {
         return Ok(Need::Nothing);
     }
     // before and after, marks may be missing, and nothing is sealed
@@ -90,6 +100,45 @@ pub fn need(
         if let Some(row) = server.read(&layout, marked, None, 1)?.first() {
             return Ok(Need::Values(shown(&layout, row)));
         }
+        if let Some(need) = named(server, &layout, &manifest.table, key)? {
+            return Ok(need);
+        }
     }
     Ok(if manifest.key == *key { Need::Manifest } else { Need::Nothing })
+}
+
+/// Returns the need of a value that itself names `key`, whatever its mark says: a program that
+/// claims one version may have sealed under another.
+fn named(
+    server: &mut dyn TableServer,
+    layout: &Layout,
+    table: &Table,
+    key: &KeyRef,
+) -> Result<Option<Need>, MigrationError> {
+    let names_key = |column: &Column| matches!(column.method, Method::Aead);
+    if !table.columns.iter().any(names_key) {
+        return Ok(None);
+    }
+    let mut after: Option<Vec<String>> = None;
+    let mut record = Vec::new();
+    loop {
+        let rows = server.read(layout, Wanted::Marked, after.as_deref(), ROWS_AT_ONCE)?;
+        for row in &rows {
+            let cells =
+                table.columns.iter().zip(&row.cells).filter(|(column, _)| names_key(column));
+            for value in cells.filter_map(|(_, cell)| cell.mark.and(cell.value.as_deref())) {
+                match named_key(value, &mut record) {
+                    Ok(Some(named)) if named == *key => {
+                        return Ok(Some(Need::Values(shown(layout, row))));
+                    }
+                    Ok(_) => {}
+                    Err(_) => return Ok(Some(Need::Unknown(shown(layout, row)))),
+                }
+            }
+        }
+        match rows.last() {
+            Some(last) if rows.len() == ROWS_AT_ONCE => after = Some(last.key.clone()),
+            _ => return Ok(None),
+        }
+    }
 }

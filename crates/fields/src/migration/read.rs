@@ -79,7 +79,7 @@ impl<'a> Reader<'a> {
         let table = in_order(&manifest.table, &shape);
         let layout = layout(&shape, &table, true)?;
         let rooms = vec![None; layout.columns.len()];
-        let ciphers = Ciphers::new(&table, &layout, rooms, &manifest.key.id, keys);
+        let ciphers = Ciphers::new(&table, &layout, rooms, &manifest.key, keys);
         Ok(Self { server, name: name.to_owned(), layout, ciphers })
     }
 

@@ -457,7 +457,7 @@ impl<'a, 'o> Run<'a, 'o> {
     ) -> Result<Self, MigrationError> {
         let layout = layout(shape, &manifest.table, is_begun)?;
         let rooms = rooms(shape, &layout);
-        let ciphers = Ciphers::new(&manifest.table, &layout, rooms.clone(), &manifest.key.id, keys);
+        let ciphers = Ciphers::new(&manifest.table, &layout, rooms.clone(), &manifest.key, keys);
         Ok(Self {
             server,
             name,

@@ -22,8 +22,7 @@ pub(super) fn create(path: &Path, text: &[u8]) -> io::Result<File> {
 
 /// Puts a file of `text` in the place of the key file at `path`, which [`lock`] holds as `old`.
 /// Until the last moment the old file is there, from then on the new one, whole; owner and group
-/// stay, so that a key file that root rotates stays that of the service that reads it. Returns once
-/// both are on disk, with the new file, open.
+/// stay. Returns once both are on disk, with the new file, open.
 ///
 /// # Errors
 /// The system's error; the old file is then still there, unless only the directory could not be

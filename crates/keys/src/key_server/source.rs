@@ -176,6 +176,18 @@ impl KeySource for KmipSource {
         Ok(self.family.key.clone())
     }
 
+    fn version(&self, version: u32) -> Result<KeyRef, KeyError> {
+        let Family { key, versions, .. } = &self.family;
+        match versions.iter().find(|found| found.version == version) {
+            Some(found) => Ok(KeyRef { id: found.id.clone(), version }),
+            None => Err(KeyError::MissingVersion {
+                wanted: KeyRef { id: key.clone(), version },
+                place: self.describe(),
+                available: versions.iter().map(|found| found.version).collect(),
+            }),
+        }
+    }
+
     /// Returns the server's Initial Date of the object with the unique identifier `key.id`.
     fn made_at(&self, key: &KeyRef) -> Option<String> {
         let found = self.family.versions.iter().find(|version| version.id == key.id)?;

@@ -30,7 +30,7 @@ pub(crate) const TIMEOUT_MS: u64 = 5_000;
 pub(crate) const RETRIES: u32 = 2;
 
 /// Names of the parameters in an address.
-pub const PARAMETERS: [&str; 8] =
+const PARAMETERS: [&str; 8] =
     ["cert", "key", "ca", "server", "name", "timeout_ms", "retries", "version"];
 
 /// The longest allowed step, in milliseconds.

@@ -32,5 +32,4 @@ pub(crate) mod material;
 mod tls;
 
 #[cfg(feature = "kmip")]
-pub use address::PARAMETERS;
 pub use error::KmipError;

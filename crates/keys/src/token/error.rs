@@ -110,6 +110,16 @@ pub enum TokenError {
         /// Words of the token.
         found: String,
     },
+    /// The token did not take the PIN of this process before.
+    #[error(
+        "token {token} did not take the PIN of this process before, so it is not given again: a \
+         token locks itself after a few wrong ones\n\
+         start the program again with the PIN of the token's user"
+    )]
+    PinRefused {
+        /// Name of the token.
+        token: String,
+    },
     /// The PIN is longer than any token takes.
     #[error("a PIN of {bytes} bytes, at most {bytes_max}\ngive the PIN of the token's user")]
     LongPin {

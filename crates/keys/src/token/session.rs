@@ -253,25 +253,28 @@ fn name_of(address: &TokenAddress) -> impl Iterator<Item = Attribute> {
     label.into_iter().chain(address.id.clone().map(Attribute::Id))
 }
 
-/// Checks that the key is one for AES that the token keeps to itself.
+/// Checks that the key is one for AES that the token keeps to itself. What the token does not say
+/// of it is not taken for granted.
 fn check_kind(
     address: &TokenAddress,
     session: &Session,
     key: ObjectHandle,
 ) -> Result<(), TokenError> {
-    let wanted = [AttributeType::KeyType, AttributeType::Sensitive];
+    let wanted = [AttributeType::KeyType, AttributeType::Sensitive, AttributeType::Extractable];
     let found =
         session.get_attributes(key, &wanted).map_err(failed(address, "describing a key"))?;
-    for attribute in found {
-        let found = match attribute {
-            Attribute::KeyType(kind) if kind != KeyType::AES => "is not one for AES",
-            Attribute::Sensitive(false) => "is not secret: the token shows it to its users",
-            _ => continue,
-        };
-        let (token, key) = (address.token_name(), address.key_name());
-        return Err(TokenError::KeyKind { token, key, found });
-    }
-    Ok(())
+    let is = |wanted: Attribute| found.contains(&wanted);
+    let found = if !is(Attribute::KeyType(KeyType::AES)) {
+        "is not one for AES"
+    } else if !is(Attribute::Sensitive(true)) {
+        "is not secret: the token shows it to its users"
+    } else if !is(Attribute::Extractable(false)) {
+        "may leave the token, wrapped (CKA_EXTRACTABLE)"
+    } else {
+        return Ok(());
+    };
+    let (token, key) = (address.token_name(), address.key_name());
+    Err(TokenError::KeyKind { token, key, found })
 }
 
 fn failed(address: &TokenAddress, doing: &'static str) -> impl Fn(Error) -> TokenError {

@@ -1,5 +1,6 @@
 //! Puts a key for AES whose bytes are known into a PKCS #11 token, which no tool of SoftHSM does:
-//! `token_key LIBRARY TOKEN PIN LABEL`, the 32 bytes on standard input.
+//! `token_key LIBRARY TOKEN PIN LABEL EXTRACTABLE`, the last `true` or `false`, the 32 bytes on
+//! standard input.
 
 use std::io::Read;
 
@@ -10,7 +11,7 @@ use cryptoki::types::RawAuthPin;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [library, token, pin, label] = &arguments[..] else { panic!("four words") };
+    let [library, token, pin, label, extractable] = &arguments[..] else { panic!("five words") };
     let mut key = Vec::new();
     std::io::stdin().read_to_end(&mut key).expect("a key");
     let context = Pkcs11::new(library).expect("a library");
@@ -33,6 +34,7 @@ fn main() {
         Attribute::Token(true),
         Attribute::Private(true),
         Attribute::Sensitive(true),
+        Attribute::Extractable(extractable == "true"),
         Attribute::Encrypt(true),
         Attribute::Decrypt(true),
         Attribute::Label(label.clone().into_bytes()),

@@ -30,20 +30,35 @@ final class Native {
     static final int POLICY_TEXT = 2;
     static final int MANIFEST = 3;
 
+    /** Why the library cannot be used; null where it can. An exception here would make the class unusable without a word. */
+    private static final SealstoneException FAILED = failure();
+
     private Native() {}
 
-    static {
-        load();
+    /** Throws with {@link SealstoneException.Code#LIBRARY} if the library cannot be used: to be called before anything else is. */
+    static void ready() {
+        if (FAILED != null) {
+            throw new SealstoneException(SealstoneException.Code.LIBRARY, -1, FAILED.getMessage(), FAILED);
+        }
+    }
+
+    private static SealstoneException failure() {
+        try {
+            load();
+        } catch (SealstoneException failed) {
+            return failed;
+        }
         String library = text(version());
         String classes = ofClasses();
-        if (!library.equals(classes)) {
-            throw new SealstoneException(
-                    SealstoneException.Code.LIBRARY,
-                    -1,
-                    "the native library is of version " + library + ", and these classes are of " + classes
-                            + "\ninstall both of one version",
-                    null);
+        if (library.equals(classes)) {
+            return null;
         }
+        return new SealstoneException(
+                SealstoneException.Code.LIBRARY,
+                -1,
+                "the native library is of version " + library + ", and these classes are of " + classes
+                        + "\ninstall both of one version",
+                null);
     }
 
     private static void load() {

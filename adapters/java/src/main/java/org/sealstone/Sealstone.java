@@ -37,6 +37,7 @@ public final class Sealstone implements AutoCloseable {
 
     private Sealstone(int kind, String described, KeySource key) {
         Objects.requireNonNull(described, "policy");
+        Native.ready();
         byte[] place = key == null ? null : Native.bytes(key.place());
         Path file = key == null ? null : key.passphraseFile();
         byte[] passphraseFile = file == null ? null : Native.bytes(file.toString());
@@ -171,6 +172,7 @@ public final class Sealstone implements AutoCloseable {
      * @return the version, such as {@code 0.1.0}
      */
     public static String version() {
+        Native.ready();
         return Native.text(Native.version());
     }
 }

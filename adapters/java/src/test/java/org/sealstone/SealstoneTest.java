@@ -391,4 +391,40 @@ class SealstoneTest {
             assertEquals(17_000, fails(Code.MISFIT, () -> phone.seal(values)).index());
         }
     }
+
+    /** In a process of its own, since a process loads the library once. */
+    @Test
+    void aLibraryThatCannotBeLoadedIsOneExceptionEachTime() throws Exception {
+        String classes = Path.of(Sealstone.class.getProtectionDomain().getCodeSource().getLocation().toURI()).toString();
+        String tests = Path.of(WithoutLibrary.class.getProtectionDomain().getCodeSource().getLocation().toURI()).toString();
+        Process process = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-Dsealstone.library=/none.so",
+                        "-cp",
+                        classes + ":" + tests,
+                        WithoutLibrary.class.getName())
+                .redirectErrorStream(true)
+                .start();
+        String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertEquals("LIBRARY LIBRARY LIBRARY\n", said);
+        assertEquals(0, process.waitFor());
+    }
+
+    /** What that process does. */
+    static final class WithoutLibrary {
+        public static void main(String[] arguments) {
+            StringBuilder codes = new StringBuilder();
+            List<Runnable> calls = List.of(
+                    () -> Sealstone.open(Path.of("policy.toml")), Sealstone::version, () -> Sealstone.open(Path.of("policy.toml")));
+            for (Runnable call : calls) {
+                try {
+                    call.run();
+                } catch (SealstoneException caught) {
+                    boolean hasNextStep = caught.getMessage().contains("install sealstone");
+                    codes.append(codes.isEmpty() ? "" : " ").append(hasNextStep ? caught.code() : caught.getMessage());
+                }
+            }
+            System.out.println(codes);
+        }
+    }
 }
