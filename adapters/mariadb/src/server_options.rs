@@ -227,9 +227,9 @@ mod tests {
     #[test]
     fn both_notations_have_the_same_options() {
         let file = options().file_where(Path::new("/data"), false).unwrap();
-        let begin = "[mariadbd]\ndatadir=\"/data\"\n# copy the plug-in to the server's own directory \
-                     of plug-ins, and leave this out: with it the server finds none of its \
-                     others\nplugin_dir=\"/lib dir\"\nplugin_load_add=libsealstone_mariadb.so\n\
+        let begin = "[mariadbd]\ndatadir=\"/data\"\n# copy the plug-in to the server's own \
+                     directory of plug-ins, and leave this out: with it the server finds none of \
+                     its others\nplugin_dir=\"/lib dir\"\nplugin_load_add=libsealstone_mariadb.so\n\
                      sealstone_key=/keys/orders.key\nsealstone_cipher=aria-256\n\
                      innodb_encrypt_tables=FORCE\n";
         let at_server = options().file_where(Path::new("/data"), true).unwrap();

@@ -20,6 +20,7 @@ use sealstone_cipher::Backend;
 use sealstone_fields::MANIFEST_ENDING;
 use sealstone_file::walk;
 use sealstone_files::beside;
+use sealstone_message::without_secrets;
 use sealstone_rocksdb::rest;
 use sealstone_seal::account::{Account, FileAccount, Standing};
 use sealstone_stores::at_rest::SealedServer;
@@ -28,7 +29,7 @@ use sealstone_stores::engine_of;
 #[cfg(feature = "volume")]
 use crate::directory_kind::is_volume;
 use crate::directory_kind::{PlainServer, plain_server};
-use crate::flags::{PlacesFlags, TablesFlags};
+use crate::flags::{OpeningFlags, PlacesFlags, TablesFlags};
 #[cfg(feature = "volume")]
 use crate::volume::place::runtime_dir;
 use findings::{checked, counted, share, unread};
@@ -95,7 +96,7 @@ pub(crate) fn look(
     let TablesFlags { .. } = tables;
     let &Looking { verify, goes_on, say } = looking;
     let previous = flags.previous.as_deref().map(previous::read).transpose()?;
-    let (given, mut lost) = keys::all(&flags.key, &flags.opening, goes_on)?;
+    let (given, mut lost) = keys_named(&flags.key, &flags.opening, goes_on)?;
     let mut found = Vec::new();
     for path in &flags.places {
         match found_at(path, flags) {
@@ -121,6 +122,32 @@ pub(crate) fn look(
     }
     places.extend(lost);
     Ok(Looked { found, places, given })
+}
+
+/// Looks at the keys `specs`. Returns what was found, and a place for each that nothing is known of
+/// since its server gave no key.
+///
+/// - `goes_on`: any other error is such a place, too
+///
+/// # Errors
+/// As [`keys::one`], but for those of a key server.
+pub(crate) fn keys_named(
+    specs: &[String],
+    opening: &OpeningFlags,
+    goes_on: bool,
+) -> anyhow::Result<(Vec<Given>, Vec<Place>)> {
+    let (mut given, mut lost) = (Vec::new(), Vec::new());
+    for spec in specs {
+        match keys::one(spec, opening) {
+            Ok(key) => given.push(key),
+            Err(error) if goes_on || keys::is_of_server(&error) => {
+                let place = Place::new(without_secrets(spec), Kind::Key, "key");
+                lost.push(unread(place, &error));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((given, lost))
 }
 
 /// Returns an audit of nothing by this program on this machine, made now.

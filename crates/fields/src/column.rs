@@ -234,12 +234,12 @@ impl ColumnCipher {
     }
 }
 
-/// Returns the key that a value sealed by `aead` names, which is not authenticated; none where it is
-/// no sealed value. `record` is room for it.
+/// Returns the key that a value sealed by `aead` names, which is not authenticated; none where it
+/// is no sealed value. `record` is room for it.
 ///
 /// # Errors
-/// [`FieldError::UnsupportedVersion`], [`FieldError::UnknownCipher`]: it is one of another version of
-/// Sealstone, whose key is unknown.
+/// [`FieldError::UnsupportedVersion`], [`FieldError::UnknownCipher`]: it is one of another version
+/// of Sealstone, whose key is unknown.
 pub(crate) fn named_key(value: &str, record: &mut Vec<u8>) -> Result<Option<KeyRef>, FieldError> {
     if record_text::read(value, record).is_err() {
         return Ok(None);

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 /// Texts of the licences, links to those of the repository in the folder of each package.
-const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
+pub(crate) const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
 
 /// Returns what is wrong with the members that may be published, according to `metadata`; pages are
 /// read below `root`.

@@ -221,8 +221,8 @@ pub(crate) fn check_tables_unneeding(
             Need::Nothing => continue,
             Need::Values(row) => format!("has values under it, such as in row {row}"),
             Need::Unknown(row) => format!(
-                "has values of another version of sealstone, such as in row {row}, which may be under \
-                 it"
+                "has values of another version of sealstone, such as in row {row}, which may be \
+                 under it"
             ),
             Need::Manifest => "is sealed under it, as its row of sealstone_fields says".to_owned(),
         };

@@ -80,7 +80,7 @@ pub(super) fn run(flags: &FieldStatusFlags) -> anyhow::Result<Answer> {
             Err(error) => return Err(error.into()),
         }
     }
-    let (given, no_key) = keys::all(&flags.key, &flags.opening, false)?;
+    let (given, no_key) = places::keys_named(&flags.key, &flags.opening, false)?;
     // the tables are answered all the same, by what their records say
     for key in &no_key {
         let why = key.unread.iter().filter_map(|unread| unread.remark.as_deref());

@@ -10,12 +10,11 @@ use std::sync::Arc;
 
 use jiff::{Timestamp, ToSpan};
 use nix::unistd::{Uid, User};
-use sealstone_audit::facts::{Held, Key, Kind, Place, Protection, Version};
+use sealstone_audit::facts::{Held, Key, Place, Protection, Version};
 use sealstone_keys::kmip::KmipError;
 use sealstone_keys::{KeyError, KeyFile, KeyFileSummary, KeyRef, KeySource, source};
 use sealstone_message::without_secrets;
 
-use super::findings::unread;
 use crate::flags::OpeningFlags;
 use crate::key_source;
 
@@ -45,9 +44,9 @@ impl Given {
         self.id == id || self.own(id, 0).is_some()
     }
 
-    /// Returns the name of the key and the number of the version that the server calls `id`. A table
-    /// names one version so, and its values others by their numbers: `number` if there is such a
-    /// version.
+    /// Returns the name of the key and the number of the version that the server calls `id`. A
+    /// table names one version so, and its values others by their numbers: `number` if there is
+    /// such a version.
     fn own(&self, id: &str, number: u32) -> Option<(&str, u32)> {
         let own = self.versions.iter().find(|version| version.id.as_deref() == Some(id))?;
         let named = self.versions.iter().find(|version| version.number == number);
@@ -69,38 +68,12 @@ impl Given {
 
 /// Returns whether `error` came of a key server, or of its silence, rather than of its address: a
 /// typing error ends a command, a server that is gone is a fact about it.
-fn is_of_server(error: &anyhow::Error) -> bool {
+pub(super) fn is_of_server(error: &anyhow::Error) -> bool {
     let ours = |error: &KmipError| {
         use KmipError::{Address, File, Read};
         matches!(error, Address { .. } | File { .. } | Read { .. })
     };
     matches!(error.downcast_ref(), Some(KeyError::Kmip(error)) if !ours(error))
-}
-
-/// Looks at the keys `specs`. Returns what was found, and a place for each that nothing is known of
-/// since its server gave no key.
-///
-/// - `goes_on`: any other error is such a place, too
-///
-/// # Errors
-/// As [`one`], but for those of a key server.
-pub(crate) fn all(
-    specs: &[String],
-    opening: &OpeningFlags,
-    goes_on: bool,
-) -> anyhow::Result<(Vec<Given>, Vec<Place>)> {
-    let (mut given, mut lost) = (Vec::new(), Vec::new());
-    for spec in specs {
-        match one(spec, opening) {
-            Ok(key) => given.push(key),
-            Err(error) if goes_on || is_of_server(&error) => {
-                let place = Place::new(without_secrets(spec), Kind::Key, "key");
-                lost.push(unread(place, &error));
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok((given, lost))
 }
 
 /// Looks at the key `spec`. A key file needs no passphrase for that; a key server is asked.
