@@ -165,7 +165,7 @@ impl ServerOptions {
     /// [`ServerOptionsError::Notation`].
     pub fn file(&self, data_dir: &Path) -> Result<String, ServerOptionsError> {
         let is_there = |dir: &&str| Path::new(dir).join(PLUGIN_FILE).is_file();
-        self.file_where(data_dir, SERVERS_OWN.iter().any(|dir| is_there(dir)))
+        self.file_where(data_dir, SERVERS_OWN.iter().any(is_there))
     }
 
     fn file_where(
