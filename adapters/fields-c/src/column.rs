@@ -203,9 +203,11 @@ impl Column {
                 &*older
             };
             let key = self.key_of(version)?;
-            let other = |value: &&str| cipher.named_key(value).is_some_and(|named| named != key);
-            if let Some(at) = chosen.iter().position(other) {
-                let why = format!("its mark names key {key}, and the value itself another one");
+            let other = |value: &&str| cipher.named_key(value).filter(|named| *named != key);
+            let first = chosen.iter().enumerate().find_map(|(at, value)| Some((at, other(value)?)));
+            // one that is not to be had is an error of the key, below
+            if let Some((at, named)) = first.filter(|(_, named)| self.source.get(named).is_ok()) {
+                let why = format!("its mark names key {key}, and the value itself key {named}");
                 return Err(Failure::from(Misfit::Record(why.into())).of_value(start + numbers[at]));
             }
             self.open_under(cipher, start, &chosen, names.as_ref(), &mut texts, &mut found)

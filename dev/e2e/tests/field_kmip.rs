@@ -8,7 +8,7 @@ use std::path::Path;
 
 use sealstone_e2e::kmip_server::{Kind, started};
 use sealstone_e2e::python_package::{installed, python, with_package};
-use sealstone_e2e::sql_server::{SqlKind, SqlServer};
+use sealstone_e2e::sql_server::{SqlKind, SqlServer, SqlSession};
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
 
 const PEOPLE: &str = "id,phone,memo\n1,010-1234-5678,first\n2,010-8765-4321,second\n";
@@ -120,8 +120,23 @@ fn a_table_under_rotation(kind: Kind, name: &str) {
     call(dir, &retire).done();
     assert_eq!(scan(), all);
     run(&migrate, &["--open", "--yes", "--quiet"]).done();
-    let rows = session.done("SELECT phone FROM people ORDER BY id");
-    assert_eq!(rows, [["010-1234-5678"], ["010-8765-4321"], ["010-5555-6666"]]);
+    let plain = [["010-1234-5678"], ["010-8765-4321"], ["010-5555-6666"]];
+    let rows = |session: &mut SqlSession| session.done("SELECT phone FROM people ORDER BY id");
+    assert_eq!(rows(&mut session), plain);
+
+    // an identifier is of one version, whose number is 1: it is not version 1 of the name
+    let shown = call(dir, &["keys", "show", &url, "--json"]).done();
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    let id = shown["versions"].as_array().unwrap().last().unwrap()["id"].as_str().unwrap();
+    let by_id = certificates.url(server.port, id, "&retries=0");
+    let table = ["field", "migrate", "@address", "--table", "people", "--yes", "--quiet", "--key"];
+    call(dir, &[&table[..], &[&by_id], &columns[..]].concat()).done();
+    let refused = call(dir, &[&table[..], &[&url, "--reseal"]].concat());
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    let wanted = format!("key {id} version 1 not found in KMIP server");
+    assert!(refused.stderr.contains(&wanted), "{}", refused.stderr);
+    call(dir, &[&table[..], &[&by_id, "--open"]].concat()).done();
+    assert_eq!(rows(&mut session), plain);
 }
 
 #[test]

@@ -167,6 +167,13 @@ fn failures_are_codes_and_words_without_values() {
     fails(memo("people.key", &[missing]), 5, failed);
     // a version that the key does not have
     fails(memo("people.key", &[lines[0].replace("\t1\t", "\t7\t")]), 3, "version 7");
+    // one that it has, and another than that of the value
+    done(&["keys", "rotate", "people.key"]);
+    fails(
+        memo("people.key", &[lines[0].replace("\t1\t", "\t2\t")]),
+        5,
+        "its mark names key people version 2, and the value itself key people version 1",
+    );
     fails(memo("no.key", &lines), 3, "no key file at no.key");
     let name =
         |kind: &str, described: &str, key: &str, table: &str, column: &str, lines: &[String]| {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sealstone_keys::{KeyRef, KeySource};
+use sealstone_keys::{KeyError, KeyRef, KeySource};
 use sealstone_message::Unknown;
 
 use super::ciphers::Ciphers;
@@ -213,6 +213,11 @@ pub fn reseal(
     }
     there(&*server, name, &shape, &old, phase)?;
     let newest = Keyed::current(keys.clone())?;
+    // marks have numbers alone: under another key they would stand for other versions
+    if keys.version(old.key.version)? != old.key {
+        let (place, id) = (keys.describe(), keys.name()?);
+        return Err(KeyError::OtherKey { wanted: old.key, place, id }.into());
+    }
     let manifest = old.under(&newest);
     check_module(&*server, name, &manifest, &newest)?;
     let text = manifest.text(&newest)?;
