@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use sealstone_cipher::Backend;
 use sealstone_cipher::memory::Generation;
 use sealstone_fields::policy::Table;
-use sealstone_fields::{ColumnCipher, FieldsError, Keyed, Misfit, Texts, Values};
+use sealstone_fields::{ColumnCipher, FieldsError, Keyed, Misfit, Texts, Values, numbered};
 use sealstone_keys::{KeyError, KeyRef, KeySource};
 use sealstone_message::Unknown;
 
@@ -251,7 +251,10 @@ impl Column {
     }
 
     fn key_of(&self, version: u32) -> Result<KeyRef, KeyError> {
-        if version == self.version() { Ok(self.key.clone()) } else { self.source.version(version) }
+        match version == self.version() {
+            true => Ok(self.key.clone()),
+            false => numbered(&*self.source, &self.key, version),
+        }
     }
 
     /// Returns the cipher under another version than the newest.

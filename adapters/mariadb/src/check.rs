@@ -251,7 +251,8 @@ fn look_at(dir: &Path, name: &Path) -> io::Result<Option<FileAccount>> {
 /// Returns whether the file `name` has temporary tables alone: its pages do not say whether they
 /// are encrypted, and it goes with the server, so it is in no account.
 fn is_temporary(name: &str) -> bool {
-    name.starts_with("ibtmp")
+    let number = name.strip_prefix("ibtmp");
+    number.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn aside(name: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {

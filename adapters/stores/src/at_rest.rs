@@ -64,6 +64,9 @@ pub trait SealedServer: AtRest {
     /// such a directory.
     fn data_dir_option(&self) -> (&'static str, &'static str);
 
+    /// Returns whether the server notices a changed page when it reads it.
+    fn notices_changes(&self) -> bool;
+
     /// Returns the help of that option where options are made for a server.
     fn data_dir_help(&self) -> &'static str;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sealstone_cipher::Backend;
 use sealstone_keys::{KeyRef, KeySource};
-use sealstone_seal::{HEADER_BYTES, HeaderInfo, Layout, SealError, inspect, rewrap};
+use sealstone_seal::{HEADER_BYTES, HeaderInfo, Layout, SealError, inspect, keys_named, rewrap};
 
 use crate::directory::Directory;
 use crate::disk::{Disk, DiskFile};
@@ -24,6 +24,18 @@ pub fn header(dir: &Path) -> Result<HeaderInfo, Failure> {
         return Err(SealError::WrongLayout { found, want: want.name() }.into());
     }
     Ok(info)
+}
+
+/// Returns every key that a copy of the header of the volume in `dir` names: two after a rotation
+/// that was killed. The answer is of what is on disk.
+///
+/// # Errors
+/// As [`header`], and a disk that cannot be synced.
+pub fn keys_of(dir: &Path) -> Result<Vec<KeyRef>, Failure> {
+    header(dir)?;
+    let (file, stored) = read(&Directory::read_only(dir))?;
+    file.sync().map_err(Failure::of("sync", names::HEADER))?;
+    Ok(keys_named(&stored)?)
 }
 
 /// Returns the failure that an opening of the volume in `dir` would have while another process has

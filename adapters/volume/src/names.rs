@@ -15,6 +15,16 @@ pub(crate) const LOG: &str = "sealstone.log";
 /// Begins the names of segments that were made beforehand.
 const SPARE: &str = "spare-";
 
+/// Returns whether a file of a volume has `name`, a path within the volume's directory.
+#[must_use]
+pub fn is_of_volume(name: &str) -> bool {
+    let in_log = name.strip_prefix(LOG).and_then(|rest| rest.strip_prefix('/'));
+    match in_log {
+        Some(inner) => segment_number(inner).or_else(|| spare_number(inner)).is_some(),
+        None => [HEADER, HEADER_NEW, DATA].contains(&name) || MAPS.contains(&name),
+    }
+}
+
 /// Returns the name of the segment with `number`.
 pub(crate) fn segment(number: u64) -> String {
     format!("{LOG}/{number:08}")
@@ -47,6 +57,12 @@ mod tests {
             assert_eq!(segment_number(name.split_once('/').unwrap().1), Some(number));
         }
         assert_eq!(spare_number(spare(7).split_once('/').unwrap().1), Some(7));
+        for name in ["sealstone.data", "sealstone.map-1", &segment(8), &spare(9)] {
+            assert!(is_of_volume(name), "{name}");
+        }
+        for name in ["backup.sql", "sealstone.data.old", "sealstone.log/x", "sealstone.log", ""] {
+            assert!(!is_of_volume(name), "{name}");
+        }
         for name in
             ["7", "spare-00000007", "+0000007", "000000007", "", "00000007.tmp", "lost+found"]
         {

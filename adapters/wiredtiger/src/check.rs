@@ -191,7 +191,11 @@ fn look_at(dir: &Path, name: &Path) -> io::Result<Option<FileAccount>> {
     let content = match Beginning::of(&file)? {
         Beginning::Data => Content::Data,
         Beginning::Journal => Content::Journal,
-        Beginning::Other => content_of(&name),
+        // the engine begins each of its files with a block of its own, in the clear
+        Beginning::Other => match content_of(&name) {
+            Content::Data if bytes > 0 => Content::Unknown,
+            content => content,
+        },
     };
     let mut found = Found::default();
     match content {

@@ -271,6 +271,8 @@ pub enum NotVerified {
     NoKey,
     /// It is checked whenever it is read, and by no command.
     WhenRead,
+    /// It has no tag that a check could look at.
+    Never,
     /// It is in use.
     InUse,
     /// The check could not be carried out.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::facts::{Audit, Clear, Counted, Key, Kind, Place, Share, Unit, Verified};
+use crate::facts::{Audit, Clear, Counted, Key, Kind, NotVerified, Place, Share, Unit, Verified};
 use crate::prometheus::{self, Metric, Sample};
 
 /// Labels of a sample.
@@ -159,11 +159,9 @@ fn of_shares(places: &[&Place]) -> Vec<Metric> {
 }
 
 fn of_checks(places: &[&Place]) -> Vec<Metric> {
-    let each = |name: &str, help, value: &dyn Fn(&str, bool, u64) -> Option<f64>| {
+    let each = |name: &str, help, value: &dyn Fn(&str, u64) -> Option<f64>| {
         let sample = |place: &&Place| match &place.verified {
-            Verified::Checked { at, is_whole, count, .. } => {
-                Some((labels(place), value(at, *is_whole, *count)?))
-            }
+            Verified::Checked { at, count, .. } => Some((labels(place), value(at, *count)?)),
             Verified::Not { .. } => None,
         };
         gauge(name, help, places.iter().filter_map(sample))
@@ -172,12 +170,20 @@ fn of_checks(places: &[&Place]) -> Vec<Metric> {
         each(
             "verify_timestamp_seconds",
             "Time of the last known check that a place is whole.",
-            &|at, _, _| at.parse().ok().map(seconds),
+            &|at, _| at.parse().ok().map(seconds),
         ),
-        each("verify_success", "1 if that check found a place whole, else 0.", &|_, whole, _| {
-            Some(f64::from(u8::from(whole)))
-        }),
-        each("verify_findings", "Findings of that check.", &|_, _, count| Some(count as f64)),
+        gauge(
+            "verify_success",
+            "1 if that check found a place whole, 0 if not, or if it did not come to its end.",
+            places.iter().filter_map(|place| match &place.verified {
+                Verified::Checked { is_whole, .. } => {
+                    Some((labels(place), f64::from(u8::from(*is_whole))))
+                }
+                Verified::Not { why: NotVerified::Failed(_) } => Some((labels(place), 0.0)),
+                Verified::Not { .. } => None,
+            }),
+        ),
+        each("verify_findings", "Findings of that check.", &|_, count| Some(count as f64)),
     ]
 }
 

@@ -186,6 +186,9 @@ impl Words {
             Open::NotLookedAt { place, why } => {
                 self.with("open_not_looked_at", &[("place", place), ("why", why)])
             }
+            Open::NotChecked { place, why } => {
+                self.with("open_not_checked", &[("place", place), ("why", why)])
+            }
             Open::Damaged { place, count } => of("open_damaged", place, count),
             Open::Leak { file, count } => {
                 self.with("open_leak", &[("file", file), ("count", &count.to_string())])
@@ -326,6 +329,7 @@ impl Words {
                 NotVerified::NotAsked => self.0.text("not_asked").into(),
                 NotVerified::NoKey => self.0.text("no_key").into(),
                 NotVerified::WhenRead => self.0.text("when_read").into(),
+                NotVerified::Never => self.0.text("never").into(),
                 NotVerified::InUse => self.0.text("in_use").into(),
                 NotVerified::Failed(reason) => self.with("failed", &[("reason", reason)]),
             },

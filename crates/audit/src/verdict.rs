@@ -45,6 +45,13 @@ pub enum Open {
         /// Reason.
         why: String,
     },
+    /// A check that was asked for did not come to its end.
+    NotChecked {
+        /// The place.
+        place: String,
+        /// Reason, in words.
+        why: String,
+    },
     /// A place is not as it was sealed.
     Damaged {
         /// The place.
@@ -163,6 +170,10 @@ fn open_in(place: &Place) -> Vec<Open> {
     if let Verified::Checked { is_whole: false, count, .. } = place.verified {
         open.push(Open::Damaged { place: name(), count });
     }
+    // what is damaged enough ends the check before it has findings
+    if let Verified::Not { why: NotVerified::Failed(why) } = &place.verified {
+        open.push(Open::NotChecked { place: name(), why: why.clone() });
+    }
     open
 }
 
@@ -201,7 +212,10 @@ fn attention(audit: &Audit) -> Vec<Attention> {
     for place in &audit.places {
         let name = || place.name.clone();
         let is_checkable = match &place.verified {
-            Verified::Checked { .. } | Verified::Not { why: NotVerified::WhenRead } => false,
+            Verified::Checked { .. }
+            | Verified::Not {
+                why: NotVerified::WhenRead | NotVerified::Never | NotVerified::Failed(_),
+            } => false,
             Verified::Not { .. } => place.on_volume.is_none() && !place.sealed.is_empty(),
         };
         if is_checkable {

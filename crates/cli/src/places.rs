@@ -11,6 +11,8 @@ pub(crate) mod tables;
 #[cfg(feature = "volume")]
 mod volumes;
 
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -18,7 +20,8 @@ use jiff::Timestamp;
 use sealstone_audit::facts::{Audit, Clear, Kind, Maker, NotVerified, Place, Unit, Verified};
 use sealstone_cipher::Backend;
 use sealstone_fields::MANIFEST_ENDING;
-use sealstone_file::walk;
+use sealstone_file::input::NotAFile;
+use sealstone_file::{self as file, walk};
 use sealstone_files::beside;
 use sealstone_message::without_secrets;
 use sealstone_rocksdb::rest;
@@ -60,6 +63,11 @@ enum What {
     },
     /// A file with sealed columns.
     Columns,
+    /// A directory with such files, of which these could not be looked at.
+    Lost {
+        /// They.
+        unread: Vec<Clear>,
+    },
 }
 
 /// Places that were looked at.
@@ -198,12 +206,40 @@ fn kind(dir: &Path, flags: &PlacesFlags) -> anyhow::Result<Option<What>> {
     })
 }
 
-/// Returns the files below `dir` that have a manifest beside them.
+/// Returns the files below `dir` that have a manifest beside them, and the directory itself if
+/// something in it cannot be looked at, or a manifest has lost its file.
 fn files_below(dir: &Path) -> anyhow::Result<Vec<Found>> {
     let below = walk::below(dir).with_context(|| format!("cannot read {}", dir.display()))?;
-    let names = below.into_iter().map(|found| dir.join(found.name));
-    let files = names.filter(|path| beside(path, MANIFEST_ENDING).exists());
-    Ok(files.map(|path| Found { path, what: What::Columns, on_volume: None }).collect())
+    let names: BTreeSet<PathBuf> = below.iter().map(|found| dir.join(&found.name)).collect();
+    let (mut found, mut lost) = (Vec::new(), Vec::new());
+    let mut lose = |path: &Path, why: String| {
+        let name = path.strip_prefix(dir).unwrap_or(path).display().to_string();
+        lost.push(Clear { name, bytes: None, remark: Some(why), values: None });
+    };
+    for walk::Found { name, bytes } in below {
+        let path = dir.join(name);
+        let text = path.to_string_lossy();
+        match bytes {
+            // a socket or a pipe holds no data
+            Err(error)
+                if matches!(NotAFile::of(&error), Some(file::Kind::Socket | file::Kind::Fifo)) => {}
+            Err(error) => lose(&path, error.to_string()),
+            Ok(_) if names.contains(&beside(&path, MANIFEST_ENDING)) => {
+                found.push(Found { path, what: What::Columns, on_volume: None });
+            }
+            Ok(_) => match text.strip_suffix(MANIFEST_ENDING) {
+                Some(file) if !names.contains(Path::new(file)) => {
+                    lose(&path, "the file that it belongs to is not there".into());
+                }
+                _ => {}
+            },
+        }
+    }
+    if !found.is_empty() && !lost.is_empty() {
+        let what = What::Lost { unread: lost };
+        found.push(Found { path: dir.to_owned(), what, on_volume: None });
+    }
+    Ok(found)
 }
 
 impl Found {
@@ -216,12 +252,18 @@ impl Found {
             #[cfg(feature = "volume")]
             What::Volume { runtime_dir } => volumes::look(&self.path, runtime_dir, given, verify),
             What::Columns => columns::look(&self.path, given, verify),
+            What::Lost { unread } => {
+                let name = self.path.display().to_string();
+                let mut place = Place::new(name, Kind::Columns, "files with sealed columns");
+                place.unread.clone_from(unread);
+                place
+            }
         };
         if let Some(volume) = &self.on_volume {
             place.on_volume = Some(volume.display().to_string());
-            // below its file system everything is sealed
-            place.clear.clear();
-            place.beside.clear();
+            // on its file system everything is sealed; a link may lead to another one
+            place.clear.retain(|clear| leads_elsewhere(&self.path, &clear.name));
+            place.beside.retain(|beside| leads_elsewhere(&self.path, &beside.name));
         }
         place
     }
@@ -267,7 +309,8 @@ impl Found {
     fn server(&self, server: &dyn SealedServer) -> Place {
         let name = self.path.display().to_string();
         let mut place = Place::new(name, Kind::Server, server.product());
-        place.verified = Verified::Not { why: NotVerified::WhenRead };
+        let why = if server.notices_changes() { NotVerified::WhenRead } else { NotVerified::Never };
+        place.verified = Verified::Not { why };
         let account = match server.account(&self.path) {
             Ok(account) => account,
             Err(error) => return unread(place, &anyhow::Error::from_boxed(error)),
@@ -289,7 +332,9 @@ impl Found {
             let files = account.files.iter().filter(move |file| file.standing == standing);
             files.map(clear_file)
         };
-        place.clear = with(Standing::Clear).collect();
+        // what nobody knows is no file of the server, and may be anything
+        let unknown = with(Standing::Unknown).filter(|file| file.bytes != Some(0));
+        place.clear = with(Standing::Clear).chain(unknown).collect();
         place.unread = with(Standing::Unread).collect();
         place.beside = beside_it(&account);
         place.counted = counted(&self.path);
@@ -315,6 +360,18 @@ impl Found {
     }
 }
 
+/// Returns whether `name` in the directory `dir`, or anything below it, is on another file system
+/// than `dir`, or is not there.
+fn leads_elsewhere(dir: &Path, name: &str) -> bool {
+    let device = |path: &Path| path.metadata().map(|found| found.dev());
+    let Ok(own) = device(dir) else { return true };
+    let is_own = |path: &Path| device(path).is_ok_and(|device| device == own);
+    let top = dir.join(name);
+    let below = if top.is_dir() { walk::below(&top) } else { Ok(Vec::new()) };
+    !is_own(&top)
+        || below.map_or(true, |files| files.iter().any(|file| !is_own(&top.join(&file.name))))
+}
+
 /// Adds `clear` to `list`, in which the files of one directory at the top are one entry.
 fn add(list: &mut Vec<Clear>, clear: Clear) {
     let name = clear.name.split_inclusive('/').next().unwrap_or(&clear.name).to_owned();
@@ -328,8 +385,7 @@ fn add(list: &mut Vec<Clear>, clear: Clear) {
 /// keeps elsewhere.
 fn beside_it(account: &Account) -> Vec<Clear> {
     let mut found: Vec<Clear> = Vec::new();
-    let aside = [Standing::AlwaysClear, Standing::Unknown];
-    for file in account.files.iter().filter(|file| aside.contains(&file.standing)) {
+    for file in account.files.iter().filter(|file| file.standing == Standing::AlwaysClear) {
         add(&mut found, clear_file(file));
     }
     found.extend(account.elsewhere.iter().map(|(what, step)| Clear {
@@ -363,7 +419,10 @@ fn put_on_volumes(found: &mut [Found]) {
     }
     for one in found.iter_mut().filter(|found| !matches!(found.what, What::Volume { .. })) {
         let path = one.path.canonicalize().unwrap_or_else(|_| one.path.clone());
-        let on = mounts.iter().filter(|(at, _)| path.starts_with(at));
+        // what is mounted below the mount, or over it, is not on the volume
+        let device = |path: &Path| path.metadata().map(|found| found.dev()).ok();
+        let is_on = |at: &Path| path.starts_with(at) && device(&path) == device(at);
+        let on = mounts.iter().filter(|(at, _)| is_on(at));
         // the innermost
         let on = on.max_by_key(|(at, _)| at.components().count());
         one.on_volume = on.map(|(_, volume)| volume.clone());

@@ -46,7 +46,7 @@ pub use column::ColumnCipher;
 pub use column_name::places as columns_named;
 pub use error::FieldsError;
 pub use format::{Format, FormatError, FormatRow, formats};
-pub use keyed::Keyed;
+pub use keyed::{Keyed, numbered};
 pub use layer::{FieldLayer, LayerError};
 pub use manifest::{ENDING as MANIFEST_ENDING, FileLayout, FileMac, Manifest, ManifestError};
 pub use misfit::Misfit;

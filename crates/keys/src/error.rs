@@ -178,6 +178,17 @@ pub enum KeyError {
         /// The newest supported format.
         known: i64,
     },
+    /// The source has another number for a version, or none: it was named otherwise.
+    #[error(
+        "{place} does not have {key} under that number\n\
+         name the key as when it was sealed: by its name on the server, or by that identifier"
+    )]
+    OtherNumber {
+        /// The version.
+        key: KeyRef,
+        /// The source, as [`crate::KeySource::describe`] words it.
+        place: String,
+    },
     /// The source holds a key of another name.
     #[error(
         "key {wanted} not found in {place} (it holds key {id})\n\
@@ -475,6 +486,20 @@ impl From<TokenError> for KeyError {
 impl KeyError {
     /// Returns a function from the error of a token to that of the key file at `path` which names
     /// it.
+    /// Returns whether the source has other versions of the key, and lacks this one, or must not
+    /// use it any more.
+    #[must_use]
+    pub fn is_of_version(&self) -> bool {
+        match self {
+            Self::MissingVersion { .. } => true,
+            #[cfg(feature = "kmip")]
+            Self::Kmip(error) => {
+                matches!(error, KmipError::WrongState { .. } | KmipError::NoKey { .. })
+            }
+            _ => false,
+        }
+    }
+
     pub(crate) fn of_token(path: &Path) -> impl Fn(TokenError) -> Self {
         |error| Self::TokenOf { path: path.to_owned(), source: Box::new(error) }
     }

@@ -555,7 +555,20 @@ impl KeyFile {
         if let Opener::Passphrase(known) = &known {
             known.key.check()?;
         }
-        Ok(State { stamp, content: stored.open(&self.path, &known)?, _file: file })
+        let content = stored.open(&self.path, &known)?;
+        let held = self.held();
+        // what was sealed under a version that is kept here would be lost with it
+        let differs = |old: &&Version| {
+            let found = content.find(old.version);
+            let is_same = |new: &Version| new.secret.as_bytes() == old.secret.as_bytes();
+            old.secret.check().is_ok() && found.is_some_and(|new| !is_same(new))
+        };
+        if let Some(old) = held.content.versions.iter().find(differs) {
+            let key = KeyRef { id: self.id.clone(), version: old.version };
+            return Err(KeyError::Conflict { key, place: self.describe() });
+        }
+        drop(held);
+        Ok(State { stamp, content, _file: file })
     }
 
     /// Returns whether this process was forked since the file was read.

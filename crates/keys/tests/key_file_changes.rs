@@ -74,6 +74,23 @@ fn a_long_lived_reader_sees_what_others_do() {
     assert!(matches!(reader.get(&orders(1)), Err(KeyError::MissingVersion { .. })));
 }
 
+/// Two copies that were rotated apart have other secrets under one number. Whoever has sealed under
+/// the first keeps it, and says so.
+#[test]
+fn another_secret_under_a_version_in_use_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let [path, copy] = ["a.key", "b.key"].map(|name| dir.path().join(name));
+    let reader = KeyFile::create(&path, "orders").unwrap();
+    fs::copy(&path, &copy).unwrap();
+    let second = reader.rotate().unwrap();
+    let secret = reader.get(&second).unwrap();
+    KeyFile::open(&copy).unwrap().rotate().unwrap();
+    fs::rename(&copy, &path).unwrap();
+    let refused = reader.current().unwrap_err();
+    assert!(matches!(&refused, KeyError::Conflict { key, .. } if *key == second), "{refused}");
+    assert_eq!(reader.get(&second).unwrap().as_bytes(), secret.as_bytes());
+}
+
 #[test]
 fn a_reader_says_when_its_file_cannot_be_read_any_more() {
     let dir = tempfile::tempdir().unwrap();

@@ -118,6 +118,34 @@ fn what_is_in_the_clear_damaged_or_unread_is_no() {
     // what an earlier audit found is shown where nothing is checked now
     let audit = no("db --key orders.key --previous out5/audit.json", "damaged");
     assert_eq!(audit["places"][0]["verified"]["earlier"], "out5/audit.json");
+    // a file beside those of a volume, and one that is a table by its name alone
+    fs::write(dir.join("vol/backup.sql"), MARKER).expect("room");
+    no("vol --key orders.key", "clear");
+    fs::remove_file(dir.join("vol/backup.sql")).expect("it is there");
+    fs::create_dir(dir.join("mongodb")).expect("room");
+    fs::write(dir.join("mongodb/WiredTiger"), "").expect("room");
+    fs::write(dir.join("mongodb/collection-0.wt"), MARKER).expect("room");
+    no("mongodb", "clear");
+    // damage that ends the check before it has a finding
+    let header = fs::read(dir.join("vol/sealstone.map-0")).expect("a file");
+    let maps = ["vol/sealstone.map-0", "vol/sealstone.map-1"].map(|name| dir.join(name));
+    let roots = maps.each_ref().map(|path| fs::read(path).expect("a file"));
+    for path in &maps {
+        fs::write(path, vec![0; header.len()]).expect("room");
+    }
+    no("vol --key orders.key --verify", "not_checked");
+    let metrics = call(dir, "status vol --key orders.key --verify --prometheus");
+    let success = "sealstone_verify_success{";
+    let line = metrics.stdout.lines().find(|line| line.starts_with(success)).expect("a sample");
+    assert!(line.ends_with(" 0"), "{line}");
+    for (path, bytes) in maps.iter().zip(roots) {
+        fs::write(path, bytes).expect("room");
+    }
+    // a manifest whose file is gone
+    fs::copy(dir.join("files/people.csv.sealed.toml"), dir.join("files/old.csv.sealed.toml"))
+        .expect("room");
+    no("files --key orders.key", "unread");
+    fs::remove_file(dir.join("files/old.csv.sealed.toml")).expect("it is there");
     // a row that was taken out of a sealed file
     let path = dir.join("files/people.csv");
     let text = fs::read_to_string(&path).expect("a file");

@@ -83,6 +83,13 @@ fn columns_under_a_key_on_the_go_server() {
     walk_through(Kind::Go, "columns_under_a_key_on_the_go_server");
 }
 
+/// Returns the identifiers of the versions of a key, ascending.
+fn versions(shown: &str) -> Vec<String> {
+    let shown: serde_json::Value = serde_json::from_str(shown).unwrap();
+    let versions = shown["versions"].as_array().unwrap().iter();
+    versions.map(|version| version["id"].as_str().unwrap().to_owned()).collect()
+}
+
 /// Each version of a key on a server has a name of its own, and a mark in a table has the number.
 fn a_table_under_rotation(kind: Kind, name: &str) {
     let Some((certificates, server)) = started(kind, name) else { return };
@@ -110,6 +117,7 @@ fn a_table_under_rotation(kind: Kind, name: &str) {
     let retire = ["keys", "retire", &url, "--version", "1", "--table", "@address#people"];
     let refused = call(dir, &retire);
     assert!(refused.stderr.contains("table people on"), "{}", refused.stderr);
+    let old = session.done("SELECT phone FROM people WHERE id = 1");
     // values under the old version, and under both
     let scan = || run(&["field", "scan"], &[]).done();
     assert_eq!(scan(), PEOPLE);
@@ -117,6 +125,22 @@ fn a_table_under_rotation(kind: Kind, name: &str) {
     run(&migrate, &["--reseal", "--yes", "--quiet"]).done();
     let all = format!("{PEOPLE}3,010-5555-6666,third\n");
     assert_eq!(scan(), all);
+    // by an identifier, marks would stand for other versions: nothing is opened under them
+    let ids = versions(&call(dir, &["keys", "show", &url, "--json"]).done());
+    let by_id = certificates.url(server.port, &ids[1], "&retries=0");
+    let new = session.done("SELECT phone FROM people WHERE id = 1");
+    let set = |session: &mut SqlSession, value: &str, mark: i32| {
+        session.done(&format!(
+            "UPDATE people SET phone = '{value}', phone_sealed = {mark} WHERE id = 1"
+        ));
+    };
+    set(&mut session, &old[0][0], -1);
+    assert_eq!(scan(), all);
+    let refused = call(dir, &["field", "scan", "@address", "--table", "people", "--key", &by_id]);
+    let said = (refused.code, refused.stdout.as_str());
+    assert_eq!(said, (Some(2), "id,phone,memo\n"), "{}", refused.stderr);
+    assert!(refused.stderr.contains(" does not have "), "{}", refused.stderr);
+    set(&mut session, &new[0][0], -2);
     call(dir, &retire).done();
     assert_eq!(scan(), all);
     run(&migrate, &["--open", "--yes", "--quiet"]).done();
@@ -125,15 +149,23 @@ fn a_table_under_rotation(kind: Kind, name: &str) {
     assert_eq!(rows(&mut session), plain);
 
     // an identifier is of one version, whose number is 1: it is not version 1 of the name
-    let shown = call(dir, &["keys", "show", &url, "--json"]).done();
-    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
-    let id = shown["versions"].as_array().unwrap().last().unwrap()["id"].as_str().unwrap();
-    let by_id = certificates.url(server.port, id, "&retries=0");
+    let id = &ids[1];
     let table = ["field", "migrate", "@address", "--table", "people", "--yes", "--quiet", "--key"];
     call(dir, &[&table[..], &[&by_id], &columns[..]].concat()).done();
+    fs::write(dir.join("people.csv"), PEOPLE).unwrap();
+    let seal = ["field", "seal", "people.csv", "--column", "memo=aead", "--out", "sealed.csv"];
+    call(dir, &[&seal[..], &["--key", &by_id]].concat()).done();
+    // what was sealed by an identifier keeps that version, which the name counts as another
+    call(dir, &["keys", "rotate", &url]).done();
+    for place in [["--field", "sealed.csv"], ["--table", "@address#people"]] {
+        let retire = ["keys", "retire", &url, "--version", "2"];
+        let refused = call(dir, &[&retire[..], &place].concat());
+        assert_eq!(refused.code, Some(1), "{place:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains("was not retired"), "{}", refused.stderr);
+    }
     let refused = call(dir, &[&table[..], &[&url, "--reseal"]].concat());
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);
-    let wanted = format!("key {id} version 1 not found in KMIP server");
+    let wanted = format!("does not have {id} version 1 under that number");
     assert!(refused.stderr.contains(&wanted), "{}", refused.stderr);
     call(dir, &[&table[..], &[&by_id, "--open"]].concat()).done();
     assert_eq!(rows(&mut session), plain);

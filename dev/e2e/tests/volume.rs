@@ -204,6 +204,8 @@ fn mistakes_are_said_and_change_nothing() {
              see what is sealed in it with: sealstone volume status vol\n",
         );
     }
+    let header = place.at("vol/sealstone.volume");
+    let before = std::fs::read(&header).unwrap();
     let version = place.status()["key_version"].to_string();
     place.sealstone(&["keys", "rotate", "k.key"]).done();
     let retire = ["keys", "retire", "k.key", "--version", &version, "--store", "vol"];
@@ -212,6 +214,12 @@ fn mistakes_are_said_and_change_nothing() {
     assert!(kept.stderr.contains("1 volume is still under it in vol"), "{}", kept.stderr);
     assert!(kept.stderr.contains("sealstone volume rotate vol --key k.key"), "{}", kept.stderr);
     place.sealstone(&["volume", "rotate", "vol", "--key", "k.key"]).done();
+    // a copy of the header that a rotation did not come to
+    let now = std::fs::read(&header).unwrap();
+    std::fs::write(&header, [&now[..4096], &before[4096..8192], &now[8192..]].concat()).unwrap();
+    let kept = place.sealstone(&retire);
+    assert_eq!(kept.code, Some(1), "{}", kept.stderr);
+    std::fs::write(&header, now).unwrap();
     place.sealstone(&retire).done();
     place.sealstone(&["keys", "new", "wrong.key"]).done();
     let said = place.sealstone(&["volume", "verify", "vol", "--key", "wrong.key"]);

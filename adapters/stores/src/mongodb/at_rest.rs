@@ -104,6 +104,10 @@ impl SealedServer for MongoDbAtRest {
         ("dbpath", "/var/lib/mongodb")
     }
 
+    fn notices_changes(&self) -> bool {
+        true
+    }
+
     fn data_dir_help(&self) -> &'static str {
         "The data directory; it must be empty"
     }

@@ -98,6 +98,11 @@ impl SealedServer for MariaDbAtRest {
         ("datadir", "/var/lib/mysql")
     }
 
+    /// Pages have no room for a tag.
+    fn notices_changes(&self) -> bool {
+        false
+    }
+
     fn data_dir_help(&self) -> &'static str {
         "The data directory; tables in it are encrypted in the background"
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sealstone_keys::{KeyError, KeyRef, Secret};
-use sealstone_volume::{Failure, header};
+use sealstone_volume::{Failure, keys_of};
 
 use crate::at_rest::{AtRest, AtRestError, Found, Need, Renewal, SealedServer};
 
@@ -37,8 +37,8 @@ impl AtRest for VolumeAtRest {
         key: &KeyRef,
         _: &dyn Fn() -> Result<Secret, KeyError>,
     ) -> Result<Need, AtRestError> {
-        match header(dir) {
-            Ok(info) if info.key == *key => {
+        match keys_of(dir) {
+            Ok(keys) if keys.contains(key) => {
                 let found = Found::Under { count: 1, unit: "volume", example: HEADER.into() };
                 Ok(Need { sealed_files: 1, found })
             }

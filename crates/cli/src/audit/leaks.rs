@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_audit::facts;
 use sealstone_audit::leak::{Findings, Form, Marker, Search, markers};
 use sealstone_fields::policy::{Method, Policy};
-use sealstone_file::{input, walk};
+use sealstone_file::{Kind, input, walk};
 
 use crate::flags::AuditFlags;
 use crate::message::safe;
@@ -112,8 +112,7 @@ pub(super) fn search(
             let file = path.join(name);
             match bytes {
                 Ok(_) => drop(files.insert(file)),
-                // a socket or a pipe holds no data
-                Err(error) if input::NotAFile::of(&error).is_some() => {}
+                Err(error) if is_empty_by_kind(&error) => {}
                 Err(error) => found.unread.push(unread(&file, &error)),
             }
         }
@@ -159,6 +158,12 @@ fn bar(bytes: u64) -> ProgressBar {
 fn is_left_out(file: &Path, wanted: &Wanted) -> bool {
     let real = file.canonicalize().ok();
     (real.is_some() && real == wanted.itself) || is_key_file(file)
+}
+
+/// Returns whether `error` is about something that holds no data: a socket, a pipe, a terminal.
+fn is_empty_by_kind(error: &std::io::Error) -> bool {
+    let kind = input::NotAFile::of(error);
+    matches!(kind, Some(Kind::Socket | Kind::Fifo | Kind::CharacterDevice))
 }
 
 fn unread(file: &Path, error: &std::io::Error) -> facts::Clear {

@@ -67,6 +67,9 @@ pub(super) fn retire(spec: &str, version: u32, sealed: &SealedWith) -> anyhow::R
     let family = keyring.show(&name).map_err(KeyError::from)?;
     let names: Vec<String> = family.versions.into_iter().map(|version| version.id).collect();
     let checked = unused::check(&key, &names, &secret, sealed, spec)?;
+    if version != 1 {
+        unused::check_by_identifier(&key, &secret, sealed, spec)?;
+    }
     keyring.revoke(&key.id, RevocationReason::SUPERSEDED).map_err(KeyError::from)?;
     say(&format!("key {key} is deactivated; {checked}"));
     say("it opens old backups until it is destroyed on the server");

@@ -65,6 +65,23 @@ pub(super) fn check(
     Ok(words(&looked))
 }
 
+/// Checks stores and files for `key` under another number than [`check`]: data that was sealed by
+/// the identifier of one version of a key server calls it version 1. Tables are looked at by name.
+///
+/// # Errors
+/// As [`check`].
+pub(super) fn check_by_identifier(
+    key: &KeyRef,
+    secret: &dyn Fn() -> Result<Secret, KeyError>,
+    sealed: &SealedWith,
+    source_name: &str,
+) -> anyhow::Result<()> {
+    let key = KeyRef { id: key.id.clone(), version: 1 };
+    check_unused(&key, secret, &sealed.store, source_name)?;
+    field::check_files_unneeding(&key, &sealed.field, source_name)?;
+    Ok(())
+}
+
 fn words(looked: &[Looked]) -> String {
     let found: Vec<String> = looked.iter().filter_map(|looked| looked.found).map(of).collect();
     let missing: Vec<&str> =

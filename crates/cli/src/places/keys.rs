@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use jiff::{Timestamp, ToSpan};
 use nix::unistd::{Uid, User};
-use sealstone_audit::facts::{Held, Key, Place, Protection, Version};
+use sealstone_audit::facts::{Held, Key, Kind, Place, Protection, Version};
 use sealstone_keys::kmip::KmipError;
 use sealstone_keys::{KeyError, KeyFile, KeyFileSummary, KeyRef, KeySource, source};
 use sealstone_message::without_secrets;
@@ -41,16 +41,13 @@ struct HeldVersion {
 impl Given {
     /// Returns whether sealed data that names the key `id` is under it.
     pub(super) fn is_named(&self, id: &str) -> bool {
-        self.id == id || self.own(id, 0).is_some()
+        self.id == id || self.own(id).is_some()
     }
 
-    /// Returns the name of the key and the number of the version that the server calls `id`. A
-    /// table names one version so, and its values others by their numbers: `number` if there is
-    /// such a version.
-    fn own(&self, id: &str, number: u32) -> Option<(&str, u32)> {
+    /// Returns the name of the key and the number of the version that the server calls `id`.
+    fn own(&self, id: &str) -> Option<(&str, u32)> {
         let own = self.versions.iter().find(|version| version.id.as_deref() == Some(id))?;
-        let named = self.versions.iter().find(|version| version.number == number);
-        Some((&self.id, named.unwrap_or(own).number))
+        Some((&self.id, own.number))
     }
 
     /// Opens it, once for all places: its passphrase is asked for once.
@@ -146,8 +143,11 @@ pub(crate) fn of(places: &[Place], given: &[Given], rotate_after: u32, now: Time
             .iter()
             .filter_map(|share| {
                 let id = share.key_id.as_deref()?;
-                let own = given.iter().find_map(|key| key.own(id, share.key_version));
-                Some(own.unwrap_or((id, share.key_version)))
+                let (name, number) =
+                    given.iter().find_map(|key| key.own(id)).unwrap_or((id, share.key_version));
+                // a table names one version, and has the numbers of all
+                let is_table = place.kind == Kind::Table;
+                Some((name, if is_table { share.key_version } else { number }))
             })
             .collect();
         here.sort_unstable();

@@ -3,6 +3,7 @@
 
 use sealstone_audit::facts::{Clear, Kind, Maker, NotVerified, Place, Verified};
 use sealstone_fields::migration::{ColumnStatus, Record, Status, status};
+use sealstone_fields::policy::Method;
 use sealstone_keys::KeyRef;
 
 use super::columns::column_share;
@@ -92,6 +93,8 @@ pub(crate) fn place(at: &str, name: &str, found: &Status) -> Place {
         values: None,
     };
     place.beside = REMAINS.map(remains).to_vec();
-    place.verified = Verified::Not { why: NotVerified::WhenRead };
+    let has_tags = found.columns.iter().all(|column| matches!(column.column.method, Method::Aead));
+    let why = if has_tags { NotVerified::WhenRead } else { NotVerified::Never };
+    place.verified = Verified::Not { why };
     place
 }

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use sealstone_audit::facts::{Counted, Kind, Maker, NotVerified, Place, Unit, Verified};
+use sealstone_audit::facts::{Clear, Counted, Kind, Maker, NotVerified, Place, Unit, Verified};
 use sealstone_file::walk;
 use sealstone_volume::attachment::{Attached, Attachment};
-use sealstone_volume::{Directory, header};
+use sealstone_volume::{Directory, header, is_of_volume};
 
 use super::findings::{checked, moment, share, unread};
 use super::keys::Given;
@@ -28,8 +28,10 @@ pub(super) fn look(dir: &Path, runtime_dir: &Path, given: &[Given], verify: bool
     sealed.key_id = Some(info.key.id.clone());
     sealed.maker = Maker::of(info.module.clone());
     sealed.unit = Unit::Volumes;
-    let files = walk::below(dir).unwrap_or_default();
-    sealed.bytes = Some(files.iter().filter_map(|file| file.bytes.as_ref().ok()).sum());
+    match walk::below(dir) {
+        Ok(files) => sealed.bytes = Some(count(&files, &mut place)),
+        Err(error) => place = unread(place, &error.into()),
+    }
     place.sealed.push(sealed);
     let attachment = Attachment::of(runtime_dir, &info.file_id);
     let state = attachment.state();
@@ -55,4 +57,26 @@ pub(super) fn look(dir: &Path, runtime_dir: &Path, given: &[Given], verify: bool
         Ok((report.findings, report.failures))
     });
     place
+}
+
+/// Returns the bytes of the volume's own files. Any other file in its directory is in the clear, as
+/// far as anybody knows.
+fn count(files: &[walk::Found], place: &mut Place) -> u64 {
+    let mut own = 0;
+    for file in files {
+        let name = file.name.to_string_lossy().into_owned();
+        let of = |remark: String| Clear {
+            name: name.clone(),
+            bytes: file.bytes.as_ref().ok().copied(),
+            remark: Some(remark),
+            values: None,
+        };
+        match &file.bytes {
+            Ok(bytes) if is_of_volume(&name) => own += bytes,
+            Ok(0) => {}
+            Ok(_) => place.clear.push(of("it is no part of the volume: move it elsewhere".into())),
+            Err(error) => place.unread.push(of(error.to_string())),
+        }
+    }
+    own
 }

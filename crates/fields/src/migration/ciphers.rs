@@ -11,7 +11,7 @@ use super::goal::Goal;
 use super::server::{Cell, NewCell, Row, RowChange};
 use super::shape::{Layout, TextRoom};
 use crate::column::ColumnCipher;
-use crate::keyed::Keyed;
+use crate::keyed::{Keyed, numbered};
 use crate::misfit::Misfit;
 use crate::policy::Table;
 use crate::texts::Texts;
@@ -212,8 +212,12 @@ impl Ciphers {
         Ok(&self.known[&version][at])
     }
 
+    /// Returns the name of a version that a mark has the number of.
     fn key_of(&self, version: u32) -> Result<KeyRef, KeyError> {
-        if version == self.key.version { Ok(self.key.clone()) } else { self.keys.version(version) }
+        match version == self.key.version {
+            true => Ok(self.key.clone()),
+            false => numbered(&*self.keys, &self.key, version),
+        }
     }
 
     /// Returns why no value can be opened under `mark`, if none can: it is no version, or the key
@@ -229,7 +233,7 @@ impl Ciphers {
     fn lacks_version(&mut self, version: u32) -> Result<Option<String>, MigrationError> {
         match self.cipher(version, 0) {
             Ok(_) => Ok(None),
-            Err(MigrationError::Key(error @ KeyError::MissingVersion { .. })) => {
+            Err(MigrationError::Key(error)) if error.is_of_version() => {
                 Ok(Some(error.to_string().lines().next().unwrap_or_default().to_owned()))
             }
             Err(error) => Err(error),

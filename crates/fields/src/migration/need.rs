@@ -91,34 +91,40 @@ pub fn need(
     if !names.contains(&manifest.key.id) {
         return Ok(Need::Nothing);
     }
+    // a version with a name of its own is that name, whatever number a table gave it
+    let is_own = names.len() > 1 && manifest.key.id == key.id;
     // before and after, marks may be missing, and nothing is sealed
     if matches!(phase, Phase::Sealing | Phase::Sealed | Phase::Opening) {
         there(&*server, name, &shape, &manifest, phase)?;
         let layout = layout(&shape, &manifest.table, true)?;
         // a version that no mark can have is none that any value is sealed under
-        let marked = Wanted::MarkedAs(i32::try_from(key.version).unwrap_or(i32::MAX));
+        let number = if is_own { manifest.key.version } else { key.version };
+        let marked = Wanted::MarkedAs(i32::try_from(number).unwrap_or(i32::MAX));
         if let Some(row) = server.read(&layout, marked, None, 1)?.first() {
             return Ok(Need::Values(shown(&layout, row)));
         }
-        if let Some(need) = named(server, &layout, &manifest.table, key)? {
+        if let Some(need) = named(server, &layout, &manifest.table, (key, names.len() > 1))? {
             return Ok(need);
         }
     }
-    Ok(if manifest.key == *key { Need::Manifest } else { Need::Nothing })
+    Ok(if is_own || manifest.key == *key { Need::Manifest } else { Need::Nothing })
 }
 
 /// Returns the need of a value that itself names `key`, whatever its mark says: a program that
 /// claims one version may have sealed under another.
+///
+/// - `by_name`: true if each version has a name of its own
 fn named(
     server: &mut dyn TableServer,
     layout: &Layout,
     table: &Table,
-    key: &KeyRef,
+    (key, by_name): (&KeyRef, bool),
 ) -> Result<Option<Need>, MigrationError> {
     let names_key = |column: &Column| matches!(column.method, Method::Aead);
     if !table.columns.iter().any(names_key) {
         return Ok(None);
     }
+    let is_it = |named: &KeyRef| named.id == key.id && (by_name || named.version == key.version);
     let mut after: Option<Vec<String>> = None;
     let mut record = Vec::new();
     loop {
@@ -128,7 +134,7 @@ fn named(
                 table.columns.iter().zip(&row.cells).filter(|(column, _)| names_key(column));
             for value in cells.filter_map(|(_, cell)| cell.mark.and(cell.value.as_deref())) {
                 match named_key(value, &mut record) {
-                    Ok(Some(named)) if named == *key => {
+                    Ok(Some(named)) if is_it(&named) => {
                         return Ok(Some(Need::Values(shown(layout, row))));
                     }
                     Ok(_) => {}

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sealstone_keys::{KeyError, KeyRef, KeySource};
+use sealstone_keys::{KeyRef, KeySource};
 use sealstone_message::Unknown;
 
 use super::ciphers::Ciphers;
@@ -17,7 +17,7 @@ use super::layout::{former, layout, rooms};
 use super::server::{FailureKind, Phase, Row, RowChange, State, TableServer, Wanted};
 use super::shape::{Layout, Shape, TextRoom};
 use super::width::Width;
-use crate::keyed::Keyed;
+use crate::keyed::{Keyed, numbered};
 use crate::misfit::Misfit;
 use crate::pass::OnMisfit;
 use crate::policy::{Column, Table};
@@ -213,11 +213,8 @@ pub fn reseal(
     }
     there(&*server, name, &shape, &old, phase)?;
     let newest = Keyed::current(keys.clone())?;
-    // marks have numbers alone: under another key they would stand for other versions
-    if keys.version(old.key.version)? != old.key {
-        let (place, id) = (keys.describe(), keys.name()?);
-        return Err(KeyError::OtherKey { wanted: old.key, place, id }.into());
-    }
+    // marks have numbers alone
+    numbered(&*keys, &old.key, old.key.version)?;
     let manifest = old.under(&newest);
     check_module(&*server, name, &manifest, &newest)?;
     let text = manifest.text(&newest)?;
