@@ -21,8 +21,8 @@ pub struct Keyed {
 /// numbers of `source`.
 ///
 /// # Errors
-/// [`KeyError::OtherNumber`] if `source` counts versions otherwise, as where it names one version of
-/// a key server alone: a number would stand for another key. As [`KeySource::version`].
+/// [`KeyError::OtherNumber`] if `source` counts versions otherwise, as where it names one version
+/// of a key server alone: a number would stand for another key. As [`KeySource::version`].
 pub fn numbered(source: &dyn KeySource, known: &KeyRef, version: u32) -> Result<KeyRef, KeyError> {
     if source.version(known.version).ok().as_ref() != Some(known) {
         return Err(KeyError::OtherNumber { key: known.clone(), place: source.describe() });
