@@ -188,14 +188,11 @@ fn look_at(dir: &Path, name: &Path) -> io::Result<Option<FileAccount>> {
     let Some(file) = walk::open(&dir.join(name))? else { return Ok(None) };
     let bytes = file.metadata()?.len();
     let name = name.to_string_lossy().into_owned();
-    let content = match Beginning::of(&file)? {
+    let beginning = Beginning::of(&file)?;
+    let content = match beginning {
         Beginning::Data => Content::Data,
         Beginning::Journal => Content::Journal,
-        // the engine begins each of its files with a block of its own, in the clear
-        Beginning::Other => match content_of(&name) {
-            Content::Data if bytes > 0 => Content::Unknown,
-            content => content,
-        },
+        Beginning::Other => content_of(&name),
     };
     let mut found = Found::default();
     match content {
@@ -212,6 +209,12 @@ fn look_at(dir: &Path, name: &Path) -> io::Result<Option<FileAccount>> {
         Content::Unknown => (Standing::Unknown, Some(NOT_OURS)),
         _ if found.clear_blocks > 0 => (Standing::Clear, Some(SEAL_IT)),
         _ if found.other_blocks > 0 => (Standing::Clear, Some(LOOK_AT_IT)),
+        // the engine begins each of its files with a block of its own, in the clear
+        Content::Data
+            if found.shares.is_empty() && bytes > 0 && matches!(beginning, Beginning::Other) =>
+        {
+            (Standing::Unknown, Some(NOT_OURS))
+        }
         _ if found.shares.is_empty() => (Standing::Empty, None),
         _ => (Standing::Sealed, None),
     };
@@ -421,7 +424,10 @@ mod tests {
         fs::write(dir.path().join("a.wt"), bytes).unwrap();
         let account = check(dir.path()).unwrap();
         let file = account.files.iter().find(|file| file.name == "a.wt").unwrap();
-        assert_eq!((file.standing, file.clear_blocks, file.other_blocks), (Standing::Empty, 0, 0));
+        assert_eq!(
+            (file.standing, file.clear_blocks, file.other_blocks),
+            (Standing::Unknown, 0, 0)
+        );
         assert!(!account.is_sealed(), "nothing sealed is not all sealed");
     }
 }

@@ -1,0 +1,56 @@
+//! The recorded runs in `results/runs`: this version draws each of them, and their page says what
+//! they answer.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sealstone_e2e::transcript::{run, sealstone};
+
+/// Returns the folder of results.
+fn results() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results")
+}
+
+/// Returns the names of the recorded runs.
+fn recorded() -> Vec<String> {
+    let entries = fs::read_dir(results().join("runs")).unwrap();
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string();
+    let mut names: Vec<String> = entries.map(|entry| name(entry).unwrap()).collect();
+    names.sort();
+    assert!(names.len() >= 4, "{names:?}");
+    names
+}
+
+#[test]
+fn recorded_runs_answer_as_their_page_says() {
+    let page = fs::read_to_string(results().join("runs.md")).unwrap();
+    for name in recorded() {
+        let at = results();
+        let drawn = run(&mut sealstone(&at, &["report", &format!("runs/{name}"), "--markdown"]));
+        let answers = drawn.done();
+        let rows = page.lines().filter(|line| line.contains(&format!("](runs/{name})")));
+        let row = rows.collect::<Vec<_>>().join("\n");
+        assert!(!row.is_empty(), "{name} is not on the page");
+        // the last column is the answer for each point
+        let found: Vec<&str> = answers
+            .lines()
+            .filter_map(|line| line.strip_prefix("**")?.strip_suffix("**"))
+            .collect();
+        assert!(!found.is_empty(), "{answers}");
+        for answer in found {
+            assert!(row.contains(answer), "{name}: {answer}");
+        }
+    }
+}
+
+#[test]
+fn charts_of_recorded_runs_are_drawn_again() {
+    let to = tempfile::tempdir().unwrap();
+    for name in recorded() {
+        let charts = to.path().join(&name);
+        let arguments = ["report", &format!("runs/{name}"), "--svg", charts.to_str().unwrap()];
+        run(&mut sealstone(&results(), &arguments)).done();
+        let drawn = fs::read_dir(&charts).unwrap().count();
+        assert!(drawn >= 1, "{name}");
+    }
+}
