@@ -271,7 +271,7 @@ pub enum NotVerified {
     NoKey,
     /// It is checked whenever it is read, and by no command.
     WhenRead,
-    /// It has no tag that a check could look at.
+    /// Not all of it has a tag that a check could look at.
     Never,
     /// It is in use.
     InUse,

@@ -21,7 +21,7 @@ use sealstone_audit::facts::{Audit, Clear, Kind, Maker, NotVerified, Place, Unit
 use sealstone_cipher::Backend;
 use sealstone_fields::MANIFEST_ENDING;
 use sealstone_file::input::NotAFile;
-use sealstone_file::{self as file, walk};
+use sealstone_file::walk;
 use sealstone_files::beside;
 use sealstone_message::without_secrets;
 use sealstone_rocksdb::rest;
@@ -65,7 +65,7 @@ enum What {
     Columns,
     /// A directory with such files, of which these could not be looked at.
     Lost {
-        /// They.
+        /// Entries that could not be looked at.
         unread: Vec<Clear>,
     },
 }
@@ -206,6 +206,12 @@ fn kind(dir: &Path, flags: &PlacesFlags) -> anyhow::Result<Option<What>> {
     })
 }
 
+/// Returns whether `error` is about something that holds no data: a socket, a pipe, a terminal.
+pub(crate) fn holds_nothing(error: &std::io::Error) -> bool {
+    use sealstone_file::Kind::{CharacterDevice, Fifo, Socket};
+    matches!(NotAFile::of(error), Some(Socket | Fifo | CharacterDevice))
+}
+
 /// Returns the files below `dir` that have a manifest beside them, and the directory itself if
 /// something in it cannot be looked at, or a manifest has lost its file.
 fn files_below(dir: &Path) -> anyhow::Result<Vec<Found>> {
@@ -220,9 +226,7 @@ fn files_below(dir: &Path) -> anyhow::Result<Vec<Found>> {
         let path = dir.join(name);
         let text = path.to_string_lossy();
         match bytes {
-            // a socket or a pipe holds no data
-            Err(error)
-                if matches!(NotAFile::of(&error), Some(file::Kind::Socket | file::Kind::Fifo)) => {}
+            Err(error) if holds_nothing(&error) => {}
             Err(error) => lose(&path, error.to_string()),
             Ok(_) if names.contains(&beside(&path, MANIFEST_ENDING)) => {
                 found.push(Found { path, what: What::Columns, on_volume: None });

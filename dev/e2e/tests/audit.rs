@@ -127,11 +127,10 @@ fn what_is_in_the_clear_damaged_or_unread_is_no() {
     fs::write(dir.join("mongodb/collection-0.wt"), MARKER).expect("room");
     no("mongodb", "clear");
     // damage that ends the check before it has a finding
-    let header = fs::read(dir.join("vol/sealstone.map-0")).expect("a file");
     let maps = ["vol/sealstone.map-0", "vol/sealstone.map-1"].map(|name| dir.join(name));
     let roots = maps.each_ref().map(|path| fs::read(path).expect("a file"));
-    for path in &maps {
-        fs::write(path, vec![0; header.len()]).expect("room");
+    for (path, bytes) in maps.iter().zip(&roots) {
+        fs::write(path, vec![0; bytes.len()]).expect("room");
     }
     no("vol --key orders.key --verify", "not_checked");
     let metrics = call(dir, "status vol --key orders.key --verify --prometheus");
@@ -230,6 +229,15 @@ fn a_server_on_a_sealed_volume_is_sealed() {
     let places = &found["places"];
     assert_eq!(places[1]["on_volume"], places[0]["name"], "{places}");
     assert_eq!(places[0]["verified"]["why"], "in_use", "{places}");
+    // what a link leads to is on another disk, however it is named
+    fs::create_dir(place.at("wal")).expect("room");
+    fs::write(place.at("wal/1"), "records").expect("room");
+    std::os::unix::fs::symlink(place.at("wal"), place.at("m/pg/pg_wal")).expect("room");
+    let (code, found) = audit(&["vol", "m/pg"], "linked");
+    let clear = found["places"][1]["clear"].as_array().expect("a list");
+    assert_eq!((code, clear.len()), (Some(1), 1), "{found:#}");
+    assert_eq!((&clear[0]["name"], &clear[0]["bytes"]), (&"pg_wal/".into(), &7.into()));
+    fs::remove_file(place.at("m/pg/pg_wal")).expect("it is there");
     // without the volume it is data in the clear, with what must not be there
     let (code, found) = audit(&["m/pg"], "alone");
     assert_eq!((code, &found["places"][0]["on_volume"]), (Some(1), &Value::Null));

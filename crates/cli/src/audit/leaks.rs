@@ -10,12 +10,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_audit::facts;
 use sealstone_audit::leak::{Findings, Form, Marker, Search, markers};
 use sealstone_fields::policy::{Method, Policy};
-use sealstone_file::{Kind, input, walk};
+use sealstone_file::{input, walk};
 
 use crate::flags::AuditFlags;
 use crate::message::safe;
-use crate::places::Found;
 use crate::places::keys::is_key_file;
+use crate::places::{Found, holds_nothing};
 
 /// Texts and forms to look for.
 pub(super) struct Wanted {
@@ -112,7 +112,7 @@ pub(super) fn search(
             let file = path.join(name);
             match bytes {
                 Ok(_) => drop(files.insert(file)),
-                Err(error) if is_empty_by_kind(&error) => {}
+                Err(error) if holds_nothing(&error) => {}
                 Err(error) => found.unread.push(unread(&file, &error)),
             }
         }
@@ -158,12 +158,6 @@ fn bar(bytes: u64) -> ProgressBar {
 fn is_left_out(file: &Path, wanted: &Wanted) -> bool {
     let real = file.canonicalize().ok();
     (real.is_some() && real == wanted.itself) || is_key_file(file)
-}
-
-/// Returns whether `error` is about something that holds no data: a socket, a pipe, a terminal.
-fn is_empty_by_kind(error: &std::io::Error) -> bool {
-    let kind = input::NotAFile::of(error);
-    matches!(kind, Some(Kind::Socket | Kind::Fifo | Kind::CharacterDevice))
 }
 
 fn unread(file: &Path, error: &std::io::Error) -> facts::Clear {

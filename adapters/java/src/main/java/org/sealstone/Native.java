@@ -30,7 +30,7 @@ final class Native {
     static final int POLICY_TEXT = 2;
     static final int MANIFEST = 3;
 
-    /** Why the library cannot be used; null where it can. An exception here would make the class unusable without a word. */
+    /** The reason for which the library cannot be used; null where it can. An exception here would make the class unusable without a word. */
     private static final SealstoneException FAILED = failure();
 
     private Native() {}
