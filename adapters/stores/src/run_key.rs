@@ -66,6 +66,7 @@ pub(crate) fn for_functions(request: &Request) -> Result<Noted, StoreError> {
 pub(crate) struct RunSealing {
     pub(crate) sealing: Sealing,
     /// Directory with a key that is made for this run, which nobody else can read.
+    #[cfg_attr(not(feature = "mongodb"), expect(dead_code, reason = "kept until it is dropped"))]
     pub(crate) key_dir: Option<TempDir>,
     pub(crate) note: Option<String>,
 }
@@ -100,6 +101,10 @@ pub(crate) struct ProgramKey {
     /// The key, opened here.
     pub(crate) source: Arc<dyn KeySource>,
     /// Directory with a key that is made for this run, which nobody else can read.
+    #[cfg_attr(
+        not(any(feature = "mongodb", feature = "mysql")),
+        expect(dead_code, reason = "kept until it is dropped")
+    )]
     pub(crate) key_dir: Option<TempDir>,
 }
 

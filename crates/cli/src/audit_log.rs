@@ -223,6 +223,7 @@ pub(crate) fn key_ref(key: &KeyRef) {
 }
 
 /// Records the server of a table, as messages name it.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) fn server(place: &str) {
     add(|facts| facts.server = Some(place.to_owned()));
 }

@@ -484,15 +484,12 @@ impl From<TokenError> for KeyError {
 }
 
 impl KeyError {
-    /// Returns a function from the error of a token to that of the key file at `path` which names
-    /// it.
     /// Returns whether the source has other versions of the key, and lacks this one, or must not
     /// use it any more.
     #[must_use]
     pub fn is_of_version(&self) -> bool {
         match self {
             Self::MissingVersion { .. } => true,
-            #[cfg(feature = "kmip")]
             Self::Kmip(error) => {
                 matches!(error, KmipError::WrongState { .. } | KmipError::NoKey { .. })
             }
@@ -500,6 +497,8 @@ impl KeyError {
         }
     }
 
+    /// Returns a function from the error of a token to that of the key file at `path` which names
+    /// it.
     pub(crate) fn of_token(path: &Path) -> impl Fn(TokenError) -> Self {
         |error| Self::TokenOf { path: path.to_owned(), source: Box::new(error) }
     }

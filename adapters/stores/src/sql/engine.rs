@@ -28,6 +28,7 @@ pub(crate) struct Wanted<'a> {
     /// Its directory.
     pub(crate) dir: &'a Path,
     /// The protection of its store.
+    #[cfg_attr(not(feature = "mysql"), expect(dead_code, reason = "PostgreSQL loads nothing"))]
     pub(crate) variant: &'a Variant,
     pub(crate) options: &'a StoreOptions,
     /// Directory of its certificates, where it has TLS.

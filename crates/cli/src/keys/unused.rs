@@ -70,6 +70,7 @@ pub(super) fn check(
 ///
 /// # Errors
 /// As [`check`].
+#[cfg(feature = "kmip")]
 pub(super) fn check_by_identifier(
     key: &KeyRef,
     secret: &dyn Fn() -> Result<Secret, KeyError>,

@@ -31,5 +31,4 @@ pub(crate) mod material;
 #[cfg(feature = "kmip")]
 mod tls;
 
-#[cfg(feature = "kmip")]
 pub use error::KmipError;
