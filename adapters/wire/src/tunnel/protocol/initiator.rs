@@ -4,6 +4,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use sealstone_keys::KeyRef;
+
 use super::action::{Action, Observed};
 use super::event::Event;
 use super::machine::Tunnel;
@@ -175,13 +177,11 @@ impl Tunnel {
                 )
             }
             Why::OtherKey => {
+                self.ask_under(theirs);
                 format!("it has key {theirs}, this end key {ours}\ngive both ends the same key")
             }
             Why::UnknownVersion => {
-                let is_ours = self.psks.iter().any(|psk| psk.key() == theirs);
-                if is_ours && self.version_of_peer.replace(theirs.version) != Some(theirs.version) {
-                    self.asking = None;
-                }
+                self.ask_under(theirs);
                 let bring = "bring it there, with: sealstone keys import";
                 format!("it has key {theirs} as its newest, this end {ours}\n{bring}")
             }
@@ -192,5 +192,14 @@ impl Tunnel {
         };
         self.event(Event::RefusedByPeer { from, why }, actions);
         Ok(())
+    }
+
+    /// Makes the next first message one under `key`, which the other end reports, if this end has
+    /// it, too.
+    fn ask_under(&mut self, key: &KeyRef) {
+        let is_ours = self.psks.iter().any(|psk| psk.key() == key);
+        if is_ours && self.version_of_peer.replace(key.version) != Some(key.version) {
+            self.asking = None;
+        }
     }
 }

@@ -247,6 +247,8 @@ impl Tunnel {
         let (before, peer_before) = (self.current.replace(session), self.peer.replace(from));
         let event = match &before {
             Some(before) if before.peer_start != peer_start => {
+                // it may have started with a newer version of the key
+                self.rotated |= self.version_of_peer.take().is_some();
                 Event::PeerRestarted { peer: from, key }
             }
             Some(_) if !was_gone => Event::Rekeyed { key },

@@ -175,6 +175,29 @@ fn an_older_version_that_both_have_is_used() {
 }
 
 #[test]
+fn ends_that_start_again_one_after_the_other_go_on_under_a_rotated_key_of_a_server() {
+    // each version has an id of its own
+    let (old, new) = (|| psk("5f3c", 1, 7), || psk("9a01", 2, 8));
+    for at in [0, 1] {
+        let mut pair = Pair::new(
+            tunnel(0, false, "aes-256-gcm", vec![old()]),
+            tunnel(1, true, "aes-256-gcm", vec![old()]),
+        );
+        pair.pass(SECOND);
+        for restarted in [at, 1 - at] {
+            pair.ends[restarted] =
+                tunnel(restarted, restarted == 1, "aes-256-gcm", vec![old(), new()]);
+            (pair.opens[restarted], pair.seals[restarted]) = (0, false);
+            pair.pass(10 * SECOND);
+            let states = pair.ends.each_ref().map(|end| end.standing(pair.now).state);
+            assert_eq!(states, [State::Up; 2], "{restarted} of {at}: {}", pair.told(0));
+        }
+        let told = pair.told(0) + &pair.told(1);
+        assert!(told.contains("under key 9a01 version 2"), "{told}");
+    }
+}
+
+#[test]
 fn what_was_recorded_changes_nothing() {
     let mut pair = Pair::alike("aes-256-gcm");
     pair.pass(4 * SECOND);

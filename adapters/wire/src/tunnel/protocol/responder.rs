@@ -100,15 +100,17 @@ impl Tunnel {
                 Refused::OtherSuite { theirs: offer.suite.clone(), ours: suite.to_owned() };
             return Err((Why::OtherSuite, refused));
         }
+        // a key server gives each version of a key an id of its own
+        if let Some(at) = self.psks.iter().position(|psk| *psk.key() == offer.key) {
+            return Ok(at);
+        }
         let theirs = offer.key.clone();
         let ours = self.psks.last().map(|psk| psk.key().id.clone()).unwrap_or_default();
         if offer.key.id != ours {
             return Err((Why::OtherKey, Refused::OtherKey { theirs, ours }));
         }
-        let versions = || self.psks.iter().map(|psk| psk.key().version);
-        versions().position(|version| version == offer.key.version).ok_or_else(|| {
-            (Why::UnknownVersion, Refused::UnknownVersion { theirs, ours: versions().collect() })
-        })
+        let ours = self.psks.iter().map(|psk| psk.key().version).collect();
+        Err((Why::UnknownVersion, Refused::UnknownVersion { theirs, ours }))
     }
 
     pub(super) fn refusal(&self, id: u64, why: Why) -> Vec<u8> {
