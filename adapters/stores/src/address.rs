@@ -65,7 +65,9 @@ pub(crate) fn unknown_parameter(name: &str, known: &[&str]) -> String {
         return format!("its parameter {name} is not read: write USER:PASSWORD@ before the host");
     }
     match sealstone_message::similar(name, known.iter().copied()) {
-        Some(meant) => format!("one of its parameters is unknown; did you mean {meant}?"),
+        Some(meant) => {
+            format!("one of its parameters is unknown{}", sealstone_message::suggestion(meant))
+        }
         None => format!("one of its parameters is none of {}", known.join(", ")),
     }
 }

@@ -12,7 +12,7 @@ mod word;
 
 use std::sync::Arc;
 
-use sealstone_message::Unknown;
+use sealstone_message::{Unknown, suggestion};
 
 use crate::alphabet::Alphabet;
 use crate::misfit::Misfit;
@@ -132,7 +132,7 @@ static FORMATS: &[FormatRow] = &[
         make: |parameter| match parameter {
             None => Ok(Box::new(resident::Resident::new(false))),
             Some("keep-birth") => Ok(Box::new(resident::Resident::new(true))),
-            Some(other) => Err(format!("{other:?} is not known; did you mean rrn:keep-birth?")),
+            Some(other) => Err(format!("{other:?} is not known{}", suggestion("rrn:keep-birth"))),
         },
     },
     FormatRow {

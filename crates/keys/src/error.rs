@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sealstone_cipher::memory::Forked;
 use sealstone_file::Kind;
 use sealstone_file::trust::Untrusted;
-use sealstone_message::without_secrets;
+use sealstone_message::{suggestion, without_secrets};
 
 use crate::KeyRef;
 use crate::kmip::KmipError;
@@ -32,9 +32,9 @@ pub enum KeyError {
     },
     /// Text that looks like the address of a key server but is not one.
     #[error(
-        "no key file at {}, and {scheme}: is no kind of key source; did you mean {nearest}:?\n\
+        "no key file at {}, and {scheme}: is no kind of key source{}\n\
          name a key file by its path, or a key server as kmip://HOST/KEY or kmip:FILE.toml",
-        without_secrets(spec)
+        without_secrets(spec), suggestion(&format!("{nearest}:"))
     )]
     UnknownSource {
         /// Key source that was requested.
@@ -508,7 +508,7 @@ impl KeyError {
 /// beside it.
 #[must_use]
 pub fn did_you_mean(nearest: Option<&Path>) -> String {
-    nearest.map(|path| format!("; did you mean {}?", path.display())).unwrap_or_default()
+    nearest.map(|path| suggestion(&path.display().to_string())).unwrap_or_default()
 }
 
 fn held_by(holders: &[String]) -> String {

@@ -25,4 +25,4 @@ pub use shown_address::{
     LEFT_OUT, ShownAddress, UNSHOWN, may_hold_secret, recorded as recorded_word, scheme_words,
     shown_address, without_addresses, without_secrets,
 };
-pub use unknown::Unknown;
+pub use unknown::{Unknown, suggestion};

@@ -51,7 +51,8 @@ impl Unknown {
 
 /// Returns `; did you mean NAME?`, or nothing for an empty name. A name of somebody else's, which
 /// may hold anything, is quoted where it is no plain word of two letters.
-pub(crate) fn suggestion(name: &str) -> String {
+#[must_use]
+pub fn suggestion(name: &str) -> String {
     let is_word = |name: &str| {
         name.chars().nth(1).is_some()
             && name.chars().all(|c| c.is_alphanumeric() || "_-.:+".contains(c))

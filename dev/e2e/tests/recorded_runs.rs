@@ -54,3 +54,14 @@ fn charts_of_recorded_runs_are_drawn_again() {
         assert!(drawn >= 1, "{name}");
     }
 }
+
+#[test]
+fn the_picture_in_readme_is_that_of_the_recorded_main_job() {
+    let to = tempfile::tempdir().unwrap();
+    let to = to.path().join("charts");
+    let arguments = ["report", "runs/main-job.json.gz", "--svg", to.to_str().unwrap()];
+    run(&mut sealstone(&results(), &arguments)).done();
+    let [drawn, shown] = [to.join("cost.svg"), results().join("../docs/report.svg")]
+        .map(|path| fs::read_to_string(path).unwrap());
+    assert!(drawn == shown, "copy cost.svg to docs/report.svg, as docs/testing.md says");
+}

@@ -270,17 +270,6 @@ fn picture_files(results: &[Results]) -> Vec<Picture> {
 }
 
 #[test]
-fn the_picture_in_readme_is_the_one_drawn_today() {
-    let drawn = picture_files(&[fixtures::recorded().unwrap()]).remove(0).svg;
-    let shown = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/report.svg");
-    let is_same = std::fs::read_to_string(shown).unwrap() == drawn;
-    assert!(
-        is_same,
-        "redraw it: cargo run -p sealstone-bench --example readme_picture > docs/report.svg"
-    );
-}
-
-#[test]
 fn charts_speak_to_those_who_cannot_see_them() {
     let results = fixtures::large();
     let html = html(std::slice::from_ref(&results));

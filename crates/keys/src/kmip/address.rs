@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
-use sealstone_message::similar;
+use sealstone_message::{similar, suggestion};
 use serde::Deserialize;
 
 use super::KmipError;
@@ -154,8 +154,7 @@ impl Address {
                 "retries" => read.retries.replace(number("retries")?).is_some(),
                 "version" => read.version.replace(value).is_some(),
                 other => {
-                    let meant = similar(other, PARAMETERS)
-                        .map_or(String::new(), |name| format!("; did you mean {name}?"));
+                    let meant = suggestion(similar(other, PARAMETERS).unwrap_or_default());
                     // it is not quoted: in an address that was written wrong it can be a piece of a
                     // secret
                     return Err(wrong(format!(
