@@ -2,7 +2,6 @@
 //! who cannot see it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use scraper::{ElementRef, Html, Selector};
 use sealstone_bench::compare::merge;
