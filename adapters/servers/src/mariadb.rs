@@ -41,7 +41,7 @@ const UNPACKED_MAKER: &str = "scripts/mariadb-install-db";
 const SYSTEM_USER: &str = "mysql";
 
 /// Server program, and how it is found. The program that makes its data directory is that of the
-/// distribution it was [unpacked] with, or on the search path.
+/// distribution it was unpacked with, or on the search path.
 pub static PROGRAM: Program = Program {
     what: "mariadbd",
     flag: "mariadbd",

@@ -15,7 +15,7 @@ use crate::volume::Volume;
 
 impl Volume {
     /// Writes `data` at `offset`. It is durable after the next [`Volume::flush`]; after a crash
-    /// before that every piece of [`Sizes::request_bytes`] is wholly there or not at all.
+    /// before that every piece of `Sizes::request_bytes` is wholly there or not at all.
     ///
     /// # Errors
     /// [`Failure::PastEnd`]; that the disk is full; [`Failure::Poisoned`]; of the disk. The blocks

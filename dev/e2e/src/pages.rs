@@ -217,7 +217,7 @@ fn remark(comment: &str, block: &mut Block) -> Result<bool, String> {
 /// Directories of the system that pages name.
 const SYSTEM: [&str; 5] = ["/etc/sealstone", "/data", "/var/lib", "/var/log", "/var/crash"];
 
-/// Returns `text` with the directories of [`SYSTEM`] below `root`.
+/// Returns `text` with the directories of `SYSTEM` below `root`.
 #[must_use]
 pub fn rooted(text: &str, root: &str) -> String {
     let mut out = String::with_capacity(text.len());

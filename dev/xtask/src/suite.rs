@@ -16,11 +16,11 @@ use crate::tidy;
 /// Number of lines of a failed test's output that are shown at the end.
 const REASON_LINES: usize = 20;
 
-/// Checks the house rules, formatting and lints, and builds all that the tests need; returns
-/// whether all of it passed.
+/// Checks the house rules, formatting, lints and links of the documentation, and builds all that
+/// the tests need; returns whether all of it passed.
 pub(crate) fn check() -> Result<bool> {
     let root = tidy::root();
-    let checks: [(&str, &[&str]); 4] = [
+    let checks: [(&str, &[&str]); 5] = [
         ("formatting", &["fmt", "--all", "--check"]),
         ("lints", &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]),
         // what `make compare` builds has fewer features than what the tests build
@@ -36,6 +36,7 @@ pub(crate) fn check() -> Result<bool> {
                 "warnings",
             ],
         ),
+        ("documentation", &["doc", "--workspace", "--no-deps", "--locked", "--quiet"]),
         ("build", &["build", "--workspace", "--all-targets", "--locked"]),
     ];
     if !tidy::run()? {
