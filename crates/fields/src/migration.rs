@@ -45,8 +45,8 @@ pub use need::{Need, Record, need, record};
 pub use read::{OpenedRow, ReadRow, Reader};
 pub use run::{Listener, Misfits, Options, Outcome, Progress, Step, open, reseal, seal};
 pub use server::{
-    Cell, Counted, FailureKind, NewCell, Phase, Row, RowChange, ServerFailure, State, TableServer,
-    Wanted,
+    Cell, Counted, FailureKind, NewCell, Phase, Row, RowChange, SealedTables, ServerFailure, State,
+    TableServer, Wanted,
 };
 pub use shape::{ColumnLayout, ColumnShape, Hindrance, Layout, RowShape, Shape, TextRoom};
 pub use status::{ColumnStatus, Status, status};

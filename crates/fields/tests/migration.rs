@@ -10,8 +10,8 @@ use std::sync::atomic::AtomicBool;
 use sealstone_cipher::{Backend, cipher};
 use sealstone_fields::migration::{
     Cell, ColumnShape, Counted, FailureKind, Layout, MigrationError, Need, Options, Outcome, Phase,
-    Row, RowChange, RowShape, ServerFailure, Shape, State, TableServer, TextRoom, Wanted, check,
-    forget, need, open, reseal, seal,
+    Row, RowChange, RowShape, SealedTables, ServerFailure, Shape, State, TableServer, TextRoom,
+    Wanted, check, forget, need, open, reseal, seal,
 };
 use sealstone_fields::pass::OnMisfit;
 use sealstone_fields::policy::{Column, ColumnOptions, Table, Tweak};
@@ -279,8 +279,11 @@ impl TableServer for Connection {
         })
     }
 
-    fn sealed_tables(&mut self) -> Result<Vec<String>, ServerFailure> {
-        self.call(|db| db.state.iter().map(|_| "people".to_owned()).collect())
+    fn sealed_tables(&mut self) -> Result<SealedTables, ServerFailure> {
+        self.call(|db| SealedTables {
+            names: db.state.iter().map(|_| "people".to_owned()).collect(),
+            ..SealedTables::default()
+        })
     }
 
     fn write(&mut self, layout: &Layout, changes: &[RowChange]) -> Result<u64, ServerFailure> {

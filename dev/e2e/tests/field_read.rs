@@ -288,7 +288,7 @@ fn the_state_is_counted(kind: SqlKind, name: &str) {
     // nothing is sealed any more
     scene.migrate("people --open").done();
     let done = scene.status("");
-    assert_eq!((done.code, done.stdout.as_str()), (Some(0), ""), "{}", done.stderr);
+    assert_eq!((done.code, done.stdout.as_str()), (Some(1), ""), "{}", done.stderr);
     assert!(done.stderr.contains("has sealed columns"), "{}", done.stderr);
 }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Row as Answer, Value};
 use sealstone_fields::migration::{
-    ColumnLayout, Counted, FailureKind, Layout, Phase, Row, RowChange, ServerFailure, Shape, State,
-    TableServer, Wanted,
+    ColumnLayout, Counted, FailureKind, Layout, Phase, Row, RowChange, SealedTables, ServerFailure,
+    Shape, State, TableServer, Wanted,
 };
 
 use super::connection::{Mysql, MysqlOptions};
@@ -546,13 +546,14 @@ impl TableServer for MysqlTable {
         Ok(rows.iter().map(|values| Counted::answered(values)).collect())
     }
 
-    fn sealed_tables(&mut self) -> Result<Vec<String>, ServerFailure> {
+    fn sealed_tables(&mut self) -> Result<SealedTables, ServerFailure> {
         if !self.has_states()? {
-            return Ok(Vec::new());
+            return Ok(SealedTables::default());
         }
         let text = format!("SELECT table_name FROM {STATE} ORDER BY table_name");
         let rows = self.ask("read the states of", &text)?;
-        Ok(rows.into_iter().flatten().flatten().collect())
+        let names = rows.into_iter().flatten().flatten().collect();
+        Ok(SealedTables { names, ..SealedTables::default() })
     }
 
     fn write(&mut self, layout: &Layout, changes: &[RowChange]) -> Result<u64, ServerFailure> {

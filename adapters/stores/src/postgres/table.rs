@@ -9,8 +9,8 @@ use postgres::error::SqlState;
 use postgres::types::ToSql;
 use postgres::{Client, SimpleQueryMessage, Statement};
 use sealstone_fields::migration::{
-    ColumnLayout, Counted, FailureKind, Layout, Phase, Row, RowChange, ServerFailure, Shape, State,
-    TableServer, Wanted,
+    ColumnLayout, Counted, FailureKind, Layout, Phase, Row, RowChange, SealedTables, ServerFailure,
+    Shape, State, TableServer, Wanted,
 };
 
 use super::connection::{Postgres, PostgresOptions};
@@ -492,25 +492,29 @@ impl TableServer for PostgresTable {
         Ok(rows.iter().map(|values| Counted::answered(values)).collect())
     }
 
-    fn sealed_tables(&mut self) -> Result<Vec<String>, ServerFailure> {
+    fn sealed_tables(&mut self) -> Result<SealedTables, ServerFailure> {
         const ATTEMPT: &str = "read the states of";
         let schemas = format!(
-            "SELECT n.nspname, n.nspname = current_schema() FROM pg_class c JOIN pg_namespace n ON \
-             n.oid = c.relnamespace WHERE c.relname = {} AND c.relkind = 'r' AND \
-             has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT') ORDER \
-             BY 1",
+            "SELECT n.nspname, n.nspname = current_schema(), has_schema_privilege(n.oid, 'USAGE') \
+             AND has_table_privilege(c.oid, 'SELECT') FROM pg_class c JOIN pg_namespace n ON n.oid \
+             = c.relnamespace WHERE c.relname = {} AND c.relkind = 'r' ORDER BY 1",
             literal(STATE)
         );
-        let mut names = Vec::new();
+        let mut found = SealedTables::default();
         for row in self.ask(ATTEMPT, &schemas)? {
             let schema = row[0].clone().unwrap_or_default();
-            let is_current = row[1].as_deref() == Some("t");
+            let is_true = |at: usize| row[at].as_deref() == Some("t");
+            if !is_true(2) {
+                found.unread_schemas.push(schema);
+                continue;
+            }
+            let is_current = is_true(1);
             let text = format!("SELECT table_name FROM {}.{STATE} ORDER BY 1", quoted(&schema));
             let tables = self.ask(ATTEMPT, &text)?.into_iter().flatten().flatten();
             let full = |name: String| if is_current { name } else { format!("{schema}.{name}") };
-            names.extend(tables.map(full));
+            found.names.extend(tables.map(full));
         }
-        Ok(names)
+        Ok(found)
     }
 
     fn write(&mut self, layout: &Layout, changes: &[RowChange]) -> Result<u64, ServerFailure> {

@@ -2,11 +2,11 @@
 //! clear or under older versions of the key, and who holds the key. Not here: counting
 //! (`sealstone_fields::migration::status`), the facts and the page (`places`, `sealstone_audit`).
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use jiff::Timestamp;
-use sealstone_audit::facts::{Held, Key, Protection, ROTATE_AFTER_DAYS};
+use sealstone_audit::facts::{Clear, Held, Key, Protection, ROTATE_AFTER_DAYS};
 use sealstone_audit::{Verdict, page};
-use sealstone_fields::migration::{ColumnStatus, MigrationError, Status, status};
+use sealstone_fields::migration::{ColumnStatus, MigrationError, SealedTables, Status, status};
 use sealstone_file::output::{self, Access};
 use serde::Serialize;
 
@@ -26,6 +26,8 @@ struct StatusJson<'a> {
     made_at: &'a str,
     server: &'a str,
     tables: Vec<TableJson<'a>>,
+    /// Tables that could not be looked at.
+    unread: &'a [Clear],
     keys: &'a [Key],
     /// Places where values may be as they were before they were sealed.
     remains: Vec<&'static str>,
@@ -59,15 +61,24 @@ pub(super) fn run(flags: &FieldStatusFlags) -> anyhow::Result<Answer> {
     let mut server =
         connect(&flags.address, flags.table.as_deref().unwrap_or_default(), &flags.tls)?;
     let at = server.place();
-    let names = match &flags.table {
-        Some(name) => vec![name.clone()],
+    let found = match &flags.table {
+        Some(name) => SealedTables { names: vec![name.clone()], ..SealedTables::default() },
         None => server.sealed_tables().map_err(MigrationError::from)?,
     };
-    if names.is_empty() {
+    let is_empty = found.names.is_empty();
+    if is_empty {
         say(&format!("no table of {at} whose record this user may read has sealed columns"));
     }
     let (mut tables, mut lost) = (Vec::new(), Vec::new());
-    for name in names {
+    for schema in found.unread_schemas {
+        let error = anyhow!(
+            "this user may not read the records of its sealed tables\ngrant USAGE on the schema, \
+             and SELECT on its table sealstone_fields, or look as its owner"
+        );
+        say(&format!("schema {schema}: {error:#}"));
+        lost.push(unlooked(&at, &format!("{schema}.*"), &error));
+    }
+    for name in found.names {
         let mut server = connect(&flags.address, &name, &flags.tls)?;
         match status(&mut *server, &name) {
             Ok(found) => tables.push((name, found)),
@@ -88,6 +99,7 @@ pub(super) fn run(flags: &FieldStatusFlags) -> anyhow::Result<Answer> {
     }
     let mut audit = places::audit_now(None);
     audit.places = tables.iter().map(|(name, found)| place(&at, name, found)).collect();
+    let unread: Vec<Clear> = lost.iter().flat_map(|place| place.unread.clone()).collect();
     audit.places.extend(lost.into_iter().chain(no_key));
     audit.keys = keys::of(&audit.places, &given, ROTATE_AFTER_DAYS, Timestamp::now());
     let verdict = Verdict::of(&audit);
@@ -97,6 +109,7 @@ pub(super) fn run(flags: &FieldStatusFlags) -> anyhow::Result<Answer> {
             made_at: &audit.made_at,
             server: &at,
             tables: tables.iter().map(|(name, found)| table_json(name, found)).collect(),
+            unread: &unread,
             keys: &audit.keys,
             remains: REMAINS.map(|(name, _)| name).to_vec(),
         })?;
@@ -109,7 +122,7 @@ pub(super) fn run(flags: &FieldStatusFlags) -> anyhow::Result<Answer> {
             .with_context(|| format!("cannot write {}", path.display()))?;
         say(&path.display().to_string());
     }
-    Ok(if verdict.is_sealed { Answer::Done } else { Answer::Negative })
+    Ok(if verdict.is_sealed && !is_empty { Answer::Done } else { Answer::Negative })
 }
 
 fn table_json<'a>(name: &'a str, found: &'a Status) -> TableJson<'a> {

@@ -173,6 +173,16 @@ pub struct RowChange {
     pub new: Vec<Option<NewCell>>,
 }
 
+/// The tables of a database that have a saved record of how they are sealed.
+#[derive(Clone, Debug, Default)]
+pub struct SealedTables {
+    /// Names of the tables whose record this user may read, as [`TableServer`]s are made for them.
+    pub names: Vec<String>,
+    /// Schemas with records that this user may not read. Empty on a server that shows nobody what
+    /// is kept from them.
+    pub unread_schemas: Vec<String>,
+}
+
 /// A connection to a server, to one table of a database.
 pub trait TableServer {
     /// Returns the location of the table, for messages: `MariaDB at 127.0.0.1:3306`.
@@ -291,12 +301,11 @@ pub trait TableServer {
         marked: bool,
     ) -> Result<Vec<Counted>, ServerFailure>;
 
-    /// Returns the names of all tables of the database that have a saved record which this user may
-    /// read, as [`TableServer`]s are made for them.
+    /// Returns the tables of the database that have a saved record.
     ///
     /// # Errors
     /// The server's error.
-    fn sealed_tables(&mut self) -> Result<Vec<String>, ServerFailure>;
+    fn sealed_tables(&mut self) -> Result<SealedTables, ServerFailure>;
 
     /// Changes rows in one transaction: each only if all that was read of it is still there.
     /// Returns how many were changed, after it has seen that the server has stored in them what it
