@@ -689,7 +689,8 @@ impl Stamp {
 fn nearest_key(path: &Path) -> Option<PathBuf> {
     nearest(path, |path| {
         matches!(
-            KeyFile::inspect(path),
+            // without suggestions of its own: a dangling link is no key file either
+            read_here(path, Reader::Looks),
             Ok(_) | Err(KeyError::Permissions { .. } | KeyError::Owner { .. })
         )
     })
@@ -710,10 +711,16 @@ fn read(path: &Path) -> Result<(File, Stamp, Stored), KeyError> {
 }
 
 fn read_by(path: &Path, reader: Reader) -> Result<(File, Stamp, Stored), KeyError> {
+    read_here(path, reader).map_err(|error| match error {
+        KeyError::NoFile { path, .. } => KeyError::NoFile { nearest: nearest_key(&path), path },
+        error => error,
+    })
+}
+
+/// As [`read_by`], without a look at other files where there is none.
+fn read_here(path: &Path, reader: Reader) -> Result<(File, Stamp, Stored), KeyError> {
     let io_error = |source: io::Error| match (source.kind(), NotAFile::of(&source)) {
-        (io::ErrorKind::NotFound, _) => {
-            KeyError::NoFile { path: path.to_owned(), nearest: nearest_key(path) }
-        }
+        (io::ErrorKind::NotFound, _) => KeyError::NoFile { path: path.to_owned(), nearest: None },
         (_, Some(found)) => KeyError::NotAFile { path: path.to_owned(), found },
         _ => KeyError::Io { action: "read", path: path.to_owned(), source },
     };

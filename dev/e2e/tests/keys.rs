@@ -500,7 +500,7 @@ fn a_store_is_not_rotated_with_a_key_it_does_not_know() {
     fails(
         dir,
         &["rest", "rotate", "photos", "--key", "a.key"],
-        "sealstone: no sealed file in photos (0 files)\n  give the directory of a sealed store\n",
+        "sealstone: no sealed RocksDB store in photos (0 files)\n  give the directory of a sealed store\n",
     );
     // one file of another key that has the same name
     keys(dir, &["keys", "new", "namesake.key", "--id", "orders"]).done();
@@ -563,4 +563,25 @@ fn secrets_are_never_shown() {
             );
         }
     }
+}
+
+/// A search for the name that was probably meant looks at other names, and no link sends it round.
+#[test]
+fn links_that_lead_nowhere_are_no_key_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    for (name, to) in [("lk.key", "nowhere"), ("one.key", "two.key"), ("two.key", "one.key")] {
+        std::os::unix::fs::symlink(to, at(name)).unwrap();
+    }
+    fs::write(at("a.csv"), "id\n1\n").unwrap();
+    let seal = ["field", "seal", "a.csv", "--column", "id=aead", "--out", "b.csv", "--key"];
+    for named in ["lk.key", "lkk.key", "one.key", "two.key", "on.key"] {
+        for arguments in [&["keys", "show", named][..], &[&seal[..], &[named]].concat()] {
+            let said = run(&mut sealstone(dir.path(), arguments));
+            assert_eq!(said.code, Some(2), "{arguments:?}: {}", said.stderr);
+            assert!(!said.stderr.contains("did you mean"), "{arguments:?}: {}", said.stderr);
+        }
+    }
+    let listed = run(&mut sealstone(dir.path(), &["keys", "list", "."]));
+    assert!(listed.code.is_some_and(|code| code < 3), "{}", listed.stderr);
 }
