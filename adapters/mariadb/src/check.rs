@@ -7,12 +7,15 @@
 //! Not here: where the number is in a page, a table or a log (`units`); the account itself
 //! (`sealstone_seal::account`).
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use sealstone_file::{counts, walk};
+use sealstone_file::{counts, input, walk};
 use sealstone_seal::account::{Account, Content, FileAccount, Standing};
 use sealstone_seal::tablespace::PageMode;
 
@@ -45,6 +48,7 @@ pub enum CheckError {
 /// Files that no plug-in gets to see: the end of their name or the beginning of it, what they hold,
 /// and the remedy.
 const ASIDE: &[(&str, &str, &str)] = &[
+    (LINK, "where a table with DATA DIRECTORY is, which is looked at, too", "none needed"),
     (".frm", "names and types of columns, defaults", "none needed, or a sealed volume"),
     (
         "aria_log.",
@@ -68,6 +72,11 @@ const ASIDE: &[(&str, &str, &str)] = &[
     ("mysql_upgrade_info", "the server's version", "none needed"),
     ("mariadb_upgrade_info", "the server's version", "none needed"),
 ];
+
+/// End of the name of a file with the path of a tablespace.
+const LINK: &str = ".isl";
+/// Longest path that is read from such a file, in bytes.
+const PATH_BYTES_MAX: usize = 4096;
 
 /// Data that is stored elsewhere.
 const ELSEWHERE: &[(&str, &str)] = &[
@@ -130,8 +139,16 @@ pub fn check(dir: &Path) -> Result<Account, CheckError> {
 /// [`CheckError::Io`] if it cannot be listed. Other unreadable files are in the account.
 pub fn look(dir: &Path) -> Result<Account, CheckError> {
     let cannot = |source| CheckError::Io { path: dir.to_owned(), source };
-    let mut account = Account::new(dir, None, ELSEWHERE);
-    for walk::Found { name, bytes } in walk::below(dir).map_err(cannot)? {
+    // what a process said of itself: pages have only the number of a version
+    let key = counts::read(dir).ok().flatten().and_then(|found| found.key);
+    let mut account = Account::new(dir, key, ELSEWHERE);
+    let (mut known, mut elsewhere) = (BTreeSet::new(), Vec::new());
+    for walk::Found { name, bytes } in walk::below_with(dir, &is_file_name).map_err(cannot)? {
+        if ends_with(&name, LINK) {
+            elsewhere.push(name.clone());
+        } else if ends_with(&name, ".ibd") {
+            known.extend(dir.join(&name).canonicalize());
+        }
         let looked = bytes.and_then(|_| look_at(dir, &name));
         let looked = looked.unwrap_or_else(|error| Some(unread(dir, &name, &error)));
         // a file that has gone in the meantime, as logs do, is left out
@@ -139,7 +156,48 @@ pub fn look(dir: &Path) -> Result<Account, CheckError> {
             account.add(file);
         }
     }
+    for name in elsewhere {
+        let looked = match linked(dir, &name) {
+            // named twice, it is one table
+            Ok(table) if !known.insert(table.clone()) => Ok(None),
+            Ok(table) => look_at(dir, &table),
+            Err(error) => Err(error),
+        };
+        let looked = looked.unwrap_or_else(|error| Some(unread(dir, &name, &error)));
+        if let Some(file) = looked {
+            account.add(file);
+        }
+    }
     Ok(account)
+}
+
+/// Returns the tablespace that the link `name` in `dir` leads to: InnoDB writes its path into a file
+/// of its own for a table with DATA DIRECTORY.
+fn linked(dir: &Path, name: &Path) -> io::Result<PathBuf> {
+    let text = input::read_at_most(&dir.join(name), PATH_BYTES_MAX)?;
+    let path = Path::new(OsStr::from_bytes(text.trim_ascii_end()));
+    dir.join(path).canonicalize().map_err(|error| {
+        io::Error::new(error.kind(), format!("it leads to {}: {error}", path.display()))
+    })
+}
+
+fn ends_with(name: &Path, ending: &str) -> bool {
+    name.as_os_str().as_bytes().ends_with(ending.as_bytes())
+}
+
+/// Returns whether the server has a file by that name, so that nothing else may be there. Names of
+/// databases have no dot in their directories.
+fn is_file_name(name: &Path) -> bool {
+    let Some(name) = name.file_name().and_then(OsStr::to_str) else { return false };
+    let numbered = |begin: &str| {
+        name.strip_prefix(begin)
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    [".ibd", LINK, ".frm", ".MAD", ".MAI", ".MYD", ".MYI", ".CSV"]
+        .iter()
+        .any(|ending| name.ends_with(ending))
+        || ["ibdata", "ib_logfile", "aria_log."].into_iter().any(numbered)
+        || name == "aria_log_control"
 }
 
 /// Modes of what a server wrote.
@@ -189,7 +247,7 @@ fn unread(dir: &Path, name: &Path, error: &io::Error) -> FileAccount {
     };
     // the server listens there; a socket holds nothing
     let kind = dir.join(name).symlink_metadata().map(|found| found.file_type());
-    if kind.is_ok_and(|kind| kind.is_socket()) {
+    if kind.is_ok_and(|kind| kind.is_socket()) && !is_file_name(name) {
         (file.content, file.standing, file.unread) = (Content::Aside, Standing::AlwaysClear, None);
         (file.holds, file.remedy) = (Some("nothing"), Some("none needed"));
     }
@@ -284,4 +342,82 @@ fn kind_of(name: &str, file: &File) -> io::Result<Option<Kind>> {
         () if units::is_binlog(file)? => Some(Kind::Binlog),
         () => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    /// Returns a data directory with two files of a server, and one elsewhere.
+    fn data() -> (tempfile::TempDir, tempfile::TempDir) {
+        let (dir, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for name in ["ibdata1", "aria_log_control"] {
+            fs::write(dir.path().join(name), "").unwrap();
+        }
+        fs::create_dir(dir.path().join("shop")).unwrap();
+        (dir, elsewhere)
+    }
+
+    /// Returns a tablespace of two pages, of which the second is in the clear.
+    fn tablespace() -> Vec<u8> {
+        let mut content = vec![0; 2 * 16384];
+        content[54..58].copy_from_slice(&0x15_u32.to_be_bytes());
+        content[24..26].copy_from_slice(&8_u16.to_be_bytes());
+        content[16384 + 24..16384 + 26].copy_from_slice(&17855_u16.to_be_bytes());
+        content
+    }
+
+    fn standing(account: &Account, name: &str) -> Option<Standing> {
+        account.files.iter().find(|file| file.name.ends_with(name)).map(|file| file.standing)
+    }
+
+    #[test]
+    fn a_table_elsewhere_is_looked_at_once() {
+        let (dir, elsewhere) = data();
+        let table = elsewhere.path().join("orders.ibd");
+        fs::write(&table, tablespace()).unwrap();
+        let link = dir.path().join("shop/orders.isl");
+        fs::write(&link, table.to_str().unwrap()).unwrap();
+        let account = check(dir.path()).unwrap();
+        assert_eq!(standing(&account, "orders.ibd"), Some(Standing::Clear));
+        assert_eq!(standing(&account, "orders.isl"), Some(Standing::AlwaysClear));
+        // a link to the same table, and a table that is here anyway
+        std::os::unix::fs::symlink(&table, dir.path().join("shop/same.ibd")).unwrap();
+        fs::write(dir.path().join("shop/same.isl"), "shop/same.ibd\n").unwrap();
+        let account = check(dir.path()).unwrap();
+        let tables = account.files.iter().filter(|file| file.standing == Standing::Clear).count();
+        assert_eq!(tables, 1);
+        // nobody can say what is in a table that is not there
+        for content in ["/nonexistent/orders.ibd", "", "shop"] {
+            fs::write(&link, content).unwrap();
+            let account = check(dir.path()).unwrap();
+            let found: Vec<Option<&str>> =
+                account.files.iter().map(|file| file.unread.as_deref()).collect();
+            assert_eq!(found.iter().flatten().count(), 1, "{content}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn something_else_in_the_place_of_a_file_is_not_passed_over() {
+        for name in ["ib_logfile0", "shop/orders.ibd", "shop/orders.MAD", "shop/orders.frm"] {
+            for is_socket in [true, false] {
+                let (dir, _elsewhere) = data();
+                let path = dir.path().join(name);
+                match is_socket {
+                    true => drop(UnixListener::bind(&path).unwrap()),
+                    false => fs::create_dir(&path).unwrap(),
+                }
+                let account = check(dir.path()).unwrap();
+                assert_eq!(standing(&account, name), Some(Standing::Unread), "{name}");
+            }
+        }
+        // the server's own socket holds nothing
+        let (dir, _elsewhere) = data();
+        let _listener = UnixListener::bind(dir.path().join("mysqld.sock")).unwrap();
+        let account = check(dir.path()).unwrap();
+        assert_eq!(standing(&account, "mysqld.sock"), Some(Standing::AlwaysClear));
+    }
 }

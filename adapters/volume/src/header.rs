@@ -10,7 +10,9 @@ use sealstone_seal::{HEADER_BYTES, HeaderInfo, Layout, SealError, inspect, keys_
 use crate::directory::Directory;
 use crate::disk::{Disk, DiskFile};
 use crate::error::Failure;
+use crate::log::segments;
 use crate::names;
+use crate::segment::Segment;
 
 /// Reads the header of the volume in `dir`, without any key: it may not be genuine.
 ///
@@ -46,6 +48,24 @@ pub fn in_use(dir: &Path) -> Option<Failure> {
         Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Some(Failure::InUse),
         _ => None,
     }
+}
+
+/// Returns what is wrong with the names in the volume in `dir`, if anything is: a file that is
+/// missing, or something else in its place. Reads no content.
+#[must_use]
+pub fn misplaced(dir: &Path) -> Option<Failure> {
+    let disk = Directory::read_only(dir);
+    let whole = [names::HEADER, names::MAPS[0], names::MAPS[1], names::DATA];
+    let opened = whole.into_iter().try_for_each(|name| match disk.open(name, true) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(Failure::NoVolume { name })
+        }
+        Err(error) => Err(Failure::of("open", name)(error)),
+    });
+    let log =
+        || segments(&disk)?.into_iter().try_for_each(|name| Segment::open(&disk, name).map(|_| ()));
+    opened.and_then(|()| log()).err()
 }
 
 fn read(disk: &dyn Disk) -> Result<(std::sync::Arc<dyn DiskFile>, [u8; HEADER_BYTES]), Failure> {

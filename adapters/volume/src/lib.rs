@@ -43,7 +43,7 @@ pub use directory::Directory;
 pub use disk::{Disk, DiskFile};
 pub use error::Failure;
 pub use ffi::{become_io_flusher, lock_memory};
-pub use header::{header, in_use, keys_of, rotate};
+pub use header::{header, in_use, keys_of, misplaced, rotate};
 pub use names::is_of_volume;
 pub use plain::PlainFile;
 pub use served::{AttachedStatus, Order, Report, Served};

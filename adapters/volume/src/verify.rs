@@ -15,6 +15,7 @@ use crate::error::Failure;
 use crate::found::Found;
 use crate::index::{Pending, Source};
 use crate::names;
+use crate::segment::Segment;
 use crate::sizes::Sizes;
 
 /// Findings that are kept; more are only counted.
@@ -103,6 +104,7 @@ pub fn verify(
         check.leaf(leaf);
     }
     check.pending();
+    check.log(disk);
     progress(leaves, leaves);
     let mut report = check.report;
     if let Some((Some(anchor), remembered)) = remembered {
@@ -122,6 +124,19 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
+    /// Opens each segment of the log, those without frames too: an opening for writing does.
+    fn log(&mut self, disk: &dyn Disk) {
+        let names = match crate::log::segments(disk) {
+            Ok(names) => names,
+            Err(failure) => return self.report.add(&failure),
+        };
+        for name in names {
+            if let Err(failure) = Segment::open(disk, name) {
+                self.report.add(&failure);
+            }
+        }
+    }
+
     /// Returns a page, or reports that it is damaged or does not read.
     fn page(&mut self, place: (Level, u64), own: &Entry) -> Option<Arc<EntryPage>> {
         if own.is_hole() {

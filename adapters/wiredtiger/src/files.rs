@@ -19,6 +19,8 @@ use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, FcntlArg, PosixFadviseAdvice, fallocate, fcntl, posix_fadvise};
 use nix::libc::{F_UNLCK, F_WRLCK, SEEK_SET, flock};
 
+use sealstone_file::input;
+
 use crate::error::ExtensionError;
 use crate::journal::{Journal, Role};
 use crate::writeback::start_writing;
@@ -159,6 +161,12 @@ impl Files {
 fn open(path: &Path, how: How, plain: bool) -> io::Result<File> {
     if how.directory {
         return File::open(path);
+    }
+    // WiredTiger waits without end for a pipe in the place of a file
+    match fs::metadata(path) {
+        Ok(found) => input::check(&found)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
     }
     let mut options = OpenOptions::new();
     options.read(true).write(true);

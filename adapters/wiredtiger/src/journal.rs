@@ -30,6 +30,8 @@ pub(crate) use self::account::{
 };
 use self::record::FileKey;
 pub(crate) use self::record::STAMP_AT;
+use sealstone_file::input;
+
 use crate::encryptor::Encryptor;
 use crate::error::{JournalError, io_error};
 use crate::settings::Settings;
@@ -260,7 +262,7 @@ impl Journal {
     }
 
     fn look_at(&self, path: PathBuf, number: u32) -> Result<Looked, JournalError> {
-        let opened = File::open(&path).map_err(io_error("open", &path))?;
+        let opened = input::open(&path).map_err(io_error("open", &path))?;
         let first = walk::first(&opened, &path, self.encryptor.pages())?;
         let walked = walk::walk(&opened, &path, number, &first)?;
         let (first_bytes, key) = (first.bytes, first.key);

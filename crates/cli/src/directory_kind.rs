@@ -13,7 +13,7 @@ use sealstone_stores::engine_of;
 use crate::path::quoted;
 
 /// Name of volumes in the table of engines.
-const VOLUME: &str = "volume";
+pub(crate) const VOLUME: &str = "volume";
 
 /// A kind of directory.
 enum Kind {
@@ -55,7 +55,10 @@ impl Kind {
         if let Some(engine) = engine_of(dir) {
             return Some(Self::Sealable(engine));
         }
-        if has(&"lab.lock") {
+        // a server of a lab may have its lock in a directory of its own
+        let is_of_lab =
+            |name: &String| name.starts_with("lab.") && dir.join(name).join("lab.lock").exists();
+        if has(&"lab.lock") || names.iter().any(is_of_lab) {
             return Some(Self::Lab);
         }
         if let Some((_, name, has_tables)) =
@@ -136,7 +139,7 @@ pub(crate) fn is_volume(dir: &Path) -> bool {
 
 /// Refuses `dir` if it is of another kind than the engine called `wanted`, with the command for it.
 ///
-/// - `found`: the finding of the command: `no sealed file in photos`
+/// - `found`: the finding of the command: `no sealed RocksDB store in photos`
 ///
 /// # Errors
 /// That it is of another kind.

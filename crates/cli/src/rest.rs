@@ -65,7 +65,7 @@ fn status(dir: &Path) -> anyhow::Result<Status> {
             1 => "1 file".to_string(),
             files => format!("{files} files"),
         };
-        let found = format!("no sealed file in {} ({files})", dir.display());
+        let found = format!("no sealed RocksDB store in {} ({files})", dir.display());
         refuse_other(dir, ROCKSDB.name(), &found)?;
         bail!("{found}\ngive the directory of a sealed store");
     }

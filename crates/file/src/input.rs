@@ -170,7 +170,10 @@ fn opened(path: &Path) -> io::Result<File> {
 }
 
 /// Checks that `found` is of a regular file.
-pub(crate) fn check(found: &Metadata) -> io::Result<()> {
+///
+/// # Errors
+/// [`NotAFile`], as an [`io::Error`].
+pub fn check(found: &Metadata) -> io::Result<()> {
     if found.is_file() { Ok(()) } else { Err(refused(found)) }
 }
 

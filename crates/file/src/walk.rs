@@ -25,23 +25,27 @@ pub struct Found {
 #[error("it is {} to {}, and nothing is there", Kind::Link, .0.display())]
 pub struct Dangling(pub PathBuf);
 
-/// Returns everything below `dir`, in order of names. Each directory is read once, under its own
-/// name rather than the name of a link to it; a link to `dir` or to a directory around it is not
-/// followed. Entries that disappear in the meantime are left out.
+/// Returns everything below `dir`, as [`below_with`] does where no name is that of a file.
 ///
 /// # Errors
 /// `dir` cannot be listed.
 pub fn below(dir: &Path) -> io::Result<Vec<Found>> {
-    let place = |facts: &fs::Metadata| (facts.dev(), facts.ino());
+    below_with(dir, &|_| false)
+}
+
+/// Returns everything below `dir`, in order of names. Each directory is read once, under its own
+/// name rather than the name of a link to it; a link to `dir` or to a directory around it is not
+/// followed. Entries that disappear in the meantime are left out.
+///
+/// - `is_file`: returns whether a name is one that stands for a file, so that a directory of that
+///   name is reported rather than entered
+///
+/// # Errors
+/// `dir` cannot be listed.
+pub fn below_with(dir: &Path, is_file: &dyn Fn(&Path) -> bool) -> io::Result<Vec<Found>> {
     let mut found = Vec::new();
     let (mut directories, mut linked) = (vec![PathBuf::new()], BTreeSet::new());
-    let around = dir.canonicalize()?;
-    let mut read: HashSet<_> = around
-        .ancestors()
-        .skip(1)
-        .filter_map(|dir| fs::metadata(dir).ok())
-        .map(|facts| place(&facts))
-        .collect();
+    let mut read = around(dir)?;
     while let Some(within) = directories.pop().or_else(|| linked.pop_first()) {
         let here = if within.as_os_str().is_empty() { dir.to_owned() } else { dir.join(&within) };
         let entries = fs::metadata(&here).and_then(|facts| match read.insert(place(&facts)) {
@@ -61,7 +65,7 @@ pub fn below(dir: &Path) -> io::Result<Vec<Found>> {
             let name = within.join(entry.file_name());
             let path = dir.join(&name);
             let bytes = match fs::metadata(&path) {
-                Ok(facts) if facts.is_dir() => {
+                Ok(facts) if facts.is_dir() && !is_file(&name) => {
                     match entry.file_type() {
                         Ok(kind) if kind.is_symlink() => drop(linked.insert(name)),
                         _ => directories.push(name),
@@ -77,6 +81,20 @@ pub fn below(dir: &Path) -> io::Result<Vec<Found>> {
     }
     found.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(found)
+}
+
+/// Returns device and number of every directory around `dir`.
+///
+/// # Errors
+/// The system's, of `dir`.
+pub fn around(dir: &Path) -> io::Result<HashSet<(u64, u64)>> {
+    let dir = dir.canonicalize()?;
+    let facts = dir.ancestors().skip(1).filter_map(|dir| fs::metadata(dir).ok());
+    Ok(facts.map(|facts| place(&facts)).collect())
+}
+
+fn place(facts: &fs::Metadata) -> (u64, u64) {
+    (facts.dev(), facts.ino())
 }
 
 /// Opens the regular file `path`, which [`below`] found; None if it has gone away since.

@@ -7,7 +7,12 @@
 
 use std::fs;
 use std::ops::Range;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
 
 use crate::wiredtiger_attack::{Kind, repair_record, units};
 use crate::wiredtiger_files::files;
@@ -59,6 +64,19 @@ fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
     fs::write(path, bytes).expect("written");
 }
 
+/// Puts something else in the place of the file `path`.
+fn put(kind: &str, path: &Path) {
+    fs::remove_file(path).expect("removed");
+    let put = match kind {
+        "a FIFO" => mkfifo(path, Mode::S_IRWXU).map_err(std::io::Error::from),
+        "a socket" => UnixListener::bind(path).map(drop),
+        "a directory" => fs::create_dir(path),
+        "a link to nowhere" => symlink("nowhere", path),
+        _ => symlink(path, path),
+    };
+    put.expect(kind);
+}
+
 /// Returns every attack on the journal of `db`, whose files are synced and hold data that is
 /// nowhere else. `before` is the same database at an earlier time, `other` another database under
 /// the same key, `clear` an unencrypted database.
@@ -86,6 +104,13 @@ pub fn attacks(db: &Path, before: &Path, other: &Path, clear: &Path) -> Vec<File
         }
     }
     let (first, last) = (names[0].clone(), names[names.len() - 1].clone());
+    for name in [first.as_str(), last.as_str(), ACCOUNT, "WiredTiger.wt", "WiredTiger.turtle"] {
+        for kind in ["a FIFO", "a socket", "a directory", "a link to nowhere", "a link to itself"] {
+            let name = name.to_owned();
+            let what = format!("{kind} in the place of {name}");
+            found.push(FileAttack::new("no file", what, move |db| put(kind, &db.join(&name))));
+        }
+    }
     let swap = [first.clone(), last.clone()];
     found.push(FileAttack::new("files exchanged", "the first and the last", move |db| {
         let [one, two] = swap.each_ref().map(|name| db.join(name));

@@ -6,10 +6,11 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use sealstone_file::counts;
+use sealstone_file::{Kind, counts, walk};
 use sealstone_seal::{HEADER_BYTES, SealError};
 
 use super::error::RestError;
+use super::live_set::numbered;
 use super::report::Finding;
 use crate::file_system::{RawFailed, RawRead};
 use crate::place::{self, Place};
@@ -76,15 +77,17 @@ impl Listing {
     }
 }
 
-/// Lists everything below `dir` but the file of counts. Links are followed, and each directory is
-/// read once, under its own name rather than under that of a link to it.
+/// Lists everything below `dir` but the file of counts. Links are followed, but for those to `dir`
+/// or to a directory around it, and each directory is read once, under its own name rather than
+/// under that of a link to it.
 pub(super) fn list(dir: &Path) -> Result<Listing, RestError> {
     if dir.to_str().is_none() {
         return Err(RestError::NotText { dir: dir.to_owned() });
     }
     let mut listing = Listing::default();
     let (mut directories, mut linked) = (vec![PathBuf::new()], BTreeSet::new());
-    let mut read = HashSet::new();
+    let mut read: HashSet<_> =
+        walk::around(dir).map_err(|source| RestError::Directory { dir: dir.to_owned(), source })?;
     while let Some(below) = directories.pop().or_else(|| linked.pop_first()) {
         let here = if below.as_os_str().is_empty() { dir.to_owned() } else { dir.join(&below) };
         let cannot = |source| RestError::Directory { dir: here.clone(), source };
@@ -103,6 +106,9 @@ pub(super) fn list(dir: &Path) -> Result<Listing, RestError> {
                 continue;
             };
             match place::look(&dir.join(&path)) {
+                Ok(Place::Directory) if is_file_name(&name) => {
+                    listing.others.push((name, Kind::Directory.to_string()));
+                }
                 Ok(Place::Directory) if entry.file_type().is_ok_and(|found| found.is_symlink()) => {
                     linked.insert(path);
                 }
@@ -122,6 +128,14 @@ pub(super) fn list(dir: &Path) -> Result<Listing, RestError> {
     listing.files.sort();
     listing.others.sort();
     Ok(listing)
+}
+
+/// Returns whether a store has a file by that name, so that nothing else may be there.
+fn is_file_name(name: &str) -> bool {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    ["sst", "ldb", "log", "blob"].iter().any(|ending| numbered(name, ending).is_some())
+        || ["MANIFEST-", "OPTIONS-", "SEALSTONE-"].iter().any(|begin| name.starts_with(begin))
+        || ["CURRENT", "IDENTITY"].contains(&name)
 }
 
 /// Returns name and length of every regular file in `dir` itself, links followed. Other objects are

@@ -10,6 +10,7 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use sealstone_file::input;
 use sealstone_seal::engine_page::{
     EnginePageError, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, Place, PlaceKind,
 };
@@ -80,7 +81,7 @@ impl Account {
     pub(crate) fn read(dir: &Path, pages: &EnginePages) -> Result<Option<Self>, JournalError> {
         let mut account = Self::new(dir);
         let path = account.path.clone();
-        let mut file = match File::open(&path) {
+        let mut file = match input::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(io_error("open", &path)(error)),

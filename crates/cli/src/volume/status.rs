@@ -6,13 +6,13 @@ use anyhow::Context;
 use sealstone_bench::words::size::human_bytes;
 use sealstone_seal::Layout;
 use sealstone_volume::attachment::Attached;
-use sealstone_volume::{AttachedStatus, header};
+use sealstone_volume::{AttachedStatus, misplaced};
 use serde::Serialize;
 
 use super::place;
 use crate::age::human_age;
 use crate::flags::VolumePlace;
-use crate::message::{Answer, print, print_json};
+use crate::message::{Answer, print, print_json, say};
 
 /// The state of a volume.
 #[derive(Serialize)]
@@ -35,7 +35,7 @@ struct Status {
 /// Runs the command.
 pub(super) fn run(place: &VolumePlace, json: bool) -> anyhow::Result<Answer> {
     let at = || place.dir.display().to_string();
-    let info = header(&place.dir).with_context(at)?;
+    let info = place::header_of(&place.dir)?;
     let attachment = place::of(&place.dir, &place.runtime)?;
     let (attached, served) = match attachment.state().with_context(at)? {
         Attached::No => ("no", None),
@@ -64,7 +64,13 @@ pub(super) fn run(place: &VolumePlace, json: bool) -> anyhow::Result<Answer> {
     } else {
         print(&text(&status))?;
     }
-    Ok(Answer::Done)
+    match misplaced(&place.dir) {
+        Some(failure) => {
+            say(&format!("{}: {failure}", at()));
+            Ok(Answer::Negative)
+        }
+        None => Ok(Answer::Done),
+    }
 }
 
 fn text(status: &Status) -> String {
