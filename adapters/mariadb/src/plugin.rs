@@ -100,6 +100,7 @@ impl Plugin {
             let text = format!("{} is {}: {caveat}", cipher.name, cipher.standing.word());
             log(Level::Warning, &text);
         }
+        let name = source.name()?;
         let held = Arc::new(Held {
             source,
             cipher,
@@ -109,7 +110,7 @@ impl Plugin {
             keys: RwLock::new(Arc::new(keys)),
         });
         let (tally, told) = (Arc::<Tally>::default(), Arc::clone(&log));
-        let keeper = Keeper::of(data_dir, Arc::clone(&tally), move |error| {
+        let keeper = Keeper::of(data_dir, name, Arc::clone(&tally), move |error| {
             let text = format!("cannot write {}: {error}; counts are missing", counts::NAME);
             told(Level::Warning, &text);
         });

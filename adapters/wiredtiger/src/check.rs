@@ -8,6 +8,7 @@
 //! Not here: the authenticity of blocks, which the server checks on reading; their place in a file
 //! (`blocks`); the account itself (`sealstone_seal::account`).
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -133,7 +134,7 @@ pub fn check(dir: &Path) -> Result<Account, CheckError> {
 pub fn look(dir: &Path) -> Result<Account, CheckError> {
     let cannot = |source| CheckError::Io { path: dir.to_owned(), source };
     let mut account = Account::new(dir, key_id(dir), ELSEWHERE);
-    for walk::Found { name, bytes } in walk::below(dir).map_err(cannot)? {
+    for walk::Found { name, bytes } in walk::below_with(dir, &is_file_name).map_err(cannot)? {
         let looked = bytes
             .and_then(|_| look_at(dir, &name))
             .unwrap_or_else(|error| Some(unread(&name, &error)));
@@ -154,9 +155,25 @@ pub fn look(dir: &Path) -> Result<Account, CheckError> {
     Ok(account)
 }
 
+/// Returns whether the engine has a file by that name, so that nothing else may be there. Names of
+/// databases have no dot in their directories.
+fn is_file_name(name: &Path) -> bool {
+    let Some(name) = name.file_name().and_then(OsStr::to_str) else { return false };
+    name.ends_with(".wt")
+        || name == "WiredTiger"
+        || name == TURTLE
+        || name == ACCOUNT
+        || [LOG, FRESH[0], FRESH[1]].iter().any(|begin| name.starts_with(begin))
+}
+
 /// Returns the name of the key in the engine's settings, which are in the clear in the data
-/// directory `dir`.
+/// directory `dir`, or else as the process said it that worked there last: mongod has the engine
+/// record no settings.
 fn key_id(dir: &Path) -> Option<String> {
+    in_settings(dir).or_else(|| counts::read(dir).ok()??.key)
+}
+
+fn in_settings(dir: &Path) -> Option<String> {
     let text =
         String::from_utf8_lossy(&sealstone_file::input::read(&dir.join(TURTLE)).ok()?).into_owned();
     let (_, settings) = text.split_once("encryption=(")?;

@@ -89,7 +89,9 @@ impl Encryptor {
     /// Begins to write the counts into the data directory `home`, once. The server works without
     /// them: what keeps them from being written shows by their age.
     pub(crate) fn keep_counts(&self, home: &Path) {
-        self.keeper.get_or_init(|| Keeper::of(home, Arc::clone(&self.tally), |_| {}).ok());
+        self.keeper.get_or_init(|| {
+            Keeper::of(home, self.name.clone(), Arc::clone(&self.tally), |_| {}).ok()
+        });
     }
 
     /// Returns the largest number of bytes by which a block may be longer than its content.

@@ -58,12 +58,14 @@ impl Counts {
 }
 
 /// Counts as they are in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The process that counted.
     pub process: u32,
     /// Time of the counts, in seconds since 1970.
     pub written_unix_s: u64,
+    /// Name of the key that the process seals under, where it said so.
+    pub key: Option<String>,
     /// The counts.
     pub counts: Counts,
 }
@@ -133,12 +135,13 @@ impl Keeper {
         counts: impl Fn() -> Counts + Send + 'static,
         failed: impl Fn(&io::Error) + Send + 'static,
     ) -> io::Result<Self> {
-        Self::start_every(EVERY, dir, counts, failed)
+        Self::start_every(EVERY, dir, None, counts, failed)
     }
 
     fn start_every(
         every: Duration,
         dir: &Path,
+        key: Option<String>,
         counts: impl Fn() -> Counts + Send + 'static,
         failed: impl Fn(&io::Error) + Send + 'static,
     ) -> io::Result<Self> {
@@ -152,7 +155,7 @@ impl Keeper {
                 let is_over = ended.recv_timeout(every) != Err(RecvTimeoutError::Timeout);
                 let now = counts();
                 if now != last && now.is_any() {
-                    let text = text(SystemTime::now(), &now);
+                    let text = text(SystemTime::now(), key.as_deref(), &now);
                     let written = output::replace(&path, output::Access::Usual, text.as_bytes());
                     match written {
                         Ok(()) => (last, has_failed) = (now, false),
@@ -172,16 +175,17 @@ impl Keeper {
         Ok(Self { end: Some(end), thread: Some(thread) })
     }
 
-    /// As [`Keeper::start`], of a tally.
+    /// As [`Keeper::start`], of a tally, by a process that seals under the key called `key`.
     ///
     /// # Errors
     /// As there.
     pub fn of(
         dir: &Path,
+        key: String,
         tally: Arc<Tally>,
         failed: impl Fn(&io::Error) + Send + 'static,
     ) -> io::Result<Self> {
-        Self::start(dir, move || tally.counts(), failed)
+        Self::start_every(EVERY, dir, Some(key), move || tally.counts(), failed)
     }
 }
 
@@ -214,7 +218,7 @@ fn unix_s(time: SystemTime) -> u64 {
 }
 
 /// Returns the content of the file: a name and a value on each line.
-fn text(written: SystemTime, counts: &Counts) -> String {
+fn text(written: SystemTime, key: Option<&str>, counts: &Counts) -> String {
     let blocks = [("blocks_sealed", counts.blocks_sealed), ("blocks_opened", counts.blocks_opened)];
     let lines = [
         ("process", u64::from(std::process::id())),
@@ -225,7 +229,9 @@ fn text(written: SystemTime, counts: &Counts) -> String {
     ];
     let blocks = blocks.into_iter().filter_map(|(name, value)| Some((name, value?)));
     let lines = lines.into_iter().chain(blocks).map(|(name, value)| format!("{name} {value}\n"));
-    format!("{TITLE}\n{}", lines.collect::<String>())
+    // a name of two lines would be another line
+    let key = key.filter(|key| !key.contains(char::is_control)).map(|key| format!("key {key}\n"));
+    format!("{TITLE}\n{}{}", lines.collect::<String>(), key.unwrap_or_default())
 }
 
 /// Returns the counts in `text`; none if it is no file of counts. Lines of later versions are left
@@ -239,6 +245,7 @@ fn parse(text: &str) -> Option<Found> {
     Some(Found {
         process: value("process")?.try_into().ok()?,
         written_unix_s: value("written")?,
+        key: lines.lines().find_map(|line| Some(line.strip_prefix("key ")?.to_owned())),
         counts: Counts {
             blocks_sealed: value("blocks_sealed"),
             blocks_opened: value("blocks_opened"),
@@ -265,7 +272,8 @@ mod tests {
         let tally = Arc::new(Tally::default());
         let of = Arc::clone(&tally);
         let keeper =
-            Keeper::start_every(SHORT, dir.path(), move || of.counts(), |_| panic!()).unwrap();
+            Keeper::start_every(SHORT, dir.path(), None, move || of.counts(), |_| panic!())
+                .unwrap();
         sleep(10 * SHORT);
         assert_eq!(read(dir.path()).unwrap(), None, "nothing was counted");
         tally.sealed(4096);
@@ -298,11 +306,13 @@ mod tests {
             ["", "CURRENT", ".SEALSTONE-COUNTS.old", "x.0123456789abcdef.sealstone-partial"];
         assert!(!others.into_iter().any(is_ours));
         let tally = Arc::new(Tally::default());
-        let keeper = Keeper::of(dir.path(), Arc::clone(&tally), |_| panic!()).unwrap();
+        let keeper =
+            Keeper::of(dir.path(), "orders".into(), Arc::clone(&tally), |_| panic!()).unwrap();
         tally.sealed(1);
         drop(keeper);
         let names = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
         assert_eq!(names.collect::<Vec<_>>(), [NAME]);
+        assert_eq!(read(dir.path()).unwrap().unwrap().key.as_deref(), Some("orders"));
     }
 
     #[test]
@@ -319,7 +329,7 @@ mod tests {
         let count = move |_: &io::Error| {
             told.fetch_add(1, Ordering::Relaxed);
         };
-        let keeper = Keeper::start_every(SHORT, dir.path(), grow, count).unwrap();
+        let keeper = Keeper::start_every(SHORT, dir.path(), None, grow, count).unwrap();
         sleep(20 * SHORT);
         drop(keeper);
         assert_eq!(said.load(Ordering::Relaxed), 1);

@@ -98,7 +98,7 @@ pub struct Account {
     /// The directory.
     pub dir: PathBuf,
     /// Name of the key that the server seals under, as the engine's settings in the directory have
-    /// it. Blocks have only its fingerprint.
+    /// it, or as the server said it. Blocks have only its fingerprint.
     pub key_id: Option<String>,
     /// Every file, by name.
     pub files: Vec<FileAccount>,

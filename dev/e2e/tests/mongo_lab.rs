@@ -148,6 +148,12 @@ fn a_sealed_lab_goes_up_and_down_and_up_again() {
     assert_eq!(sealstone_lab(dir.path(), &["down", "lab"]).done(), "2 servers stopped\n");
     assert!(!pids(&started).into_iter().any(runs));
     assert_eq!(sealstone_lab(dir.path(), &["status", "lab"]).code, Some(1), "none of them serves");
+    // a server that stopped in order left the name of its key
+    for member in started["servers"][0]["members"].as_array().unwrap() {
+        let data = member["data_dir"].as_str().unwrap();
+        let report = json(&mongo(dir.path(), &["check", data, "--json"]).done());
+        assert_eq!(report["key_id"], "lab", "{:#}", report["sealed"]);
+    }
     assert_eq!(sealstone_lab(dir.path(), &["down", "lab"]).done(), "nothing ran\n");
     fails(
         dir.path(),
