@@ -5,6 +5,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::Flock;
+use sealstone_file::check_own_directory;
 
 use crate::error::io;
 use crate::instance::{Instance, ServerKind};
@@ -57,6 +58,11 @@ impl<K: SingleKind> Single<K> {
         // its files have their own modes, and a server running as another user must reach them
         let made = DirBuilder::new().recursive(true).mode(0o711).create(&dir);
         made.map_err(|error| io("create directory", &dir, error))?;
+        // whoever owns it could put links in the place of the server's files
+        let real = lab.canonicalize().map_err(|error| io("look at", lab, error))?;
+        for own in [&real, &dir] {
+            check_own_directory(own).map_err(|error| io("use directory", own, error))?;
+        }
         let dir = dir.canonicalize().map_err(|error| io("look at", &dir, error))?;
         let lock = state::lock(&dir)?;
         if K::data_dir(&dir).exists() {

@@ -7,6 +7,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use nix::fcntl::{Flock, FlockArg};
+use sealstone_file::input;
 use sealstone_file::output::{self, Access};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -25,7 +26,7 @@ const OWN_FILES: &str = "lab.";
 /// # Errors
 /// [`LabError::Io`], [`LabError::BadState`].
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, LabError> {
-    let text = match fs::read_to_string(path) {
+    let text = match input::read_to_string(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         outcome => outcome.map_err(|error| io("read", path, error))?,
     };

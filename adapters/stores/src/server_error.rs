@@ -110,7 +110,7 @@ impl Place {
 pub(crate) fn address(text: &str) -> Result<String, ServerError> {
     let Some(file) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
     let file = Path::new(file);
-    let read = sealstone_file::input::read_given_to_string(file);
+    let read = sealstone_file::trust::read_given_to_string(file);
     let read = read.map_err(ServerError::unread("the address of a server from", file))?;
     Ok(read.trim().to_owned())
 }

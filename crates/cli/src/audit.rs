@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use jiff::Timestamp;
 use sealstone_audit::{Report, Verdict, page};
+use sealstone_file::check_own_directory;
 use sealstone_file::output::{self, Access};
 
 use crate::flags::AuditFlags;
@@ -79,6 +80,7 @@ fn directory(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     };
     let cannot = || format!("cannot write into {}\nname another directory", dir.display());
     fs::create_dir_all(&dir).with_context(cannot)?;
+    check_own_directory(&dir).with_context(cannot)?;
     output::check_replaceable(&dir.join(PAGE), Access::Private).with_context(cannot)?;
     Ok(dir)
 }

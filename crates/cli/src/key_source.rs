@@ -60,9 +60,10 @@ pub(crate) fn open_to_seal<'a>(
 ) -> anyhow::Result<Arc<dyn KeySource>> {
     open(spec, opening).map_err(|error| match error.downcast() {
         Ok(KeyError::NoFile { path, nearest }) => anyhow::anyhow!(
-            "no key file at {}{}\nmake one with: sealstone keys new {}",
+            "no key file at {}{}\n{} with: sealstone keys new {}",
             path.display(),
             did_you_mean(nearest.as_deref()),
+            if nearest.is_some() { "name that one, or make a new one" } else { "make one" },
             path.display()
         ),
         Ok(other) => other.into(),

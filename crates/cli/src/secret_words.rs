@@ -95,6 +95,8 @@ fn hide_of(text: &str, hidden: &[Hidden]) -> String {
 
 fn add(word: &str, hidden: &mut Vec<Hidden>) {
     let value = match word.strip_prefix('-').and_then(|flag| flag.split_once('=')) {
+        // an address that somebody took for a flag
+        Some((name, _)) if may_hold_secret(name) => word.trim_start_matches('-'),
         Some((_, value)) => value,
         None => word,
     };
@@ -132,6 +134,10 @@ fn add(word: &str, hidden: &mut Vec<Hidden>) {
                 after.filter(|c| *c == '@').map(|c| (format!("{spelling}{c}"), format!("…{c}"))),
             );
             // a word taken for a name is quoted alone
+            // or with the piece behind it
+            hidden.extend(after.into_iter().flat_map(|c| {
+                QUOTES.map(|quote| (format!("{quote}{spelling}{c}"), format!("{quote}…{c}")))
+            }));
             hidden
                 .extend(QUOTES.map(|quote| {
                     (format!("{quote}{spelling}{quote}"), format!("{quote}…{quote}"))
@@ -192,10 +198,26 @@ mod tests {
             "unknown cipher \"auch user=me\"",
             "x=geheim,",
             "'geheim'",
+            "unknown method \"geheim,auch\"",
         ] {
             let said = said(word, text);
             assert!(!said.contains("geheim") && !said.contains("auch"), "{said}");
         }
+    }
+
+    #[test]
+    fn an_address_that_was_taken_for_a_flag_is_one() {
+        let word = "--mongodb://u:geheim@h/?authSource=x";
+        for text in [
+            format!("unexpected argument '{word}' found"),
+            "unexpected argument '--mongodb://u:geheim@h/?authSource' found".into(),
+        ] {
+            let said = said(word, &text);
+            assert!(!said.contains("geheim"), "{said}");
+        }
+        let said =
+            said("postgres://h/d?password=geheim=aead", "unknown method \"geheim=aead\"; no");
+        assert!(!said.contains("geheim"), "{said}");
     }
 
     #[test]

@@ -2,12 +2,15 @@
 //! looking at places (`places`), the metrics (`sealstone_audit::metrics`), a page with all that was
 //! found (`audit`).
 
+use std::io::Read;
+use std::path::Path;
 use std::time::Instant;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use jiff::Timestamp;
 use sealstone_audit::facts::{Audit, Key, NotVerified, Place, ROTATE_AFTER_DAYS, Verified};
 use sealstone_audit::{Verdict, metrics, sealed_ratio};
+use sealstone_file::input;
 use sealstone_file::output::{self, Access};
 use serde::Serialize;
 
@@ -38,11 +41,31 @@ struct PlaceStatus<'a> {
     sealed_ratio: Option<f64>,
 }
 
+/// Beginnings of what this command writes.
+const BEGINNINGS: [&[u8]; 3] =
+    [b"PLACE ", b"# HELP sealstone_", b"{\n  \"schema\": 1,\n  \"made_at\": "];
+
+/// Checks that what is at `out`, if anything is, is an earlier status: a monitor writes over it
+/// again and again.
+fn check_is_status(out: &Path) -> anyhow::Result<()> {
+    let mut beginning = Vec::new();
+    match input::open(out) {
+        Ok(file) => file.take(64).read_to_end(&mut beginning)?,
+        // whatever else is there is refused when it is about to be replaced
+        Err(_) => return Ok(()),
+    };
+    if !beginning.is_empty() && !BEGINNINGS.iter().any(|known| beginning.starts_with(known)) {
+        bail!("it is there, and no status of an earlier run\nname another file with --out");
+    }
+    Ok(())
+}
+
 /// Runs the command.
 pub(crate) fn run(flags: &StatusFlags) -> anyhow::Result<Answer> {
     let begin = Instant::now();
     if let Some(out) = &flags.out {
         let cannot = || format!("cannot write {}", out.display());
+        check_is_status(out).with_context(cannot)?;
         output::check_replaceable(out, Access::Mode(MODE)).with_context(cannot)?;
     }
     let mut audit = places::audit_now(None);

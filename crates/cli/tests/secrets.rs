@@ -58,6 +58,8 @@ fn forms() -> Vec<String> {
         format!("mongodb+srv://me:{MARKER}@nonexistent.invalid/d"),
         format!("host=127.0.0.1 port=9 user=me password={MARKER} dbname=d"),
         format!("host=127.0.0.1 password='a {MARKER}'"),
+        format!("@host=127.0.0.1 port=9 password = '{MARKER} x'"),
+        format!("postgres://{host}/d?password={MARKER}=aead"),
         format!("jdbc:postgresql://{host}/d?user=me&password={MARKER}"),
         format!("jdbc:mysql://{host}/d?user=me&password={MARKER}"),
         format!("kmip://{host}/k?cert=c&ca=c&key=k&password={MARKER}"),

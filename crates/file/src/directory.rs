@@ -63,6 +63,19 @@ pub fn own(path: &Path) -> io::Result<(File, bool)> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
         Err(error) => return Err(error),
     };
+    Ok((opened(path, is_new)?, is_new))
+}
+
+/// Checks that `path` is a real directory of this user, no link.
+///
+/// # Errors
+/// [`NotOwn`], as an [`io::Error`]; the system's error.
+pub fn check_own(path: &Path) -> io::Result<()> {
+    opened(path, false).map(drop)
+}
+
+/// Opens the directory `path`, which is this user's, or new.
+fn opened(path: &Path, is_new: bool) -> io::Result<File> {
     let plain = without_slash(path);
     let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     let opened = OpenOptions::new().read(true).custom_flags(flags.bits()).open(&plain);
@@ -81,7 +94,7 @@ pub fn own(path: &Path) -> io::Result<(File, bool)> {
     if owner != user && !is_new {
         return Err(not_own(NotOwn::Owner { owner, user }));
     }
-    Ok((dir, is_new))
+    Ok(dir)
 }
 
 fn not_own(found: NotOwn) -> io::Error {

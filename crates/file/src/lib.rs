@@ -20,5 +20,7 @@ pub mod output;
 pub mod trust;
 pub mod walk;
 
-pub use directory::{NotOwn, own as own_directory, parent, sync_parent};
+pub use directory::{
+    NotOwn, check_own as check_own_directory, own as own_directory, parent, sync_parent,
+};
 pub use kind::Kind;

@@ -72,10 +72,7 @@ fn check_file_of(found: &Metadata, user: u32, caller: Option<u32>) -> Result<(),
 /// # Errors
 /// As [`crate::input::open`], and [`Untrusted`], as an [`io::Error`] of kind `PermissionDenied`.
 pub fn check(path: &Path) -> io::Result<()> {
-    let found = crate::input::open(path)?.metadata()?;
-    check_file(&found)
-        .and_then(|()| check_place(path))
-        .map_err(|found| io::Error::new(io::ErrorKind::PermissionDenied, found))
+    check_opened(path, &crate::input::open(path)?.metadata()?)
 }
 
 /// Checks that not everybody can put another file in the place of `path`: that neither the
@@ -109,18 +106,40 @@ fn caller_of_sudo() -> Option<u32> {
 }
 
 /// Reads the regular file `path`, which names keys, servers or commands, and so must be this user's
-/// or root's, and nobody else may write to it.
+/// or root's, and nobody else may write to it or put another in its place.
 ///
 /// # Errors
 /// As [`crate::input::read_to_string`], and [`Untrusted`], as an [`io::Error`] of kind
 /// `PermissionDenied`.
 pub fn read_to_string(path: &Path) -> io::Result<String> {
     let mut file = crate::input::open(path)?;
-    check_file(&file.metadata()?)
-        .map_err(|found| io::Error::new(io::ErrorKind::PermissionDenied, found))?;
+    check_opened(path, &file.metadata()?)?;
     let mut text = String::new();
     file.read_to_string(&mut text)?;
     Ok(text)
+}
+
+/// Reads what [`crate::input::open_given`] opens, where a file must be as [`read_to_string`] wants
+/// it.
+///
+/// # Errors
+/// As [`crate::input::read_given_to_string`], and [`Untrusted`], as an [`io::Error`] of kind
+/// `PermissionDenied`.
+pub fn read_given_to_string(path: &Path) -> io::Result<String> {
+    let mut file = crate::input::open_given(path)?;
+    let found = file.metadata()?;
+    if found.is_file() {
+        check_opened(path, &found)?;
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn check_opened(path: &Path, found: &Metadata) -> io::Result<()> {
+    check_file(found)
+        .and_then(|()| check_place(path))
+        .map_err(|found| io::Error::new(io::ErrorKind::PermissionDenied, found))
 }
 
 /// Checks that not everybody may replace files in the directory `dir`, which is at `path`.

@@ -367,7 +367,9 @@ fn libpq_pairs(text: &str) -> Option<Vec<(String, String)>> {
 /// Returns whether `text`, in lower case, gives a value to a parameter whose name marks it as a
 /// secret.
 fn names_secret(text: &str) -> bool {
-    text.split(['?', '&', ';', ' ', '\t']).any(|pair| {
+    // libpq allows blanks around the sign
+    let joined: Vec<&str> = text.split('=').map(str::trim).collect();
+    joined.join("=").split(['?', '&', ';', ' ', '\t']).any(|pair| {
         let Some((name, value)) = pair.split_once('=') else { return false };
         !value.is_empty()
             && SECRET_NAMES.iter().any(|secret| name.contains(secret))

@@ -454,8 +454,7 @@ fn directories_that_are_not_ours_are_left_alone() {
     fs::create_dir(dir.path().join("photos")).unwrap();
     fs::write(dir.path().join("photos/cat.txt"), "cat").unwrap();
     run(&mut sealstone(dir.path(), &["keys", "new", "store.key"])).done();
-    let want =
-        "sealstone: no sealed file in photos (1 file)\n  give the directory of a sealed store\n";
+    let want = "sealstone: no sealed RocksDB store in photos (1 file)\n  give the directory of a sealed store\n";
     fails(dir.path(), &["rest", "status", "photos"], want);
     fails(dir.path(), &["rest", "verify", "photos", "--key", "store.key"], want);
     fails(
@@ -501,7 +500,7 @@ fn directories_of_another_kind_are_named_with_their_command() {
     make(&["mysql/ibdata1", "mysql/auto.cnf", "redis/dump.rdb"]);
     let mongo = "it is a data directory of MongoDB\n  see what is sealed in it with: sealstone \
                  mongo check mongo\n";
-    let found = "sealstone: no sealed file in mongo (2 files): ";
+    let found = "sealstone: no sealed RocksDB store in mongo (2 files): ";
     for command in
         [&["status"][..], &["verify", "--key", "store.key"], &["rotate", "--key", "store.key"]]
     {
@@ -537,7 +536,7 @@ fn directories_of_another_kind_are_named_with_their_command() {
         fails(
             dir.path(),
             &["rest", "status", at],
-            &format!("sealstone: no sealed file in {at} ({count}): {want}"),
+            &format!("sealstone: no sealed RocksDB store in {at} ({count}): {want}"),
         );
         fails(
             dir.path(),
@@ -547,6 +546,12 @@ fn directories_of_another_kind_are_named_with_their_command() {
     }
     fails(
         dir.path(),
+        &["volume", "status", "rocks"],
+        "sealstone: no sealed volume in rocks: it is a RocksDB store\n  see what is sealed in it \
+         with: sealstone rest status rocks\n",
+    );
+    fails(
+        dir.path(),
         &["mongo", "check", "rocks"],
         "sealstone: no MongoDB data in rocks: it is a RocksDB store\n  see what is sealed in it \
          with: sealstone rest status rocks\n",
@@ -554,7 +559,7 @@ fn directories_of_another_kind_are_named_with_their_command() {
     fails(
         dir.path(),
         &["rest", "status", "redis"],
-        "sealstone: no sealed file in redis (1 file): nothing is sealed here; this is a Redis data \
+        "sealstone: no sealed RocksDB store in redis (1 file): nothing is sealed here; this is a Redis data \
          directory\n  to seal it, put it on a sealed volume (docs/guide/volumes.md)\n",
     );
 }
@@ -622,6 +627,46 @@ fn no_input_is_waited_for() {
         );
     }
     assert!(!at("out.csv").exists());
+    // a directory of a lab in which somebody left pipes, and one in the place of results
+    fs::create_dir(at("lab")).unwrap();
+    for name in ["lab.toml", "lab.volume.toml", "lab.asked.toml"] {
+        mkfifo(&at("lab").join(name), Mode::S_IRWXU).unwrap();
+    }
+    for arguments in [
+        &["compare", "--workloads", "a", "--records", "100", "--out", "fifo"][..],
+        &["lab", "status", "lab"],
+        &["lab", "down", "lab"],
+        &["lab", "up", "redis", "--dir", "lab"],
+    ] {
+        let said = run(&mut sealstone(dir.path(), arguments));
+        assert_eq!(said.code, Some(2), "{arguments:?}: {} {}", said.stdout, said.stderr);
+    }
+}
+
+/// A monitor writes its file again and again, and nothing else is written over.
+#[test]
+fn a_status_replaces_a_status_alone() {
+    let dir = empty();
+    let at = |name: &str| dir.path().join(name);
+    KeyFile::create(at("a.key"), "a").unwrap();
+    fs::write(at("a.csv"), "id\n1\n").unwrap();
+    let seal =
+        ["field", "seal", "a.csv", "--column", "id=aead", "--key", "a.key", "--out", "b.csv"];
+    run(&mut sealstone(dir.path(), &seal)).done();
+    let status =
+        |more: &[&str]| run(&mut sealstone(dir.path(), &[&["status", "b.csv"], more].concat()));
+    let key = fs::read(at("a.key")).unwrap();
+    for taken in ["a.key", "a.csv", "b.csv.sealed.toml"] {
+        let said = status(&["--prometheus", "--out", taken]);
+        assert_eq!(said.code, Some(2), "{taken}: {}", said.stderr);
+        assert!(said.stderr.contains("and no status of an earlier run"), "{}", said.stderr);
+    }
+    assert_eq!(fs::read(at("a.key")).unwrap(), key);
+    fs::write(at("s"), "").unwrap();
+    for form in [&["--prometheus"][..], &["--json"], &[], &["--prometheus"]] {
+        status(&[form, &["--out", "s"]].concat()).done();
+        assert!(fs::metadata(at("s")).unwrap().len() > 0);
+    }
 }
 
 #[test]
@@ -633,11 +678,15 @@ fn files_that_name_keys_are_not_taken_where_everybody_may_change_them() {
     fs::write(at("policy.toml"), "[tables.a]\ncolumns = { id = \"aead\" }\n").unwrap();
     fs::write(at("plan.toml"), "rounds = 2\n").unwrap();
     fs::write(at("kms.toml"), "key-id = \"a\"\n").unwrap();
+    fs::write(at("address"), "mysql://127.0.0.1:9/d\n").unwrap();
+    fs::write(at("wire.toml"), "").unwrap();
     let seal = ["field", "seal", "a.csv", "--out", "out.csv"];
     for (file, arguments) in [
         ("policy.toml", &[&seal[..], &["--policy", "policy.toml", "--key", "a.key"]].concat()[..]),
         ("plan.toml", &["compare", "--config", "plan.toml"]),
         ("kms.toml", &[&seal[..], &["--column", "id=aead", "--key", "kmip:kms.toml"]].concat()[..]),
+        ("address", &["field", "status", "@address"]),
+        ("wire.toml", &["wire", "guard", "--config", "wire.toml"]),
     ] {
         fs::set_permissions(at(file), fs::Permissions::from_mode(0o666)).unwrap();
         let said = run(&mut sealstone(dir.path(), arguments));

@@ -12,8 +12,10 @@ use redis::{Cmd, ErrorKind, RedisConnectionInfo, RedisError, RedisResult, Value,
 
 /// Bytes requested from the system at once.
 const READ_BYTES: usize = 16 << 10;
-/// The longest text that a server may hold (`proto-max-bulk-len` as it is delivered).
-const TEXT_BYTES_MAX: usize = 512 << 20;
+/// The longest text of an answer: many times the longest record that is measured.
+const TEXT_BYTES_MAX: usize = 64 << 20;
+/// The longest text from a server that has not let this client in yet.
+const GREETING_BYTES_MAX: usize = 64 << 10;
 /// The most elements of an answer, its own limit.
 const ELEMENTS_MAX: u64 = u32::MAX as u64;
 /// The longest line: a number, a status or a message.
@@ -27,6 +29,8 @@ pub(super) struct Resp {
     received: Vec<u8>,
     begin: usize,
     end: usize,
+    /// The longest text of an answer.
+    text_bytes_max: usize,
     /// Longest time that a request may take, including all its answers.
     limit: Duration,
     /// Deadline of the answer to the last request.
@@ -68,8 +72,16 @@ impl Resp {
         stream.set_read_timeout(Some(connect_limit))?;
         stream.set_write_timeout(Some(answer_limit))?;
         let (sent, received, deadline) = (Vec::new(), Vec::new(), Instant::now() + connect_limit);
-        let mut resp =
-            Self { stream, sent, received, begin: 0, end: 0, limit: connect_limit, deadline };
+        let mut resp = Self {
+            stream,
+            sent,
+            received,
+            begin: 0,
+            end: 0,
+            text_bytes_max: GREETING_BYTES_MAX,
+            limit: connect_limit,
+            deadline,
+        };
         if let Some(password) = introduction.password() {
             let mut auth = cmd("AUTH");
             if let Some(user) = introduction.username() {
@@ -84,6 +96,7 @@ impl Resp {
             resp.one(cmd("SELECT").arg(introduction.db()))?;
         }
         resp.stream.set_read_timeout(Some(answer_limit))?;
+        resp.text_bytes_max = TEXT_BYTES_MAX;
         resp.limit = answer_limit;
         Ok(resp)
     }
@@ -122,7 +135,7 @@ impl Resp {
 
     /// Returns the next answer, whole.
     fn answer(&mut self) -> RedisResult<&[u8]> {
-        let mut extent = Extent { bytes: 0, missing: 1 };
+        let mut extent = Extent::new(self.text_bytes_max);
         loop {
             let known = &self.received[self.begin..self.end];
             if extent.advance(known).ok_or(NO_ANSWER)? {
@@ -204,9 +217,15 @@ struct Extent {
     bytes: usize,
     /// Elements that are still to come.
     missing: u64,
+    /// The longest text.
+    text_bytes_max: usize,
 }
 
 impl Extent {
+    fn new(text_bytes_max: usize) -> Self {
+        Self { bytes: 0, missing: 1, text_bytes_max }
+    }
+
     /// Goes on over `known`, which begins with the answer. Returns whether it is whole; `None` if
     /// it is none.
     fn advance(&mut self, known: &[u8]) -> Option<bool> {
@@ -224,8 +243,9 @@ impl Extent {
             match kind {
                 b'+' | b'-' | b':' => {}
                 b'$' => {
-                    end += length(line)?
-                        .map_or(Some(0), |bytes| (bytes <= TEXT_BYTES_MAX).then_some(bytes + 2))?
+                    end += length(line)?.map_or(Some(0), |bytes| {
+                        (bytes <= self.text_bytes_max).then_some(bytes + 2)
+                    })?
                 }
                 b'*' => contained = length(line)?.map_or(0, |elements| elements as u64),
                 _ => return None,
@@ -328,13 +348,13 @@ mod tests {
     fn an_answer_ends_where_the_crate_ends_it() {
         for answer in ANSWERS {
             for known in 0..answer.len() {
-                let mut extent = Extent { bytes: 0, missing: 1 };
+                let mut extent = Extent::new(TEXT_BYTES_MAX);
                 assert_eq!(extent.advance(&answer[..known]), Some(false), "{answer:?} {known}");
                 // and goes on where it stopped
                 assert_eq!(extent.advance(answer), Some(true), "{answer:?} {known}");
                 assert_eq!(extent.bytes, answer.len());
             }
-            let mut extent = Extent { bytes: 0, missing: 1 };
+            let mut extent = Extent::new(TEXT_BYTES_MAX);
             assert_eq!(extent.advance(&[answer, b"+next\r\n"].concat()), Some(true));
             assert_eq!(extent.bytes, answer.len());
             assert!(value(answer).is_ok(), "{answer:?}");
@@ -358,16 +378,16 @@ mod tests {
             b"\x15\x03\x01\x00\x02\x02\r\n",
         ] {
             assert_eq!(
-                Extent { bytes: 0, missing: 1 }.advance(wrong),
+                Extent::new(TEXT_BYTES_MAX).advance(wrong),
                 None,
                 "{}",
                 wrong.escape_ascii()
             );
         }
-        assert_eq!(Extent { bytes: 0, missing: 1 }.advance(&vec![b'+'; LINE_BYTES_MAX]), None);
+        assert_eq!(Extent::new(TEXT_BYTES_MAX).advance(&vec![b'+'; LINE_BYTES_MAX]), None);
         // nested without end: each level is one more that is missing
         let deep = b"*2\r\n".repeat(10_000);
-        assert_eq!(Extent { bytes: 0, missing: 1 }.advance(&deep), Some(false));
+        assert_eq!(Extent::new(TEXT_BYTES_MAX).advance(&deep), Some(false));
     }
 
     #[test]

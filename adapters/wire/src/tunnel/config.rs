@@ -184,7 +184,7 @@ impl Config {
     /// # Errors
     /// [`ConfigError::Unreadable`], [`ConfigError::Garbled`].
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text = sealstone_file::input::read_given_to_string(path)
+        let text = sealstone_file::trust::read_given_to_string(path)
             .map_err(|found| ConfigError::Unreadable { path: path.to_owned(), found })?;
         toml::from_str(&text).map_err(|error: toml::de::Error| {
             let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);

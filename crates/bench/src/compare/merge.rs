@@ -169,9 +169,22 @@ fn read_one(path: &Path) -> Result<Comparison, MergeError> {
     Ok(comparison)
 }
 
-/// Checks that every variant that a group names is there.
+/// The most variants of a comparison: each cipher on each backend in each place are fewer.
+const VARIANTS_MAX: usize = 1_000;
+/// The most points of one.
+const POINTS_MAX: usize = 1_000;
+
+/// Checks that there are no more variants and points than any comparison has, and that every
+/// variant that a group names is there.
 fn check_variants(comparison: &Comparison) -> Result<(), serde_json::Error> {
     let all = comparison.variants.len();
+    // conclusions compare every two
+    if all > VARIANTS_MAX || comparison.groups.len() > POINTS_MAX {
+        return Err(serde::de::Error::custom(format!(
+            "{all} variants at {} points, more than a comparison has",
+            comparison.groups.len()
+        )));
+    }
     for group in &comparison.groups {
         let own = &group.variants;
         let is_own = |number: usize| number < all && (own.is_empty() || own.contains(&number));

@@ -2,15 +2,15 @@
 //! in place of one, such as the CSV beside it, is recognised by its content, never by its name.
 //! Not here: their meaning (`merge`).
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
 use crate::results::files::{FINDINGS_HEAD, SAMPLE_HEAD};
 
-/// Most bytes that a compressed result set may unpack to.
-const UNPACKED_MAX: u64 = 1 << 30;
+/// Most bytes of a result set, unpacked: some thirty times those of a long comparison.
+const BYTES_MAX: u64 = 64 << 20;
 
 /// Error of a file that holds no result set.
 #[derive(Debug, thiserror::Error)]
@@ -32,12 +32,12 @@ pub enum RecordedError {
         /// Error of the decoder.
         source: std::io::Error,
     },
-    /// It is compressed, and larger than any result set.
+    /// It is larger than any result set.
     #[error(
-        "cannot unpack results {}: they are larger than {}\nname a results.json that sealstone \
+        "cannot read results {}: they are larger than {}\nname a results.json that sealstone \
          compare wrote",
         path.display(),
-        crate::words::size::human_bytes(UNPACKED_MAX)
+        crate::words::size::human_bytes(BYTES_MAX)
     )]
     Large {
         /// The file.
@@ -61,8 +61,11 @@ pub enum RecordedError {
 /// [`RecordedError`].
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, RecordedError> {
     let owned = || path.to_owned();
-    let bytes = sealstone_file::input::read(path)
-        .map_err(|source| RecordedError::Read { path: owned(), source })?;
+    let read = sealstone_file::input::read_at_most(path, BYTES_MAX as usize);
+    let bytes = read.map_err(|source| match source.kind() {
+        ErrorKind::FileTooLarge => RecordedError::Large { path: owned() },
+        _ => RecordedError::Read { path: owned(), source },
+    })?;
     let bytes = match bytes.starts_with(GZIP) {
         true => unpacked(&bytes, path)?,
         false => bytes,
@@ -81,10 +84,10 @@ const ZIP: &[u8] = b"PK\x03\x04";
 fn unpacked(bytes: &[u8], path: &Path) -> Result<Vec<u8>, RecordedError> {
     let mut text = Vec::new();
     MultiGzDecoder::new(bytes)
-        .take(UNPACKED_MAX + 1)
+        .take(BYTES_MAX + 1)
         .read_to_end(&mut text)
         .map_err(|source| RecordedError::Unpack { path: path.to_owned(), source })?;
-    match text.len() as u64 > UNPACKED_MAX {
+    match text.len() as u64 > BYTES_MAX {
         true => Err(RecordedError::Large { path: path.to_owned() }),
         false => Ok(text),
     }

@@ -3,10 +3,12 @@
 //! and only a directory without results if one is named. Not here: the directories of stores
 //! (`sealstone_bench::compare::work_dir`), writing results (`grid`).
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use nix::fcntl::OFlag;
 use sealstone_bench::study::plan::Plan;
 use sealstone_file::output::{self, Access};
 
@@ -102,7 +104,10 @@ fn is_in_use(dir: &Path) -> bool {
 
 /// A lock on the directory itself, so that no file is left behind.
 fn lock(dir: &Path) -> Result<File, TryLockError> {
-    let dir = File::open(dir).map_err(TryLockError::Error)?;
+    // a pipe in its place must not make the run wait
+    let flags = OFlag::O_DIRECTORY | OFlag::O_NONBLOCK;
+    let opened = OpenOptions::new().read(true).custom_flags(flags.bits()).open(dir);
+    let dir = opened.map_err(TryLockError::Error)?;
     dir.try_lock()?;
     Ok(dir)
 }
