@@ -339,7 +339,7 @@ mod tests {
     fn what_is_no_file_of_counts_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(NAME);
-        let whole = text(SystemTime::now(), &Counts::default());
+        let whole = text(SystemTime::now(), None, &Counts::default());
         fs::write(&path, format!("{whole}later 17\n")).unwrap();
         assert_eq!(read(dir.path()).unwrap().unwrap().counts, Counts::default());
         let without = whole.replace("failures 0\n", "");
