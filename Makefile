@@ -124,7 +124,7 @@ test: setup setup-rivals setup-lints
 
 # One after the other: apt takes one at a time. Without MAKEFLAGS: programs that build know of their own how many jobs to run.
 setup-tests:
-	@unset MAKEFLAGS MFLAGS; for part in deb deny shells softhsm valgrind kmip mongod redis postgres mariadb wiredtiger rocksdb-tools gpu go-ycsb esp iscsi strongswan tshark user-mode-kernel python workflows promtool; do \
+	@unset MAKEFLAGS MFLAGS; for part in deb deny shells softhsm valgrind kmip mongod redis postgres mariadb wiredtiger rocksdb-tools gpu go-ycsb esp iscsi strongswan tshark user-mode-kernel xfs python workflows promtool; do \
 		sh dev/setup.sh $$part || exit 1; \
 	done
 
