@@ -173,6 +173,21 @@ fn an_older_copy_of_an_anchored_volume_is_not_mounted() {
     assert_eq!(frozen.code, Some(2), "{}", frozen.stderr);
     fs::remove_dir(place.at("pg.anchor")).unwrap();
     fs::rename(place.at("kept"), place.at("pg.anchor")).unwrap();
+    // and in the state, with its age
+    let failure_s = || {
+        let served = place.status()["served"].clone();
+        let said = served["last_failure"].as_str().unwrap();
+        assert!(said.contains("pg.anchor"), "{said}");
+        served["last_failure_s"].as_u64().unwrap()
+    };
+    let first = failure_s();
+    std::thread::sleep(Duration::from_millis(2100));
+    let (later, said) = (failure_s(), place.volume(&["status", "vol"]).done());
+    assert!((first + 2..first + 60).contains(&later), "{later} s after {first} s");
+    let told = said.lines().find_map(|line| line.strip_prefix("last failure, ")).unwrap();
+    let (age, failure) = told.split_once(" s ago: ").unwrap();
+    let age: u64 = age.parse().unwrap();
+    assert!((later..later + 60).contains(&age) && failure.contains("pg.anchor"), "{told}");
     let log = fs::read_to_string(place.at("v.log")).unwrap();
     let is_told = |line: &str| line.starts_with("20") && line.contains("Z vol: ");
     assert!(log.lines().all(is_told) && log.contains("pg.anchor"), "{log}");
