@@ -42,7 +42,7 @@ DRIVER_STORES := $(foreach store,redis ssdb postgres mysql,$(findstring $(store)
 ifneq (,$(findstring block,$(ARGS))$(findstring iscsi,$(ARGS)))
 DRIVER_STORES += block
 endif
-ifneq (,$(findstring volume,$(ARGS))$(findstring rest,$(ARGS)))
+ifneq (,$(findstring volume,$(ARGS))$(findstring rest,$(ARGS))$(findstring redis-ssdb,$(ARGS)))
 DRIVER_STORES += volume
 endif
 ifneq (,$(findstring mongodb,$(ARGS))$(findstring kmip,$(ARGS)))
