@@ -281,7 +281,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// What became of a volume.
+/// End that an attacked volume came to.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
     /// It does not open, or a read fails.

@@ -29,7 +29,7 @@ const TABLE: &str = "a_table_that_nobody_else_has";
 const FILE: &str = "a-file-that-nobody-else-has";
 /// Text that is written when more is sorted than fits into memory, and at no other time.
 const SPILT: &str = "sorted by nobody else";
-/// What a server makes that text of: as a whole it is in no statement and no definition.
+/// Expression that a server makes that text by: as a whole it is in no statement or definition.
 const MADE: &str = "CONCAT('sorted by ', 'nobody else', words)";
 
 const MARKERS: [&str; 4] = [VALUE, TABLE, FILE, SPILT];
@@ -60,7 +60,7 @@ trait Marked {
 struct Sql<D> {
     server: D,
     words: Words,
-    /// Where it writes what does not fit into memory.
+    /// Place for what does not fit into memory.
     spills: Spills,
 }
 
