@@ -42,7 +42,7 @@ DRIVER_STORES := $(foreach store,redis ssdb postgres mysql,$(findstring $(store)
 ifneq (,$(findstring block,$(ARGS))$(findstring iscsi,$(ARGS)))
 DRIVER_STORES += block
 endif
-ifneq (,$(findstring volume,$(ARGS))$(findstring rest,$(ARGS)))
+ifneq (,$(findstring volume,$(ARGS))$(findstring rest,$(ARGS))$(findstring redis-ssdb,$(ARGS)))
 DRIVER_STORES += volume
 endif
 ifneq (,$(findstring mongodb,$(ARGS))$(findstring kmip,$(ARGS)))
@@ -124,7 +124,7 @@ test: setup setup-rivals setup-lints
 
 # One after the other: apt takes one at a time. Without MAKEFLAGS: programs that build know of their own how many jobs to run.
 setup-tests:
-	@unset MAKEFLAGS MFLAGS; for part in deb deny shells softhsm valgrind kmip mongod redis postgres mariadb wiredtiger rocksdb-tools gpu go-ycsb esp iscsi strongswan tshark user-mode-kernel python workflows promtool; do \
+	@unset MAKEFLAGS MFLAGS; for part in deb deny shells softhsm valgrind kmip mongod redis postgres mariadb wiredtiger rocksdb-tools gpu go-ycsb esp iscsi strongswan tshark user-mode-kernel xfs python workflows promtool; do \
 		sh dev/setup.sh $$part || exit 1; \
 	done
 

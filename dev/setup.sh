@@ -11,7 +11,7 @@
 # sealed packets (argument `esp`), a token (argument `softhsm`), another program that carries them (argument `strongswan`), what opens captured ones
 # (argument `tshark`), another kernel for what this one lacks (argument `user-mode-kernel`), an iSCSI target with the
 # library of the other end (argument `iscsi`), libraries of Python that tables come from (argument `python`), and Spark
-# (argument `spark`), Java with Maven (argument `java`); other programs that volumes are measured with (argument `volume-rivals`) or judged by (argument `volume-judges`); what looks at licences and origins of dependencies (argument `deny`), what builds AWS-LC (argument `aws-lc-fips`), what makes a site of the pages (argument `docs`), what checks metrics and rules (argument `promtool`). Prints what it does; does nothing, and needs no network, if everything is installed.
+# (argument `spark`), Java with Maven (argument `java`); another file system for volumes (argument `xfs`), other programs that volumes are measured with (argument `volume-rivals`) or judged by (argument `volume-judges`); what looks at licences and origins of dependencies (argument `deny`), what builds AWS-LC (argument `aws-lc-fips`), what makes a site of the pages (argument `docs`), what checks metrics and rules (argument `promtool`). Prints what it does; does nothing, and needs no network, if everything is installed.
 set -eu
 
 engine=${1:-system}
@@ -391,6 +391,10 @@ mariadb)
 		missing="$missing mariadb-server"
 	command -v mariabackup >/dev/null 2>&1 || missing="$missing mariadb-backup"
 	no_service=mariadb
+	;;
+xfs)
+	optional='the test that needs it will be skipped'
+	command -v mkfs.xfs >/dev/null 2>&1 || [ -x /usr/sbin/mkfs.xfs ] || missing="$missing xfsprogs"
 	;;
 volume-rivals)
 	optional='volumes cannot be measured beside others'

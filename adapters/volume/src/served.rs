@@ -175,3 +175,44 @@ impl Device for Served {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use sealstone_cipher::{Backend, cipher};
+    use sealstone_keys::EphemeralKey;
+
+    use super::*;
+    use crate::directory::Directory;
+    use crate::sizes::Sizes;
+
+    #[test]
+    fn the_last_failure_has_an_age_and_the_first_one_is_forgotten() {
+        let dir = tempfile::tempdir().unwrap();
+        let (disk, keys) = (Directory::new(dir.path()), EphemeralKey::new().unwrap());
+        Volume::create(&disk, &keys, cipher("aes-256").unwrap(), (4096, 1 << 20)).unwrap();
+        let settings = (Backend::auto(), Sizes::default());
+        let volume = Volume::attach(Arc::new(disk), &keys, None, settings).unwrap();
+        let served = Served::new(Arc::new(volume), dir.path(), Box::new(|_| ()));
+        let last = || {
+            let status: AttachedStatus = serde_json::from_str(&served.status()).unwrap();
+            (status.failures, status.last_failure, status.last_failure_s)
+        };
+        assert_eq!(last(), (0, None, None));
+        served.note(&Failure::InUse);
+        // as if it had been a minute and a half ago
+        let mut kept = served.last_failure.lock().unwrap();
+        let (_, begin) = kept.as_mut().unwrap();
+        *begin = begin.checked_sub(Duration::from_secs(90)).unwrap();
+        drop(kept);
+        let (failures, text, age_s) = last();
+        assert_eq!((failures, text), (1, Some(Failure::InUse.to_string())));
+        assert!((90..120).contains(&age_s.unwrap()), "{age_s:?}");
+        // what fails later has an age of its own
+        assert!(served.read(1 << 20, &mut [0; 4096]).is_err());
+        let (failures, text, age_s) = last();
+        assert!(failures == 2 && age_s.unwrap() < 30, "{failures} failures, {age_s:?}");
+        assert!(text.unwrap().contains("the device has 1048576"));
+    }
+}

@@ -2,11 +2,12 @@
 //! at once. What is read afterwards is what was written last, or there is an error; never something
 //! older, never zeros where data was.
 
-use std::fs;
 use std::num::NonZeroUsize;
-use std::os::unix::fs::symlink;
+use std::ops::Range;
+use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fmt, fs};
 
 use sealstone_cipher::{Backend, cipher};
 use sealstone_keys::EphemeralKey;
@@ -95,8 +96,18 @@ struct Scene {
     want: Vec<u8>,
 }
 
+/// Makes a directory in memory, where there is one: each opening syncs what it found.
+fn scratch() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() {
+        tempfile::tempdir_in(memory).unwrap()
+    } else {
+        tempfile::tempdir().unwrap()
+    }
+}
+
 fn scene() -> Scene {
-    let home = tempfile::tempdir().unwrap();
+    let home = scratch();
     let [now, older, earlier, foreign, victim] =
         ["now", "older", "earlier", "foreign", "victim"].map(|name| home.path().join(name));
     let keys = EphemeralKey::new().unwrap();
@@ -135,7 +146,7 @@ fn scene() -> Scene {
     Scene { keys, _home: home, now, older, earlier, foreign, victim, want }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Deed {
     Removed,
     Emptied,
@@ -148,8 +159,11 @@ enum Deed {
     Older,
     Earlier,
     Foreign,
+    /// To a name that another file has, which is gone then, or that none has.
+    Renamed(PathBuf),
 }
 
+/// Those that are done to each file in one way.
 const DEEDS: [Deed; 11] = [
     Deed::Removed,
     Deed::Emptied,
@@ -164,29 +178,25 @@ const DEEDS: [Deed; 11] = [
     Deed::Foreign,
 ];
 
-/// Those of which every two are tried: one of each kind.
-const PAIRED: [Deed; 7] = [
-    Deed::Removed,
-    Deed::Halved,
-    Deed::Zeroed,
-    Deed::Directory,
-    Deed::Older,
-    Deed::Earlier,
-    Deed::Foreign,
-];
-
 impl Deed {
+    /// Returns everything that is done to the file `name` of a volume with the files `names`.
+    fn all(name: &Path, names: &[PathBuf]) -> Vec<Self> {
+        let others = names.iter().filter(|other| *other != name).cloned();
+        let renamed = others.chain(new_names(names)).map(Self::Renamed);
+        DEEDS.into_iter().chain(renamed).collect()
+    }
+
     /// Does it to the file `name`; false if there is nothing to do it with.
-    fn does(self, scene: &Scene, name: &Path) -> bool {
+    fn does(&self, scene: &Scene, name: &Path) -> bool {
         let path = scene.victim.join(name);
         let from = match self {
-            Self::Older => Some(&scene.older),
-            Self::Earlier => Some(&scene.earlier),
-            Self::Foreign => Some(&scene.foreign),
+            Self::Older => Some(scene.older.join(name)),
+            Self::Earlier => Some(scene.earlier.join(name)),
+            Self::Foreign => Some(scene.foreign.join(name)),
             _ => None,
         };
         if let Some(from) = from {
-            return fs::copy(from.join(name), &path).is_ok();
+            return fs::copy(from, &path).is_ok();
         }
         let bytes = fs::metadata(&path).map_or(0, |found| found.len());
         match self {
@@ -195,6 +205,13 @@ impl Deed {
                 fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(bytes / 2).unwrap();
             }
             Self::Zeroed => fs::write(&path, vec![0; bytes as usize]).unwrap(),
+            Self::Renamed(other) => {
+                // its old name is free already: two files may have changed places
+                let other = scene.victim.join(other);
+                let _ = fs::remove_file(&other);
+                let _ = fs::remove_dir(&other);
+                fs::copy(scene.now.join(name), other).unwrap();
+            }
             _ => {
                 let _ = fs::remove_file(&path);
                 match self {
@@ -212,51 +229,294 @@ impl Deed {
     }
 }
 
-/// Returns what is wrong with what is read after `deeds`; none if it is right or refused.
-fn outcome(scene: &Scene, deeds: &[(&Path, Deed)]) -> Option<String> {
-    copy(&scene.now, &scene.victim);
-    if !deeds.iter().all(|(name, deed)| deed.does(scene, name)) {
+/// Returns names that no file of `names` has: one that nobody looks for, that of a segment that was
+/// made beforehand, and that of the segment after the last one.
+fn new_names(names: &[PathBuf]) -> [PathBuf; 3] {
+    let segments = names
+        .iter()
+        .filter_map(|name| name.strip_prefix("sealstone.log").ok()?.to_str()?.parse::<u64>().ok());
+    let next = segments.max().expect("a log has a segment") + 1;
+    ["new".into(), "sealstone.log/spare-00000050".into(), format!("sealstone.log/{next:08}").into()]
+}
+
+/// Something that is done to one file.
+#[derive(Clone, Debug)]
+enum Change {
+    Deed(PathBuf, Deed),
+    /// Bytes of the file at a position, which are those of another time, or of another volume.
+    Piece {
+        file: PathBuf,
+        at: u64,
+        bytes: Arc<Vec<u8>>,
+        what: String,
+    },
+}
+
+impl Change {
+    fn file(&self) -> &Path {
+        match self {
+            Self::Deed(file, _) | Self::Piece { file, .. } => file,
+        }
+    }
+
+    /// Does it; false if there is nothing to do it with.
+    fn does(&self, scene: &Scene) -> bool {
+        match self {
+            Self::Deed(file, deed) => deed.does(scene, file),
+            Self::Piece { file, at, bytes, .. } => {
+                let file =
+                    fs::OpenOptions::new().write(true).open(scene.victim.join(file)).unwrap();
+                file.write_all_at(bytes, *at).is_ok()
+            }
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Deed(file, deed) => write!(f, "{} {deed:?}", file.display()),
+            Self::Piece { file, at, what, .. } => write!(f, "{} at {at}: {what}", file.display()),
+        }
+    }
+}
+
+/// End that an attacked volume came to.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    /// It does not open, or a read fails.
+    Refused,
+    /// It holds what it held, opened once and once more.
+    Harmless,
+    /// It holds something that was overwritten.
+    Stale(String),
+    /// It holds zeros where data was.
+    Lost(String),
+}
+
+/// Returns the outcome of `changes`; none if there is nothing to do one of them with.
+fn outcome(scene: &Scene, changes: &[&Change]) -> Option<Outcome> {
+    let victim = &scene.victim;
+    copy(&scene.now, victim);
+    for change in changes {
+        if let Change::Deed(file, Deed::Renamed(_)) = change {
+            fs::remove_file(victim.join(file)).unwrap();
+        }
+    }
+    if !changes.iter().all(|change| change.does(scene)) {
         return None;
     }
-    let found = read(&scene.victim, &scene.keys).ok()?;
-    let wrong = found.iter().zip(&scene.want).position(|(one, other)| one != other)?;
-    Some(format!(
-        "{deeds:?}: block {wrong} has {}, and {} was written",
-        found[wrong], scene.want[wrong]
-    ))
+    for opening in ["first", "second"] {
+        let found = match read(victim, &scene.keys) {
+            Ok(found) => found,
+            Err(_) if opening == "first" => return Some(Outcome::Refused),
+            // the first one has taken it for whole and gone on in it
+            Err(error) => return Some(Outcome::Lost(format!("at the second opening: {error}"))),
+        };
+        let differs = |at: &usize| found[*at] != scene.want[*at];
+        let Some(wrong) = (0..found.len()).find(differs) else { continue };
+        let (has, wanted) = (found[wrong], scene.want[wrong]);
+        let text =
+            format!("at the {opening} opening block {wrong} has {has}, and {wanted} was written");
+        return Some(if has == 0 { Outcome::Lost(text) } else { Outcome::Stale(text) });
+    }
+    Some(Outcome::Harmless)
+}
+
+/// Variable of the environment that, if set, tries every two changes of all, which takes minutes.
+/// Otherwise it is a part of them, the same one each time.
+const ALL_PAIRS: &str = "SEALSTONE_ALL_PAIRS";
+
+/// Returns every two of the changes, one of `first` and one of `second`, but for two deeds on one
+/// file; one of `each` of these without [`ALL_PAIRS`].
+fn pairs<'a>(first: &'a [Change], second: &'a [Change], each: usize) -> Vec<Vec<&'a Change>> {
+    let each = if std::env::var_os(ALL_PAIRS).is_some() { 1 } else { each };
+    let is_same = std::ptr::eq(first, second);
+    let pairs = first.iter().enumerate().flat_map(|(index, one)| {
+        // what is done to a file as a whole leaves nothing else to be done to it
+        let is_other =
+            |two: &&Change| matches!(two, Change::Piece { .. }) || one.file() != two.file();
+        let later = if is_same { index + 1 } else { 0 };
+        second[later..].iter().filter(is_other).map(move |two| vec![one, two])
+    });
+    pairs.step_by(each).collect()
+}
+
+/// Tries the cases, and has none of them end in anything stale or lost. A good part is refused, or
+/// the cases would be without effect.
+fn try_all(scene: &Scene, what: &str, cases: &[Vec<&Change>]) {
+    let (mut refused, mut harmless, mut nothing, mut wrong) = (0, 0, 0, Vec::new());
+    for changes in cases {
+        match outcome(scene, changes) {
+            None => nothing += 1,
+            Some(Outcome::Refused) => refused += 1,
+            Some(Outcome::Harmless) => harmless += 1,
+            Some(bad) => {
+                let done: Vec<String> = changes.iter().map(|one| one.to_string()).collect();
+                wrong.push(format!("{}: {bad:?}", done.join(", ")));
+            }
+        }
+    }
+    println!(
+        "{what}: {} cases; refused {refused}, harmless {harmless}, stale or lost {}, nothing to \
+         do it with {nothing}",
+        cases.len(),
+        wrong.len()
+    );
+    assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(refused > cases.len() / 3 && harmless > 0, "{refused} of {}", cases.len());
+}
+
+/// Returns everything that is done to a file of the volume as a whole.
+fn deeds(scene: &Scene) -> Vec<Change> {
+    let names = files(&scene.now);
+    let of = |name: &PathBuf| {
+        let all = Deed::all(name, &names).into_iter();
+        all.map(|deed| Change::Deed(name.clone(), deed)).collect::<Vec<_>>()
+    };
+    names.iter().flat_map(of).collect()
 }
 
 #[test]
 fn one_file_that_was_changed_is_refused_or_harmless() {
     let scene = scene();
-    let mut refused = 0;
-    for name in files(&scene.now) {
-        for deed in DEEDS {
-            if let Some(wrong) = outcome(&scene, &[(&name, deed)]) {
-                panic!("{wrong}");
-            }
-            refused += usize::from(read(&scene.victim, &scene.keys).is_err());
-        }
-    }
-    // most of it is found, and not merely without effect
-    assert!(refused > 30, "{refused}");
+    let deeds = deeds(&scene);
+    try_all(&scene, "one file", &deeds.iter().map(|deed| vec![deed]).collect::<Vec<_>>());
 }
 
 #[test]
 fn two_files_that_were_changed_are_refused_or_harmless() {
     let scene = scene();
+    let deeds = deeds(&scene);
+    try_all(&scene, "two files", &pairs(&deeds, &deeds, 31));
+}
+
+/// Returns pieces of a volume that are other than they were: blocks and pages of entries, segments
+/// as a whole and what is in them, and roots and marks each for themselves.
+///
+/// - `each`: one in so many of the blocks, which are many alike
+fn pieces(scene: &Scene, each: usize) -> Vec<Change> {
+    let times =
+        [("older", &scene.older), ("earlier", &scene.earlier), ("another's", &scene.foreign)];
+    let mut pieces = Pieces::default();
     let names = files(&scene.now);
-    let mut wrong = Vec::new();
-    for (index, first) in names.iter().enumerate() {
-        for second in &names[index + 1..] {
-            for one in PAIRED {
-                for other in PAIRED {
-                    wrong.extend(outcome(&scene, &[(first, one), (second, other)]));
+    for (when, dir) in times {
+        for file in &names {
+            let name = file.to_str().unwrap();
+            let now = fs::read(scene.now.join(file)).unwrap();
+            let Ok(then) = fs::read(dir.join(file)) else { continue };
+            let mut add = |range: Range<usize>, what: &str| {
+                let range = range.start..range.end.min(now.len()).min(then.len());
+                pieces.add(file, (&now, &then), range, format!("{when} {what}"));
+            };
+            if name == "sealstone.data" {
+                for at in (0..now.len()).step_by(BLOCK_BYTES as usize) {
+                    let what = page_or_block(at as u64);
+                    if what != "block" || (at / BLOCK_BYTES as usize).is_multiple_of(each) {
+                        add(at..at + BLOCK_BYTES as usize, what);
+                    }
+                }
+            } else if name.starts_with("sealstone.map-") {
+                add(0..now.len(), "catalogue");
+                add(0..128, "head of a root");
+                add(8192..now.len(), "root");
+                add(2048..8192, "marks");
+            } else if name == "sealstone.volume" {
+                add(8192..now.len(), "marks");
+            } else {
+                add(0..now.len(), "segment");
+                // a frame of one block is 80 bytes longer than it
+                let frame_bytes = BLOCK_BYTES as usize + 80;
+                let each = if when == "another's" { 20 * frame_bytes } else { frame_bytes };
+                for at in (0..now.len()).step_by(each) {
+                    add(at..at + frame_bytes, "frame");
                 }
             }
         }
+        // a segment that was used again since then, or removed, in the place of each
+        let is_segment = |name: &&PathBuf| name.starts_with("sealstone.log");
+        let gone = |name: &&PathBuf| is_segment(name) && !names.contains(name);
+        for gone in files(dir).iter().filter(gone).take(2) {
+            let then = fs::read(dir.join(gone)).unwrap();
+            for file in names.iter().filter(is_segment) {
+                let now = fs::read(scene.now.join(file)).unwrap();
+                let what = format!("{when} segment, {}", gone.display());
+                pieces.add(file, (&now, &then), 0..then.len(), what);
+            }
+        }
     }
-    assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), wrong.join("\n"));
+    pieces.0
+}
+
+#[derive(Default)]
+struct Pieces(Vec<Change>);
+
+impl Pieces {
+    /// Adds the bytes of `then` in `range` of `file`, unless they are those of `now`, or there
+    /// already.
+    fn add(&mut self, file: &Path, (now, then): (&[u8], &[u8]), range: Range<usize>, what: String) {
+        let Some(bytes) = then.get(range.clone()) else { return };
+        let begin = range.start as u64;
+        let is_known = self.0.iter().any(|piece| match piece {
+            Change::Piece { file: other, at, bytes: known, .. } => {
+                other == file && *at == begin && known[..] == *bytes
+            }
+            Change::Deed(..) => false,
+        });
+        if bytes != &now[range] && !is_known {
+            let (file, bytes) = (file.to_owned(), Arc::new(bytes.to_vec()));
+            self.0.push(Change::Piece { file, at: begin, bytes, what });
+        }
+    }
+}
+
+/// Returns the name of what is at a position of `sealstone.data`.
+fn page_or_block(at: u64) -> &'static str {
+    const GROUP_BYTES: u64 = 8192 + 127 * BLOCK_BYTES;
+    match at.checked_sub(8192) {
+        None => "leaf page",
+        Some(within) if within % GROUP_BYTES < 8192 => "tag page",
+        Some(_) => "block",
+    }
+}
+
+/// An older block, page, frame, segment or catalogue beside everything that is newer, which no copy
+/// of a file makes.
+#[test]
+fn an_older_piece_is_refused_or_harmless() {
+    let scene = scene();
+    let pieces = pieces(&scene, 1);
+    for kind in [
+        "older block",
+        "older tag page",
+        "older leaf page",
+        "older segment, sealstone.log/00000000",
+        "earlier segment",
+        "older catalogue",
+        "older root",
+        "older marks",
+        "earlier frame",
+        "another's block",
+    ] {
+        let is_kind = |piece: &Change| matches!(piece, Change::Piece { what, .. } if what == kind);
+        assert!(pieces.iter().any(is_kind), "{kind}");
+    }
+    try_all(&scene, "one piece", &pieces.iter().map(|piece| vec![piece]).collect::<Vec<_>>());
+}
+
+/// A block with its older tag, an older segment with the older catalogue, and every other two.
+#[test]
+fn two_older_pieces_are_refused_or_harmless() {
+    let scene = scene();
+    let pieces = pieces(&scene, 11);
+    try_all(&scene, "two pieces", &pairs(&pieces, &pieces, 7));
+}
+
+#[test]
+fn a_changed_file_beside_an_older_piece_is_refused_or_harmless() {
+    let scene = scene();
+    let (pieces, deeds) = (pieces(&scene, 11), deeds(&scene));
+    try_all(&scene, "a piece and a file", &pairs(&pieces, &deeds, 29));
 }
 
 /// An older state of everything is a volume; that it is older only an anchor could tell.
@@ -309,34 +569,10 @@ fn a_directory_elsewhere_and_a_second_name_are_refused() {
     assert!(said().contains("a file with another name elsewhere"), "{}", said());
 }
 
-/// An older page beside everything that is newer, which no copy of a file makes.
-#[test]
-fn an_older_piece_of_the_blocks_is_refused() {
-    let scene = scene();
-    let (now, older) = ["now", "older"]
-        .map(|name| fs::read(scene.now.with_file_name(name).join("sealstone.data")).unwrap())
-        .into();
-    let mut refused = 0;
-    for at in (0..now.len()).step_by(4096) {
-        if now[at..at + 4096] == older[at..at + 4096] {
-            continue;
-        }
-        copy(&scene.now, &scene.victim);
-        let mut data = now.clone();
-        data[at..at + 4096].copy_from_slice(&older[at..at + 4096]);
-        fs::write(scene.victim.join("sealstone.data"), data).unwrap();
-        match read(&scene.victim, &scene.keys) {
-            Ok(found) => assert_eq!(found, scene.want, "at {at}"),
-            Err(_) => refused += 1,
-        }
-    }
-    assert!(refused > 10, "{refused}");
-}
-
 #[test]
 fn errors_say_what_is_there_and_what_to_do() {
     let scene = scene();
-    let said = |name: &str, deed: Deed| {
+    let said = |name: &str, deed: &Deed| {
         copy(&scene.now, &scene.victim);
         assert!(deed.does(&scene, Path::new(name)));
         read(&scene.victim, &scene.keys).unwrap_err().to_string()
@@ -349,7 +585,7 @@ fn errors_say_what_is_there_and_what_to_do() {
         ("sealstone.data", Deed::Directory, "cannot open sealstone.data: sealstone.data is a dir"),
         ("sealstone.data", Deed::Foreign, "leaf page 0 at byte 4096 of sealstone.data failed"),
     ] {
-        let said = said(name, deed);
+        let said = said(name, &deed);
         assert!(said.starts_with(want), "{name} {deed:?}: {said}");
     }
 }

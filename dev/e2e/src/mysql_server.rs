@@ -8,7 +8,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::unistd::Uid;
+use sealstone_servers::testing::is_installed;
 use sealstone_servers::{Place, Program};
+
+use crate::sql_server::{Database, SqlSession};
 
 /// Longest time that the server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -34,26 +37,36 @@ pub struct MySqlServer {
 }
 
 impl MySqlServer {
+    /// Returns whether there is a MySQL; otherwise prints that the test `name` is skipped.
+    #[must_use]
+    pub fn is_available(name: &str) -> bool {
+        is_installed(&PROGRAM, name)
+    }
+
     /// Starts one in `dir`; none, with a SKIP for the test `name`, if there is no MySQL.
     ///
     /// # Panics
     /// If it does not start.
     #[must_use]
     pub fn start(name: &str, dir: &Path) -> Option<Self> {
-        let program = match PROGRAM.find(None) {
-            Ok(program) => program,
-            Err(error) => {
-                println!("SKIP: {name}: {}", error.to_string().lines().next().unwrap_or_default());
-                return None;
-            }
-        };
-        fs::create_dir_all(dir).expect("a directory");
+        Self::is_available(name).then(|| Self::start_on(dir))
+    }
+
+    /// Starts one in `dir`, on whatever an earlier one left there.
+    ///
+    /// # Panics
+    /// If it does not start.
+    #[must_use]
+    pub fn start_on(dir: &Path) -> Self {
+        let program = PROGRAM.find(None).expect("a MySQL");
+        fs::create_dir_all(dir.join("tmp")).expect("a directory");
         let base = program.ancestors().nth(2).expect("bin and what is above").to_owned();
         let command = || {
             let mut command = Command::new(&program);
             command.arg("--no-defaults").arg(format!("--basedir={}", base.display()));
             command.arg(format!("--lc-messages-dir={}", base.join("share").display()));
             command.arg(format!("--datadir={}", dir.join("data").display()));
+            command.arg(format!("--tmpdir={}", dir.join("tmp").display()));
             if Uid::effective().is_root() {
                 command.arg("--user=root");
             }
@@ -61,22 +74,24 @@ impl MySqlServer {
         };
         let log =
             || fs::File::options().create(true).append(true).open(dir.join("log")).expect("a log");
-        let made = command().arg("--initialize-insecure").stdout(log()).stderr(log()).status();
-        assert!(
-            made.expect("mysqld").success(),
-            "{}",
-            fs::read_to_string(dir.join("log")).unwrap_or_default()
-        );
+        if !dir.join("data").exists() {
+            let made = command().arg("--initialize-insecure").stdout(log()).stderr(log()).status();
+            assert!(
+                made.expect("mysqld").success(),
+                "{}",
+                fs::read_to_string(dir.join("log")).unwrap_or_default()
+            );
+        }
         let accounts = [("sealstone", "mysql_native_password"), ("sha", "caching_sha2_password")]
             .map(|(user, plugin)| {
                 format!(
-                    "CREATE USER {user}@'%' IDENTIFIED WITH {plugin} BY 'geheim';\nGRANT ALL ON \
-                     *.* TO {user}@'%' WITH GRANT OPTION;\n"
+                    "CREATE USER IF NOT EXISTS {user}@'%' IDENTIFIED WITH {plugin} BY \
+                     'geheim';\nGRANT ALL ON *.* TO {user}@'%' WITH GRANT OPTION;\n"
                 )
             });
         fs::write(
             dir.join("first.sql"),
-            format!("CREATE DATABASE sealstone;\n{}", accounts.concat()),
+            format!("CREATE DATABASE IF NOT EXISTS sealstone;\n{}", accounts.concat()),
         )
         .expect("a file");
         let port = crate::kmip_server::free_port();
@@ -98,7 +113,13 @@ impl MySqlServer {
             assert!(begin.elapsed() < PATIENCE, "it does not answer: {}", said());
             thread::sleep(Duration::from_millis(200));
         }
-        Some(server)
+        server
+    }
+
+    /// Returns its process.
+    #[must_use]
+    pub fn pid(&self) -> i32 {
+        self.child.id() as i32
     }
 
     /// Its address for `sealstone`, with the password of `user`.
@@ -119,32 +140,38 @@ impl MySqlServer {
     }
 
     fn try_ask(&self, text: &str) -> (bool, String) {
+        let said = self.client().args(["-e", text]).output().expect("MariaDB's client");
+        let text = [said.stdout, said.stderr].concat();
+        (said.status.success(), String::from_utf8_lossy(&text).trim().to_owned())
+    }
+
+    /// Returns the command of MariaDB's client program.
+    fn client(&self) -> Command {
         let settings = self.dir.join("client.cnf");
         fs::write(&settings, "[client]\nuser=sealstone\npassword=geheim\n").expect("a file");
         let mut client = Command::new("mariadb");
         client.arg(format!("--defaults-file={}", settings.display()));
-        client.args([
-            "-h",
-            "127.0.0.1",
-            "-P",
-            &self.port.to_string(),
-            "-D",
-            "sealstone",
-            "-N",
-            "-B",
-            "-e",
-            text,
-        ]);
-        client.arg("--default-character-set=utf8mb4");
-        let said = client.output().expect("MariaDB's client");
-        let text = [said.stdout, said.stderr].concat();
-        (said.status.success(), String::from_utf8_lossy(&text).trim().to_owned())
+        client.args(["-h", "127.0.0.1", "-P", &self.port.to_string(), "-D", "sealstone"]);
+        client.args(["-N", "-B", "--default-character-set=utf8mb4"]);
+        client
+    }
+}
+
+impl Database for MySqlServer {
+    fn session(&self) -> SqlSession {
+        let mut client = self.client();
+        client.args(["--raw", "--unbuffered", "--force"]);
+        SqlSession::begin(client)
+    }
+
+    fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
 impl Drop for MySqlServer {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.kill();
     }
 }

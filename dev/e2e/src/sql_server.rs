@@ -53,6 +53,28 @@ impl SqlKind {
     }
 }
 
+/// A server of SQL as tests have it that are the same for several.
+pub trait Database {
+    /// Returns a session of its own client program.
+    fn session(&self) -> SqlSession;
+
+    /// Kills it, as a power cut would. The disk with the note of its process may be gone already.
+    fn kill(&mut self);
+}
+
+impl Database for SqlServer {
+    fn session(&self) -> SqlSession {
+        Self::session(self)
+    }
+
+    fn kill(&mut self) {
+        let _ = match self {
+            Self::MariaDb(server) => server.kill(),
+            Self::Postgres(server) => server.kill(),
+        };
+    }
+}
+
 /// A server that was started here, and ends with the value.
 #[derive(Debug)]
 pub enum SqlServer {
@@ -194,7 +216,7 @@ pub struct SqlSession {
 }
 
 impl SqlSession {
-    fn begin(command: Command) -> Self {
+    pub(crate) fn begin(command: Command) -> Self {
         // errors are among the answers
         let mut shell = Command::new("sh");
         shell
@@ -230,6 +252,14 @@ impl SqlSession {
             }
             rows.push(line.split('\t').map(str::to_owned).collect());
         }
+    }
+
+    /// Begins a statement that takes longer than the session, and whose answer nobody hears.
+    ///
+    /// # Panics
+    /// If the program has ended.
+    pub fn say(&mut self, text: &str) {
+        writeln!(self.say, "{text};").and_then(|()| self.say.flush()).expect("it listens");
     }
 
     /// Runs a statement that returns no rows, and returns whether that was acknowledged. Otherwise

@@ -48,6 +48,38 @@ fn a_dry_run_lists_the_points_of_every_study_and_starts_nothing() {
     assert!(is_empty(dir.path()), "a dry run leaves nothing");
 }
 
+/// Redis and RocksDB are plain and on a volume, and an SSDB is as its user has it; none of that
+/// needs a volume, or a server, before it is measured.
+#[test]
+fn redis_and_the_store_on_disk_are_studied_plain_and_sealed() {
+    let dir = tempfile::tempdir().unwrap();
+    let planned = |more: &[&str]| -> Vec<(String, Vec<String>)> {
+        let asked = ["compare", "--study=redis-ssdb", "--dry-run", "--json"];
+        let mut command = sealstone(dir.path(), &[&asked[..], more].concat());
+        let said = run(command.env("PATH", "/nowhere")).done();
+        let found: Value = serde_json::from_str(&said).unwrap();
+        let points = found["points"].as_array().unwrap().iter().map(|point| {
+            let variants = point["variants"].as_array().unwrap().iter();
+            let store = point["point"]["store"].as_str().unwrap().to_owned();
+            (store, variants.map(|variant| variant.as_str().unwrap().to_owned()).collect())
+        });
+        points.collect()
+    };
+    let expected = |stores: &[(&str, &[&str])]| -> Vec<(String, Vec<String>)> {
+        let of = |(store, variants): &(&str, &[&str])| {
+            (store.to_string(), variants.iter().map(|name| name.to_string()).collect())
+        };
+        // three sizes, five numbers of clients
+        stores.iter().flat_map(|one| vec![of(one); 15]).collect()
+    };
+    let both: &[&str] = &["none", "aes-256"];
+    assert_eq!(planned(&[]), expected(&[("redis", both), ("rocksdb", both)]));
+    let theirs = ["--store=redis,ssdb", "--ssdb-url=ssdb://127.0.0.1:1"];
+    assert_eq!(planned(&theirs), expected(&[("redis", both), ("ssdb", &["none"])]));
+    // where nobody may mount anything
+    assert_eq!(planned(&["--seal=own"]), expected(&[("redis", &["none"]), ("rocksdb", both)]));
+}
+
 /// The guess before a run is of the order of the run.
 #[test]
 fn a_dry_run_says_about_how_long_a_run_takes() {

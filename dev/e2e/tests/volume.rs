@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
-use sealstone_e2e::volume_place::{VolumePlace, holds, tool};
+use sealstone_e2e::volume_place::{VolumePlace, holds, is_skipped, tool};
 
 /// Kills of the process that serves a volume; `SEALSTONE_KILLS` overrides it.
 const KILLS: u64 = 12;
@@ -80,6 +80,59 @@ fn a_volume_is_mounted_copied_grown_rotated_and_whole() {
     assert!(damaged.stdout.contains("failed authentication"), "{}", damaged.stdout);
 }
 
+/// The other file system that `--mkfs` knows: after a kill of the process below it, and on a device
+/// that grew.
+#[test]
+fn a_volume_with_xfs_is_mounted_recovered_and_grown() {
+    let test = "a_volume_with_xfs_is_mounted_recovered_and_grown";
+    if std::process::Command::new("mkfs.xfs").arg("-V").output().is_err() {
+        return println!("SKIP: {test}: no mkfs.xfs here: install it with: sh dev/setup.sh xfs");
+    }
+    // xfs takes 300 MiB at least
+    let place = VolumePlace::new(tempfile::tempdir().unwrap(), "aria-256", "384MiB");
+    let mounted = place.mount(&["--mkfs", "xfs"]);
+    if is_skipped(test, &mounted) {
+        return;
+    }
+    mounted.done();
+    let at = place.at("m");
+    let at = at.to_str().unwrap();
+    let room = || tool("stat", &["-f", "-c", "%T %b", at]).trim().to_owned();
+    let before = room();
+    let blocks = |room: &str| -> u64 { room.strip_prefix("xfs ").unwrap().parse().unwrap() };
+    assert!(blocks(&before) > 0, "{before}");
+    let text = |number: usize| format!("file {number} of a volume\n").repeat(5000);
+    let write = |numbers: std::ops::Range<usize>| {
+        for number in numbers {
+            let mut file = File::create(place.at(&format!("m/{number}"))).unwrap();
+            file.write_all(text(number).as_bytes()).unwrap();
+            file.sync_all().unwrap();
+        }
+    };
+    write(0..20);
+    place.kill();
+    place.unmount();
+    // one that is there is not written over
+    let again = place.mount(&["--mkfs", "xfs"]);
+    assert_eq!(again.code, Some(2), "{}", again.stderr);
+    assert!(again.stderr.contains("existing filesystem"), "{}", again.stderr);
+    place.mount(&[]).done();
+    place.volume(&["grow", "vol", "--size", "512MiB"]).done();
+    tool("xfs_growfs", &[at]);
+    assert!(blocks(&room()) > blocks(&before), "{} after {before}", room());
+    write(20..40);
+    for number in 0..40 {
+        let found = fs::read_to_string(place.at(&format!("m/{number}"))).unwrap();
+        assert_eq!(found, text(number), "{number}");
+    }
+    place.unmount();
+    let device = place.status()["devices"][0].as_str().unwrap().to_owned();
+    tool("xfs_repair", &["-n", &device]);
+    place.volume(&["detach", "vol"]).done();
+    assert!(place.verify().done().starts_with("vol is whole: "));
+    assert!(!holds(&place.at("vol"), b" of a volume\n"));
+}
+
 /// With an anchor, which an older copy of everything is older than.
 #[test]
 fn an_older_copy_of_an_anchored_volume_is_not_mounted() {
@@ -120,6 +173,21 @@ fn an_older_copy_of_an_anchored_volume_is_not_mounted() {
     assert_eq!(frozen.code, Some(2), "{}", frozen.stderr);
     fs::remove_dir(place.at("pg.anchor")).unwrap();
     fs::rename(place.at("kept"), place.at("pg.anchor")).unwrap();
+    // and in the state, with its age
+    let failure_s = || {
+        let served = place.status()["served"].clone();
+        let said = served["last_failure"].as_str().unwrap();
+        assert!(said.contains("pg.anchor"), "{said}");
+        served["last_failure_s"].as_u64().unwrap()
+    };
+    let first = failure_s();
+    std::thread::sleep(Duration::from_millis(2100));
+    let (later, said) = (failure_s(), place.volume(&["status", "vol"]).done());
+    assert!((first + 2..first + 60).contains(&later), "{later} s after {first} s");
+    let told = said.lines().find_map(|line| line.strip_prefix("last failure, ")).unwrap();
+    let (age, failure) = told.split_once(" s ago: ").unwrap();
+    let age: u64 = age.parse().unwrap();
+    assert!((later..later + 60).contains(&age) && failure.contains("pg.anchor"), "{told}");
     let log = fs::read_to_string(place.at("v.log")).unwrap();
     let is_told = |line: &str| line.starts_with("20") && line.contains("Z vol: ");
     assert!(log.lines().all(is_told) && log.contains("pg.anchor"), "{log}");

@@ -98,6 +98,52 @@ fn redis_is_measured_on_a_volume() {
     server_is_sealed("redis_is_measured_on_a_volume", "redis", &REDIS_PROGRAM, b"\r\nuser1000");
 }
 
+/// The study that left encryption for later: a store in memory and one on disk, each plain and on a
+/// volume of its own.
+#[test]
+fn the_study_of_redis_is_measured_plain_and_on_volumes() {
+    let test = "the_study_of_redis_is_measured_plain_and_on_volumes";
+    if !is_installed(&REDIS_PROGRAM, test) {
+        return;
+    }
+    let home = reachable();
+    let small = [
+        "compare",
+        "--study=redis-ssdb",
+        "--records=300",
+        "--operations=200",
+        "--threads=2",
+        "--rounds=1",
+        "--set=slice-ms=1",
+        "--workloads=a",
+        "--out=out",
+    ];
+    let done = run(&mut sealstone(home.path(), &small));
+    if is_skipped(test, &done) {
+        return;
+    }
+    done.done();
+    let results = results(home.path());
+    let rest = &results["variants"][1]["layers"]["rest"];
+    assert_eq!((&rest["cipher"], &rest["seal"]), (&"aes-256".into(), &"volume".into()));
+    let groups = results["groups"].as_array().unwrap();
+    let stores: Vec<&Value> = groups.iter().map(|group| &group["point"]["store"]).collect();
+    assert_eq!(stores, ["redis", "rocksdb"]);
+    for group in groups {
+        assert_eq!(group["cells"].as_array().unwrap().len(), 2, "plain and sealed");
+        assert!(group["engine"]["settings"]["sealed volume"].is_string(), "{}", group["engine"]);
+    }
+    let log = &groups[0]["engine"]["settings"]["appendonly"];
+    assert_eq!(log, "yes", "a log that is nowhere cannot be sealed");
+    // plain beside plain, and sealed beside sealed
+    let against = results["against"].as_array().unwrap().iter();
+    let pairs: Vec<_> = against.map(|one| (&one["variant"], &one["other_variant"])).collect();
+    let same = |name: &'static str| (Value::from(name), Value::from(name));
+    let (none, sealed) = (same("none"), same("aes-256"));
+    assert_eq!(pairs, [(&none.0, &none.1), (&sealed.0, &sealed.1)]);
+    assert_eq!(mounts(home.path()), [""; 0]);
+}
+
 /// The process that serves a volume loads the module that was named, a library of this directory
 /// with what was stated about it.
 #[test]

@@ -1,5 +1,5 @@
 //! Directories of files that are copied onto a sealed volume, and back: files of every kind, data
-//! directories of PostgreSQL and MariaDB, copying that is killed or interrupted, and what is
+//! directories of PostgreSQL, MariaDB and MySQL, copying that is killed or interrupted, and what is
 //! refused.
 
 use std::fs::{self, File};
@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, mkfifo};
-use sealstone_e2e::sql_server::{SqlKind, SqlServer};
+use sealstone_e2e::mysql_server::MySqlServer;
+use sealstone_e2e::sql_server::{Database, SqlKind, SqlServer};
 use sealstone_e2e::transcript::{Transcript, finish, plain, sealstone};
 use sealstone_e2e::volume_place::{VolumePlace, holds, is_skipped, tool};
 use sealstone_servers::testing::{SmallDisk, reachable};
@@ -332,17 +333,15 @@ fn what_does_not_open_fit_or_read_is_said_and_loses_nothing() {
     are_same(&place.at("data"), &place.at("clear"));
 }
 
-fn moves_onto_a_volume_and_back(kind: SqlKind, test: &str) {
-    if !kind.is_available(test) {
-        return;
-    }
+/// Moves the data directory of a server that `start` starts onto a volume, and back.
+fn moves_onto_a_volume_and_back<D: Database>(test: &str, start: impl Fn(&Path) -> D) {
     let place = place();
     let dir = place.at("db");
-    let mut server = SqlServer::start(kind, &dir);
-    server.session().ask("CREATE TABLE counted (n INT PRIMARY KEY, words VARCHAR(200))");
+    let mut server = start(&dir);
+    server.session().done("CREATE TABLE counted (n INT PRIMARY KEY, words VARCHAR(200))");
     let words = String::from_utf8_lossy(MARKER).into_owned();
     let rows: Vec<String> = (0..5000).map(|n| format!("({n}, '{words}')")).collect();
-    server.session().ask(&format!("INSERT INTO counted VALUES {}", rows.join(", ")));
+    server.session().done(&format!("INSERT INTO counted VALUES {}", rows.join(", ")));
     let used = create(&place, "db", "1GiB");
     if is_skipped(test, &used) {
         return;
@@ -354,12 +353,11 @@ fn moves_onto_a_volume_and_back(kind: SqlKind, test: &str) {
     fs::rename(&dir, place.at("db.clear")).unwrap();
     fs::create_dir(&dir).unwrap();
     place.volume(&["mount", "vol", "db", "--key", "k.key"]).done();
-    let mut server = SqlServer::start(kind, &dir);
-    let count = |server: &SqlServer| {
-        server.session().ask("SELECT COUNT(*), SUM(n) FROM counted")[0].join(" ")
-    };
+    let mut server = start(&dir);
+    let count =
+        |server: &D| server.session().ask("SELECT COUNT(*), SUM(n) FROM counted")[0].join(" ");
     assert_eq!(count(&server), "5000 12497500");
-    server.session().ask("INSERT INTO counted VALUES (5000, 'on the volume')");
+    server.session().done("INSERT INTO counted VALUES (5000, 'on the volume')");
     server.kill();
     drop(server);
     let begin = Instant::now();
@@ -369,16 +367,30 @@ fn moves_onto_a_volume_and_back(kind: SqlKind, test: &str) {
     }
     assert!(!holds(&place.at("vol"), MARKER));
     unseal(&place, "back").done();
-    let server = SqlServer::start(kind, &place.at("back"));
+    let server = start(&place.at("back"));
     assert_eq!(count(&server), "5001 12502500");
 }
 
 #[test]
 fn postgres_moves_onto_a_volume_and_back() {
-    moves_onto_a_volume_and_back(SqlKind::Postgres, "postgres_moves_onto_a_volume_and_back");
+    let test = "postgres_moves_onto_a_volume_and_back";
+    if SqlKind::Postgres.is_available(test) {
+        moves_onto_a_volume_and_back(test, |dir| SqlServer::start(SqlKind::Postgres, dir));
+    }
 }
 
 #[test]
 fn mariadb_moves_onto_a_volume_and_back() {
-    moves_onto_a_volume_and_back(SqlKind::MariaDb, "mariadb_moves_onto_a_volume_and_back");
+    let test = "mariadb_moves_onto_a_volume_and_back";
+    if SqlKind::MariaDb.is_available(test) {
+        moves_onto_a_volume_and_back(test, |dir| SqlServer::start(SqlKind::MariaDb, dir));
+    }
+}
+
+#[test]
+fn mysql_moves_onto_a_volume_and_back() {
+    let test = "mysql_moves_onto_a_volume_and_back";
+    if MySqlServer::is_available(test) {
+        moves_onto_a_volume_and_back(test, MySqlServer::start_on);
+    }
 }

@@ -99,15 +99,18 @@ slice-ms = 1000
     },
     NamedStudy {
         name: "redis-ssdb",
-        about: "a store in memory against one on disk under YCSB: Redis and RocksDB (with an SSDB \
-                of yours: --store redis,ssdb --ssdb-url ...)",
+        about: "a store in memory against one on disk under YCSB, plain and on sealed volumes: \
+                Redis and RocksDB (with an SSDB of yours: --store redis,ssdb --ssdb-url ...)",
         source: "Omoruyi Osemwegie, Kennedy Okokpujie, Nsikan Nkordeh, Charles Ndujiuba, Samuel \
                  John, Uzairue Stanley: Performance Benchmarking of Key-Value Store NoSQL \
                  Databases, 2018; International Journal of Electrical and Computer Engineering \
                  8(6), 5333-5341 (found by its abstract)",
+        // Redis seals nothing itself, and both are sealed in one way, as SSDB would be
         settings: r#"
 store = ["redis", "rocksdb"]
 against = "redis"
+layer = ["rest"]
+seal = ["volume"]
 ciphers = ["none", "aes-256"]
 workloads = ["a", "b", "c", "d", "e", "f"]
 threads = [1, 2, 4, 8, 10]
