@@ -17,7 +17,7 @@ use std::ffi::{c_int, c_uchar, c_uint, c_void};
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::{ptr, slice};
 
 use self::api::{Encryption, PluginDeclaration};
@@ -40,6 +40,9 @@ const TOO_SMALL: c_uint = 100;
 
 /// The plug-in while the server runs; a process has one server.
 static PLUGIN: RwLock<Option<Arc<Plugin>>> = RwLock::new(None);
+
+/// The last refusal that was logged.
+static LAST_REFUSAL: Mutex<String> = Mutex::new(String::new());
 
 /// Version of the interface of plug-ins.
 #[unsafe(no_mangle)]
@@ -129,7 +132,7 @@ unsafe extern "C" fn get_key(
         let found = match plugin.keys().server_key(key_id, version) {
             Ok(found) => found,
             Err(error) => {
-                log(Level::Error, &error.to_string());
+                log_refusal(&error.to_string());
                 return NO_VERSION;
             }
         };
@@ -278,8 +281,18 @@ fn refused_if_it_panics(call: impl FnOnce() -> c_int) -> c_int {
 }
 
 fn refused(error: &PluginError) -> c_int {
-    log(Level::Error, &error.to_string());
+    log_refusal(&error.to_string());
     REFUSED
+}
+
+/// Writes a refusal to the server's log, once: the server asks again and again for the same key and
+/// the same page.
+fn log_refusal(text: &str) {
+    let mut last = LAST_REFUSAL.lock().unwrap_or_else(PoisonError::into_inner);
+    if *last != text {
+        log(Level::Error, text);
+        text.clone_into(&mut last);
+    }
 }
 
 /// Writes a line to the server's log, which its standard error is, with the server's own word for

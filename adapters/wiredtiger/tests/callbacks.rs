@@ -7,7 +7,7 @@ use std::path::Path;
 
 use sealstone_cipher::ciphers;
 use sealstone_keys::KeyFile;
-use sealstone_seal::engine_page::{OVERHEAD_BYTES, PlaceKind, inspect};
+use sealstone_seal::engine_page::{HEADER_BYTES, OVERHEAD_BYTES, PlaceKind, inspect};
 use sealstone_wiredtiger::{Callbacks, Encryptor, PAGE_SKIP_BYTES, RECORD_SKIP_BYTES, Settings};
 
 /// Headers alone, without the length that follows them.
@@ -146,15 +146,23 @@ fn what_fails_leaves_no_data() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("orders.key");
     KeyFile::create(&path, "orders").unwrap();
-    let encryptor = callbacks(&path, "aria-256");
-    let stored = stored(&encryptor, &item(RECORD, 500), RECORD);
-    for at in [RECORD + 4, RECORD + 54, RECORD + 4 + 500 + OVERHEAD_BYTES - 1] {
-        let mut changed = stored.clone();
-        changed[at] ^= 1;
-        let mut opened = vec![0xEE; stored.len()];
-        encryptor.decrypt(&changed, RECORD, &mut opened).unwrap_err();
-        // untouched, or wiped: never the sealed data
-        assert!(opened.iter().all(|byte| [0, 0xEE].contains(byte)), "{opened:?}");
+    for cipher in ciphers() {
+        let encryptor = callbacks(&path, cipher.name);
+        for (skip, bytes) in [(RECORD, 500), (PAGE, 32_000)] {
+            let stored = stored(&encryptor, &item(skip, bytes), skip);
+            let begin = skip + 4;
+            let info = inspect(&stored[begin..]).unwrap();
+            let end = begin + bytes + OVERHEAD_BYTES + info.padding_bytes;
+            for at in [begin, begin + 50, begin + HEADER_BYTES + bytes - 1, end - 16, end - 1] {
+                let mut changed = stored.clone();
+                changed[at] ^= 1;
+                let mut opened = vec![0xEE; stored.len()];
+                encryptor.decrypt(&changed, skip, &mut opened).unwrap_err();
+                // untouched, or wiped: neither the data nor what is stored
+                let is_clean = opened.iter().all(|byte| [0, 0xEE].contains(byte));
+                assert!(is_clean, "{}, {bytes} bytes, changed at {at}", cipher.name);
+            }
+        }
     }
 }
 

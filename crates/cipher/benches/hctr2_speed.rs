@@ -1,9 +1,9 @@
 //! HCTR2 beside GCM of the same cipher: gigabytes a second, and the ratio, by message size.
 //!
-//! `hctr2_speed [CIPHER...]`. Each figure is the median of rounds in which both have their turn,
-//! for every cipher and size, so that the machine's drift hits them alike; the ratio is that of
-//! each round, with the quarters of the rounds around it. Not here: other libraries
-//! (`dev/rivals`).
+//! `hctr2_speed [BACKEND] [CIPHER...]`; without a backend's name the fastest one is taken. Each
+//! figure is the median of rounds in which both have their turn, for every cipher and size, so that
+//! the machine's drift hits them alike; the ratio is that of each round, with the quarters of the
+//! rounds around it. Not here: other libraries (`dev/rivals`).
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -15,12 +15,17 @@ const ROUNDS: usize = 51;
 const ROUND: Duration = Duration::from_micros(400);
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let named: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let mut named: Vec<String> =
+        std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let is_backend = |word: &String| Backend::all_names().contains(&word.as_str());
+    let backend = match named.first().is_some_and(is_backend) {
+        true => Backend::by_name(&named.remove(0))?,
+        false => Backend::auto(),
+    };
     let chosen = match &named[..] {
         [] => ciphers().iter().filter(|cipher| cipher.block_bytes == 16).collect(),
         named => named.iter().map(|name| cipher(name)).collect::<Result<Vec<_>, _>>()?,
     };
-    let backend = Backend::auto();
     println!("{}: GB/s of GCM and HCTR2, and the ratio (quarters of the rounds)", backend.name());
     for cipher in chosen {
         let key = vec![7; cipher.key_bytes];

@@ -11,12 +11,13 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use sealstone_cipher::memory::{Generation, Protected};
-use sealstone_cipher::{Aead, Cipher, Ctr, Error as CipherError, Nonce, Provider, aead, ctr};
+use sealstone_cipher::{
+    Aead, Cipher, Context, Ctr, Error as CipherError, Nonce, Part, PartError, Provider, aead, ctr,
+};
 use sealstone_keys::{KeyError, KeyRef, Secret, subkey};
 use zeroize::Zeroizing;
 
@@ -317,17 +318,13 @@ impl EnginePages {
     /// Opens `block` into `page`, which is as long as the page in it, where no place is known.
     ///
     /// # Errors
-    /// As [`EnginePages::open_in_place`].
+    /// As [`EnginePages::open_at`].
     pub fn open(&self, block: &[u8], page: &mut [u8]) -> Result<(), EnginePageError> {
-        if let Ok(range) = page_range(block)
-            && range.len() == page.len()
-        {
-            page.copy_from_slice(&block[range]);
-        }
-        self.open_in_place(block, page, Place::UNKNOWN)
+        self.open_at(block, page, Place::UNKNOWN)
     }
 
-    /// Opens `block` at `place`, its ciphertext (the bytes at [`page_range`]) copied to `page`.
+    /// Opens `block` at `place` into `page`, which is as long as [`page_bytes`] says and is only
+    /// written: tags are compared first, so it never holds data that is not authenticated.
     ///
     /// A block that was sealed for no known place opens at any place.
     ///
@@ -335,8 +332,8 @@ impl EnginePages {
     /// Errors of [`inspect`]; [`EnginePageError::OtherCipher`],
     /// [`EnginePageError::MissingVersion`], [`EnginePageError::OtherKey`],
     /// [`EnginePageError::OtherPlace`], [`EnginePageError::Changed`], [`EnginePageError::Buffer`],
-    /// [`EnginePageError::Forked`]. `page` then contains none of the data.
-    pub fn open_in_place(
+    /// [`EnginePageError::Forked`]. `page` is then zeros.
+    pub fn open_at(
         &self,
         block: &[u8],
         page: &mut [u8],
@@ -346,11 +343,11 @@ impl EnginePages {
         self.open_inspected(block, &info, page, place)
     }
 
-    /// As [`EnginePages::open_in_place`], for a caller that has already looked at the block: `info`
+    /// As [`EnginePages::open_at`], for a caller that has already looked at the block: `info`
     /// is what [`inspect`] returned for it. With that of another block, nothing opens.
     ///
     /// # Errors
-    /// As [`EnginePages::open_in_place`].
+    /// As [`EnginePages::open_at`].
     pub fn open_inspected(
         &self,
         block: &[u8],
@@ -467,17 +464,24 @@ impl EnginePages {
         }
         let nonce = info.nonce();
         let nonce = &nonce[12 - keyed.nonce_bytes()..];
+        let (header, sealed) = sealed.split_at(HEADER_BYTES);
         let opened = if info.in_parts {
-            let (header, data) = sealed.split_at(HEADER_BYTES);
-            keyed.open(nonce, &[header, place.bound, data].concat(), &mut [], tag)
+            keyed.open(nonce, &[header, place.bound, sealed].concat(), &mut [], tag)
         } else {
-            keyed.open(nonce, Associated::of(&sealed[..HEADER_BYTES], place).bytes(), page, tag)
+            let associated = Associated::of(header, place);
+            let context = Context { nonce, associated: associated.bytes() };
+            let whole = Part { context, sealed, tag, skip: 0, bytes: sealed.len() };
+            keyed.open_parts(&[whole], page).map_err(|PartError { error, .. }| error)
         };
         opened.map_err(|error| match error {
             CipherError::Authentication | CipherError::MessageTooLong { .. } => changed(),
             other => other.into(),
         })?;
-        if info.in_parts { self.crypt_parts(kek, info, page) } else { Ok(()) }
+        if info.in_parts {
+            page.copy_from_slice(sealed);
+            self.crypt_parts(kek, info, page)?;
+        }
+        Ok(())
     }
 
     /// Encrypts or decrypts a page that is longer than its cipher allows under one key: each part
@@ -576,12 +580,11 @@ impl Associated {
     }
 }
 
-/// Returns the range of the ciphertext in `block`, according to its header: the bytes to copy to
-/// where it is opened.
+/// Returns the length of the page in `block`, in bytes, according to its header.
 ///
 /// # Errors
 /// Errors of [`inspect`]; [`EnginePageError::Damaged`] if the block is shorter than stated in its
 /// header.
-pub fn page_range(block: &[u8]) -> Result<Range<usize>, EnginePageError> {
-    inspect(block)?.ciphertext(block.len())
+pub fn page_bytes(block: &[u8]) -> Result<usize, EnginePageError> {
+    Ok(inspect(block)?.ciphertext(block.len())?.len())
 }

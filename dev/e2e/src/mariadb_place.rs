@@ -1,17 +1,22 @@
 //! A place for a MariaDB that encrypts with our plug-in, as the tests of that have it. Not here:
-//! the tests (`tests/mariadb_plugin.rs`, `tests/mariadb_pages.rs`).
+//! the tests (`tests/mariadb_plugin.rs`, `tests/mariadb_pages.rs`, `tests/mariadb_backup.rs`).
 
 use std::fs;
-use std::path::PathBuf;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use sealstone_servers::MariaDbOptions;
 use sealstone_servers::testing::reachable;
+use sealstone_servers::{MARIADB_PROGRAM, MariaDbOptions};
 
 use crate::binary::mariadb_plugin;
 use crate::sql_server::SqlSession;
 use crate::transcript::{Transcript, run, sealstone};
 
 const PLUGIN: &str = "libsealstone_mariadb.so";
+
+/// Program that makes backups.
+const BACKUP: &str = "mariabackup";
 
 /// Options beyond those of `mysql config`: little memory, so that pages are written early.
 const MORE: [&str; 2] = ["--log-bin=binlog", "--innodb-buffer-pool-size=16M"];
@@ -92,6 +97,40 @@ impl MariaDbPlace {
         ]
     }
 
+    /// Makes a backup of the server in `server`, which listens at `address`, and prepares it as the
+    /// data directory of one in `copy`.
+    ///
+    /// # Panics
+    /// If that fails.
+    pub fn back_up(&self, address: &str) {
+        fs::create_dir_all(self.at("copy/tmp")).expect("a new directory");
+        let port = address.rsplit_once(':').expect("an address").1;
+        let reached = ["--backup", "--host=127.0.0.1", "--user=sealstone", "--password=geheim"];
+        let data = format!("--datadir={}", self.at("server/data").display());
+        let reached = reached.map(String::from).into_iter();
+        self.backup(&reached.chain([format!("--port={port}"), data]).collect::<Vec<_>>());
+        self.backup(&["--prepare".into()]);
+        // what the copy has of its own is its accounts' password alone
+        for name in ["first.sql", "client.cnf"] {
+            fs::copy(self.at("server").join(name), self.at("copy").join(name)).expect("a copy");
+        }
+        let owner = fs::metadata(self.at("server/data")).expect("a data directory");
+        let owner = format!("{}:{}", owner.uid(), owner.gid());
+        let own = ["copy/data", "copy/tmp"].map(|name| self.at(name));
+        let given = Command::new("chown").arg("-R").arg(owner).args(own).status().expect("chown");
+        assert!(given.success(), "the copy has no owner");
+    }
+
+    /// Runs `mariabackup`, which must succeed.
+    fn backup(&self, arguments: &[String]) {
+        let plugins = format!("--plugin-dir={}", self.at("plugins").display());
+        let target = format!("--target-dir={}", self.at("copy/data").display());
+        let mut command = Command::new(BACKUP);
+        let output = command.args(arguments).args([target, plugins]).output().expect(BACKUP);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && said.contains("completed OK!"), "{arguments:?}: {said}");
+    }
+
     /// Returns the server's log.
     #[must_use]
     pub fn log(&self) -> String {
@@ -111,4 +150,41 @@ pub fn does(session: &mut SqlSession, statements: &str) {
     let answer = session.ask(statements);
     let refused = answer.iter().flatten().find(|value| value.contains("ERROR"));
     assert_eq!(refused, None, "{statements}");
+}
+
+/// Copies a file, which then belongs to the owner of the one beside it.
+///
+/// # Panics
+/// If that fails.
+pub fn copy_as(from: &Path, to: &Path) {
+    fs::copy(from, to).expect("a copy");
+    let owner = fs::metadata(from).expect("a file");
+    chown(to, Some(owner.uid()), Some(owner.gid())).expect("an owner");
+}
+
+/// Returns whether backups can be made of the server; otherwise prints that the test `name` is
+/// skipped. A program of another series refuses its redo log.
+#[must_use]
+pub fn can_back_up(name: &str) -> bool {
+    let Some(own) = series(BACKUP.as_ref()) else {
+        println!("SKIP: {name}: no {BACKUP} is installed; make setup-mariadb installs it");
+        return false;
+    };
+    let server = MARIADB_PROGRAM.find(None).ok().and_then(|program| series(&program));
+    let fits = server.as_ref() == Some(&own);
+    if !fits {
+        let server = server.unwrap_or_else(|| "an unknown series".into());
+        println!("SKIP: {name}: {BACKUP} is of MariaDB {own}, and the server of {server}");
+    }
+    fits
+}
+
+/// Returns the series that the program of MariaDB's says it is of, such as 10.11.
+fn series(program: &Path) -> Option<String> {
+    let output = Command::new(program).args(["--no-defaults", "--version"]).output().ok()?;
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    let version = said.split_whitespace().find(|word| word.contains("-MariaDB"))?;
+    let mut numbers = version.split('.');
+    Some(format!("{}.{}", numbers.next()?, numbers.next()?))
 }

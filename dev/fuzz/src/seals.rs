@@ -154,7 +154,7 @@ fn run_engine_page(input: &mut Unstructured) -> Result<()> {
     pages.seal(&page, &mut block).expect("a page is sealed");
     let sealed = block.clone();
     damage(input, &mut block)?;
-    let opened_bytes = engine_page::page_range(&block).map_or(block.len(), |range| range.len());
+    let opened_bytes = engine_page::page_bytes(&block).unwrap_or(block.len());
     let mut opened = vec![0xEE; opened_bytes];
     match pages.open(&block, &mut opened) {
         Ok(()) => assert!(

@@ -1,7 +1,7 @@
 #![forbid(unsafe_code)]
 //! Chores of this repository: `tidy` checks the house rules, `check` also formatting and lints, and
-//! builds; `test` then runs every test and counts them; `licences` collects those of what a release
-//! has linked in.
+//! builds; `test` then runs every test and counts them, or runs and counts those of the programs
+//! that it is given alone; `licences` collects those of what a release has linked in.
 
 mod circles;
 mod citation;
@@ -31,10 +31,10 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["tidy"] => tidy::run(),
         ["check"] => suite::check(),
-        ["test"] => suite::run(),
+        ["test", names @ ..] => suite::run(names),
         ["licences", artefact, file, given @ ..] => licences::run(artefact, file, given),
         _ => {
-            eprintln!("usage: cargo run -p xtask -- tidy|check|test");
+            eprintln!("usage: cargo run -p xtask -- tidy|check|test [PROGRAM]...");
             eprintln!(
                 "       cargo run -p xtask -- licences tarball|deb|wheel FILE [NAME=FILE]..."
             );

@@ -72,8 +72,9 @@ impl Finished {
     }
 }
 
-/// Builds every test program; returns them all. Cargo's messages go to standard error.
-pub(crate) fn build(cargo: Command) -> Result<Vec<Program>> {
+/// Builds every test program, or those with `names` if there are any; returns them, and with every
+/// program the tests of the documentation as one more. Cargo's messages go to standard error.
+pub(crate) fn build(cargo: Command, names: &[&str]) -> Result<Vec<Program>> {
     let mut cargo = cargo;
     cargo.args([
         "test",
@@ -83,11 +84,17 @@ pub(crate) fn build(cargo: Command) -> Result<Vec<Program>> {
         "--message-format",
         "json-render-diagnostics",
     ]);
+    cargo.args(names.iter().flat_map(|name| ["--test", *name]));
     let output = cargo.stderr(Stdio::inherit()).output().context("run cargo test --no-run")?;
     if !output.status.success() {
         bail!("the tests do not build");
     }
-    parse(&String::from_utf8_lossy(&output.stdout))
+    let mut programs = parse(&String::from_utf8_lossy(&output.stdout))?;
+    if names.is_empty() {
+        let (name, path, folder) = (DOCUMENTATION.into(), PathBuf::new(), PathBuf::new());
+        programs.push(Program { name, path, folder });
+    }
+    Ok(programs)
 }
 
 /// Returns the test programs in cargo's list of built files.
@@ -114,8 +121,8 @@ fn parse(messages: &str) -> Result<Vec<Program>> {
     Ok(programs)
 }
 
-/// Runs `programs`, and the tests of the documentation as one more, three at once for every two
-/// CPUs; those of [`ALONE`] by themselves. Calls `finished` with each as it ends.
+/// Runs `programs`, three at once for every two CPUs; those of [`ALONE`] by themselves. Calls
+/// `finished` with each as it ends.
 ///
 /// - `cargo`: makes a command of cargo with the environment that all of them get
 /// - `target`: cargo's target folder
@@ -127,12 +134,8 @@ pub(crate) fn run(
 ) -> Result<()> {
     let times = target.join(TIMES);
     let mut known = read_times(&std::fs::read_to_string(&times).unwrap_or_default());
-    let documentation =
-        Program { name: DOCUMENTATION.into(), path: PathBuf::new(), folder: PathBuf::new() };
-    let (alone, together): (Vec<Program>, Vec<Program>) = programs
-        .into_iter()
-        .chain([documentation])
-        .partition(|program| ALONE.contains(&program.name.as_str()));
+    let (alone, together): (Vec<Program>, Vec<Program>) =
+        programs.into_iter().partition(|program| ALONE.contains(&program.name.as_str()));
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     for (programs, at_once) in [(together, cpus + cpus.div_ceil(2)), (alone, 1)] {
         let queue = Mutex::new(VecDeque::from(longest_first(programs, &known)));

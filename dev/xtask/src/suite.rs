@@ -1,5 +1,6 @@
 //! `xtask check`: formatting, lints, house rules, build. `xtask test`: the same, then every test;
-//! ends with what failed and `N passed, N failed, N skipped`.
+//! ends with what failed and `N passed, N failed, N skipped`. `xtask test NAME...`: the programs of
+//! these names alone, with what they test already built.
 //!
 //! In CI (environment variable `CI` set) a skip that `.ci/expected-skips` does not list is a
 //! failure.
@@ -51,13 +52,14 @@ pub(crate) fn check() -> Result<bool> {
     Ok(true)
 }
 
-/// Runs everything; returns whether all of it passed.
-pub(crate) fn run() -> Result<bool> {
-    if !check()? {
+/// Runs everything, or the test programs `names` alone if there are any; returns whether all of it
+/// passed.
+pub(crate) fn run(names: &[&str]) -> Result<bool> {
+    if names.is_empty() && !check()? {
         return Ok(false);
     }
     let root = tidy::root();
-    let tally = tests(&root)?;
+    let tally = tests(&root, names)?;
     let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
     let allowed =
         expected(&read(&root.join(".ci/expected-skips")), &read(Path::new("/proc/cpuinfo")));
@@ -117,8 +119,9 @@ fn cargo(root: &Path, words: &[&str]) -> Command {
     command
 }
 
-/// Runs the tests, printing the output of each program as it ends, and counts.
-fn tests(root: &Path) -> Result<Tally> {
+/// Runs the tests, those of the programs `names` if there are any, printing the output of each
+/// program as it ends, and counts.
+fn tests(root: &Path, names: &[&str]) -> Result<Tally> {
     // xtask is next to the `sealstone` that the build step made
     let beside = std::env::current_exe().context("where xtask lies")?.with_file_name("sealstone");
     let target =
@@ -129,8 +132,8 @@ fn tests(root: &Path) -> Result<Tally> {
         command
     };
     println!("check: cargo test --workspace --no-run");
-    let programs = programs::build(cargo())?;
-    println!("check: {} test programs and the documentation", programs.len());
+    let programs = programs::build(cargo(), names)?;
+    println!("check: {} test programs", programs.len());
     let mut tally = Tally::default();
     programs::run(programs, &cargo, target, |done| {
         println!("\nprogram: {}, {:.1} s", done.name, done.took.as_secs_f64());

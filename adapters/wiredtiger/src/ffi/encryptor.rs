@@ -191,8 +191,7 @@ unsafe extern "C" fn decrypt(
         // SAFETY: rule "bytes"; the length was checked.
         let block = unsafe { slice::from_raw_parts(src.cast_const(), src_len) };
         let info = inspect(block)?;
-        let ciphertext = info.ciphertext(src_len)?;
-        let bytes = ciphertext.len();
+        let bytes = info.ciphertext(src_len)?.len();
         if dst_len < bytes {
             return Err(EnginePageError::Buffer { found: dst_len, wanted: bytes }.into());
         }
@@ -204,13 +203,9 @@ unsafe extern "C" fn decrypt(
         let page: &mut [u8] = if bytes == 0 {
             &mut []
         } else {
-            // SAFETY: rule "bytes": the ciphertext is in the block, the destination has at least
-            // `bytes`, all of which are written here before the slice is made; the two do not
-            // overlap.
-            unsafe {
-                ptr::copy_nonoverlapping(src.add(ciphertext.start), dst, bytes);
-                slice::from_raw_parts_mut(dst, bytes)
-            }
+            // SAFETY: rule "bytes": the destination has at least `bytes` bytes of memory that is
+            // not Rust's, which do not overlap the source; opening only writes them, all of them.
+            unsafe { slice::from_raw_parts_mut(dst, bytes) }
         };
         object.encryptor.pages().open_inspected(block, &info, page, bound.place())?;
         if let Some(journal) = object.journal.as_ref().filter(|_| info.journal_kept) {

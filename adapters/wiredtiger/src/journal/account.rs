@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use sealstone_file::input;
 use sealstone_seal::engine_page::{
-    EnginePageError, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, Place, PlaceKind,
+    EnginePageError, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, Place, PlaceKind, page_bytes,
 };
 
 use super::record::Tag;
@@ -117,9 +117,8 @@ impl Account {
             .ok_or_else(damaged)?;
         let block =
             copy.get(LENGTH_BYTES..).and_then(|rest| rest.get(..length)).ok_or_else(damaged)?;
-        let range = sealstone_seal::engine_page::page_range(block)?;
-        let mut page = block[range].to_vec();
-        pages.open_in_place(block, &mut page, Place::new(PlaceKind::Text, PLACE))?;
+        let mut page = vec![0; page_bytes(block)?];
+        pages.open_at(block, &mut page, Place::new(PlaceKind::Text, PLACE))?;
         Content::parse(&page).ok_or_else(damaged)
     }
 

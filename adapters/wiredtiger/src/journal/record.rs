@@ -9,7 +9,7 @@
 
 use sealstone_seal::engine_page::{
     EnginePageError, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, PLACE_TAG_BYTES, Place, PlaceKind,
-    inspect,
+    inspect, page_bytes,
 };
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
@@ -230,18 +230,13 @@ pub(crate) fn first_length(bytes: &[u8]) -> Option<usize> {
 pub(crate) fn stamped(pages: &EnginePages, record: &[u8]) -> Result<FileKey, EnginePageError> {
     let block = &record[STAMP_AT..][..STAMP_BYTES];
     let mut key = FileKey(Zeroizing::new([0; KEY_BYTES]));
-    let range = sealstone_seal::engine_page::page_range(block)?;
-    if range.len() != KEY_BYTES {
+    if page_bytes(block)? != KEY_BYTES {
         return Err(EnginePageError::Damaged {
             found: "the key of a journal file has another length".into(),
         });
     }
-    key.0.copy_from_slice(&block[range]);
-    pages.open_in_place(
-        block,
-        &mut key.0[..],
-        Place::new(PlaceKind::Text, &place_of_stamp(record)),
-    )?;
+    let place = place_of_stamp(record);
+    pages.open_at(block, &mut key.0[..], Place::new(PlaceKind::Text, &place))?;
     Ok(key)
 }
 

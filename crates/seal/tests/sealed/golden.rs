@@ -9,7 +9,7 @@ use std::path::Path;
 use sealstone_cipher::{Backend, cipher, cipher_by_id, ciphers};
 use sealstone_keys::{KeyFile, KeyRef, KeySource};
 use sealstone_seal::catalogue::Copy;
-use sealstone_seal::engine_page::{self, EnginePages, Place, PlaceKind, page_range};
+use sealstone_seal::engine_page::{self, EnginePages, Place, PlaceKind, page_bytes};
 use sealstone_seal::frame::End;
 use sealstone_seal::volume::{
     BlockPlace, Entry, EntryPage, Level, Mark, Places, ROOT_AT, Root, RootHead, Run, VolumeKeys,
@@ -175,11 +175,9 @@ fn engine_pages_of_every_format_version_open() {
             assert_eq!((info.format_version, info.cipher, info.key_version), (version, cipher, 1));
             assert_eq!((info.padding_bytes, info.kind), (36, PlaceKind::Record));
             assert!(info.place_tag && info.journal_kept, "{}", cipher.name);
-            let range = page_range(&block).unwrap();
-            let mut page = block[range].to_vec();
-            pages
-                .open_in_place(&block, &mut page, Place::new(PlaceKind::Record, b"01234567"))
-                .unwrap();
+            let mut page = vec![0; page_bytes(&block).unwrap()];
+            let place = Place::new(PlaceKind::Record, b"01234567");
+            pages.open_at(&block, &mut page, place).unwrap();
             assert_eq!(page, content(3000), "{}", cipher.name);
         }
     }

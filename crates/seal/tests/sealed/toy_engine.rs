@@ -10,7 +10,7 @@ use sealstone_cipher::{Backend, cipher};
 use sealstone_keys::{KeyRef, KeySource};
 use sealstone_seal::engine_page::{
     EnginePageError, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, Place, PlaceKind, inspect,
-    page_range,
+    page_bytes,
 };
 
 use crate::fixture::FixedKeys;
@@ -51,9 +51,9 @@ impl ToyEngine {
 
     fn read(&self, number: usize) -> Result<Vec<u8>, EnginePageError> {
         let (_, block) = &self.stored[number];
-        let mut page = block[page_range(block)?].to_vec();
+        let mut page = vec![0; page_bytes(block)?];
         // the requested number, never the stored number
-        self.pages.open_in_place(
+        self.pages.open_at(
             block,
             &mut page,
             Place::new(PlaceKind::Page, &(number as u64).to_be_bytes()),
