@@ -8,7 +8,7 @@ use crate::conclude::ratios::{
 };
 use crate::conclude::statistics::Estimate;
 use crate::conclude::sustained_rate::{is_searched_in_vain, judge_searches};
-use crate::results::{Between, Cell, Recommendation, Variant};
+use crate::results::{Between, Cell, Piece, Recommendation, Variant};
 use crate::study::coverage::Question;
 use crate::study::plan::Plan;
 use crate::words::target::Target;
@@ -17,9 +17,9 @@ use crate::words::verdict::Quantity;
 /// Returns the recommendation for a measurement that an error of a store ended: nothing is
 /// recommended, whatever the cells measured before it show.
 pub(crate) fn withheld(recommendation: Recommendation) -> Recommendation {
-    let answer =
-        "nothing is recommended: an error ended the run before everything was measured".into();
-    Recommendation { answer, take: None, meaning: Vec::new(), ..recommendation }
+    let answer = "nothing is recommended: an error ended the run before everything was measured";
+    Recommendation { take: None, cpu: None, meaning: Vec::new(), ..recommendation }
+        .with_answer(vec![Piece::finding(answer)])
 }
 
 /// Judges `cells` again. Returns each cipher against each other cipher, and the recommendation.

@@ -10,6 +10,7 @@ use crate::compare::groups;
 use crate::compare::joint_results::{JoinError, joined};
 use crate::compare::recorded::{self, RecordedError};
 use crate::conclude::figures;
+use crate::results::added_settings;
 use crate::results::{Comparison, Results, SCHEMA};
 use crate::study::plan_difference::{NO_FIGURES, plain, table};
 use crate::words::axes::{AXES, varied};
@@ -279,9 +280,9 @@ pub fn differences(runs: &[Results]) -> Vec<String> {
     let one_place = varied(&points).is_empty();
     for name in names
         .into_iter()
-        .filter(|name| one_place || !name.starts_with("cache ("))
+        .filter(|name| one_place || !added_settings::is_cache(name))
         // looked for in each run, and shown with each workload
-        .filter(|name| !name.starts_with("clients ("))
+        .filter(|name| !added_settings::is_clients(name))
     {
         let values = runs
             .iter()

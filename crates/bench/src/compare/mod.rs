@@ -55,7 +55,7 @@ use crate::measure::failures::Failures;
 use crate::measure::progress::{Estimate, Observer, Phase, Precision, Progress, SliceTimes};
 use crate::measure::runner::{RunError, Runner, SliceOutcome};
 use crate::measure::schedule::{Slicing, orders};
-use crate::results::{Cell, Results, Sample};
+use crate::results::{Cell, Results, Sample, added_settings};
 use crate::study::client_group;
 use crate::study::machine;
 use crate::study::plan::{Plan, PlanError};
@@ -697,7 +697,7 @@ impl<'a> Comparison<'a> {
             return cache_bytes;
         }
         self.settings.insert(
-            format!("cache ({dataset})"),
+            added_settings::cache(dataset),
             format!("{} for {} of data", human_bytes(cache_bytes), human_bytes(data_bytes)),
         );
         let warm = group.workloads.iter().any(|(_, workload)| !workload.spec().cold);

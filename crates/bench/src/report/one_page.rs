@@ -293,8 +293,7 @@ fn takes(run: &Run, advised: Option<&Variant>) -> Vec<Fact> {
 
 /// Returns what the advised variant costs besides: CPU time and space.
 fn costs(run: &Run, advised: Option<&Variant>) -> Vec<String> {
-    let meaning = run.results.recommendation.meaning.iter();
-    let cpu = meaning.filter_map(|line| line.strip_prefix("it means: ")).map(str::to_owned);
+    let cpu = run.results.recommendation.cpu.iter().cloned();
     let number = |variant: &Variant| {
         run.results.variants.iter().position(|known| known.label == variant.label)
     };

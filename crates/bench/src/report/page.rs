@@ -16,6 +16,7 @@ use super::{compared, open_loop, overview, percentiles, places, requests, side_b
 use crate::compare::forecast;
 use crate::compare::merge;
 use crate::conclude::figures;
+use crate::results::warnings::assertions;
 use crate::results::{Cell, Results};
 use crate::study::plan::{Plan, Policy};
 use crate::words::target::Target;
@@ -387,7 +388,8 @@ fn section(number: usize, run: &Run) -> Section {
         policy: policy(results.plan.policy),
         answer: headline(run),
         overview: overview_of(run, &overview),
-        meaning: recommendation.meaning.iter().map(|line| meaning(line)).collect(),
+        // under a heading that says what it is
+        meaning: recommendation.cpu.iter().chain(&recommendation.meaning).cloned().collect(),
         conditions: conditions(run),
         cost: open_loop::at_rate_table(run).unwrap_or_else(|| tables::cost(run)),
         reasons: reasons(run),
@@ -414,11 +416,6 @@ fn section(number: usize, run: &Run) -> Section {
         ]
         .concat(),
     }
-}
-
-/// Returns a line about the answer as it stands under a heading that says what it is.
-fn meaning(line: &str) -> String {
-    line.strip_prefix("it means: ").unwrap_or(line).to_owned()
 }
 
 /// Returns the first chart with its title; none where nothing was compared.
@@ -520,17 +517,11 @@ pub(super) fn warnings(results: &Results) -> Vec<String> {
     let is_said = |warning: &String| results.recommendation.warnings.contains(warning);
     let mut warnings: Vec<String> =
         results.warnings.iter().filter(|warning| !is_said(warning)).cloned().collect();
-    if results.engine.assertions && !warnings.iter().any(|warning| warning.contains("assertion")) {
-        let engine = &results.engine;
-        warnings.insert(
-            0,
-            format!(
-                "{} ({}) was built with assertions: its baseline is slower, so overheads are \
-                 understated",
-                engine.name_and_version(),
-                engine.build
-            ),
-        );
+    let assertions = assertions(&results.engine);
+    // that of one of several clients begins with its number
+    let is_known = |warning: &String| warning.ends_with(&assertions);
+    if results.engine.assertions && !warnings.iter().any(is_known) {
+        warnings.insert(0, assertions);
     }
     warnings
 }

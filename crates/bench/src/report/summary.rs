@@ -59,8 +59,8 @@ fn screen_beside(
     let recommendation = &results.recommendation;
     lines.extend(paper.wrapped("", &recommendation.answer, Style::new().bold()));
     // a handful, and the program's own
-    for line in &recommendation.meaning {
-        lines.extend(paper.wrapped("- ", line, Style::new()));
+    for line in recommendation.consequences() {
+        lines.extend(paper.wrapped("- ", &line, Style::new()));
     }
     let taken = recommendation
         .ranking

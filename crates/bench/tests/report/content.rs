@@ -184,7 +184,8 @@ fn what_affects_trust_is_reported() {
     let page = Html::parse_document(&html(std::slice::from_ref(&results)));
     let text = whole_text(&page);
     assert!(text.contains(
-        "was built with assertions: its baseline is slower, so overheads are understated"
+        "was built with assertions on: its baseline is slower than necessary, and overheads are \
+         understated"
     ));
     assert!(
         text.contains("What could not be concluded what aes-256 costs: between 36 % and nothing")
