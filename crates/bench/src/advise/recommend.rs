@@ -20,7 +20,7 @@ use crate::results::{Cell, Overhead, Piece, Ranked, Recommendation, Variant};
 use crate::study::coverage::Question;
 use crate::study::plan::{Plan, Policy};
 use crate::words::verdict::FEWEST_PAIRS;
-use crate::words::verdict::{CONFIDENCE, Quantity, Verdict, between};
+use crate::words::verdict::{CONFIDENCE, Quantity, Verdict, between, filled};
 
 /// One variant with a cipher or a suite, and its measurements.
 struct Candidate<'a> {
@@ -316,23 +316,22 @@ fn open(plan: &Plan, candidates: &[Candidate], cells: &[Cell]) -> Vec<Piece> {
 /// Describes how a candidate compares with the recommended one, `best`.
 fn compared(relation: &Relation, best: &str) -> Vec<Piece> {
     let Relation { label, own, judgement, range, decided } = relation;
-    let own = verb(own);
-    let one = |text: String| vec![Piece::finding_on(label, text)];
-    match judgement.verdict {
-        Verdict::Costs => one(format!("{label} {own}, which is more: {range} than {best}")),
-        Verdict::Gains => one(format!("{label} {own}, which is less: {range} than {best}")),
-        Verdict::NoDifference => {
-            one(format!("{label} {own}, the same as {best} (no difference: {range}), {decided}"))
-        }
-        Verdict::AtMost | Verdict::CannotConclude | Verdict::NotMet => {
-            let range = if range.is_empty() { String::new() } else { format!(" ({range})") };
-            let open = format!(
-                "cannot conclude whether that is more or less than {best}{range}, {decided}"
-            );
-            let own = format!("{label} {own}");
-            vec![Piece::finding_on(label, own), Piece::finding_on(label, open)]
-        }
-    }
+    let (own, in_brackets) = (verb(own), in_brackets(range));
+    let values = [
+        ("label", *label),
+        ("own", own.as_str()),
+        ("best", best),
+        ("range", range.as_str()),
+        ("in_brackets", in_brackets.as_str()),
+        ("decided", *decided),
+    ];
+    let clauses = judgement.verdict.row().comparison.iter();
+    clauses.map(|clause| Piece::finding_on(label, filled(clause, &values))).collect()
+}
+
+/// Returns `range` in brackets, after a space; nothing if there is none.
+fn in_brackets(range: &str) -> String {
+    if range.is_empty() { String::new() } else { format!(" ({range})") }
 }
 
 /// Explains the consequences of taking `best` to the reader, the gaps that it leaves, and changes

@@ -4,6 +4,7 @@
 use crate::results::open_loop::{Percentile, Ratio};
 use crate::results::{Interval, Overhead};
 pub use crate::words::count::{count, counted};
+use crate::words::verdict::Quantity;
 use crate::workload::Unit;
 
 /// The minus sign, which is as wide as a plus.
@@ -253,11 +254,12 @@ pub fn lower_end(overhead: &Overhead) -> f64 {
     overhead.interval.map_or(f64::NAN, |interval| interval.low)
 }
 
-/// Returns the largest cost that an interval leaves possible: `at most 6.5 %`, or `costs nothing`.
+/// Returns the largest cost that an interval leaves possible: `at most 6.5 %`, or that it costs
+/// nothing.
 pub fn bound(overhead: &Overhead) -> String {
     match largest_cost(overhead) {
         None => "not bounded".into(),
-        Some(0.0) => "costs nothing".into(),
+        Some(0.0) => Quantity::Throughput.no_cost().into(),
         Some(percent) => format!("at most {} %", one_place(percent, false)),
     }
 }

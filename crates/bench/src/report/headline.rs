@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 use super::index::Run;
-use super::overview::{of_cell, quantity, value};
+use super::overview::{ends, of_cell, quantity, value};
 use crate::conclude::at_rate::P99;
 use crate::conclude::figures;
 use crate::conclude::judgement::judge_as;
@@ -64,7 +64,7 @@ fn without_a_choice(answer: &[Piece]) -> Headline {
         [] => ("Nothing was concluded.".into(), answer),
         // each variant with its interval, which is not the answer
         [Piece { kind: PieceKind::Open, .. }, ..] => {
-            ("Nothing to take yet: what encryption costs is still open.".into(), answer)
+            ("Nothing to take yet: what encryption costs cannot be concluded.".into(), answer)
         }
         [_, rest @ ..] => (opening(&answer[..1]), rest),
     };
@@ -106,29 +106,13 @@ fn effect(run: &Run, number: usize, whole: &Overhead) -> String {
         [one] => format!("under {}", run.results.plan.called(one)),
         _ => "on the whole".to_owned(),
     };
-    let value = value(quantity(run), whole);
+    let effect = whole.verdict.effect(quantity(run), whole.ratio, ends(whole), store);
     if let Some(rate) = run.rate() {
-        let rate = figures::rate(rate, Unit::Operations);
-        return match whole.verdict {
-            Verdict::NoDifference => {
-                format!("at {rate}, {over}, it makes no difference to the p99 of {store}")
-            }
-            Verdict::CannotConclude | Verdict::NotMet => {
-                format!("at {rate}, {over}, what it does to the p99 of {store} is still open")
-            }
-            _ => format!("at {rate}, {over}, the p99 of {store} is {value} with it"),
-        };
+        return format!("at {}, {over}, {effect}", figures::rate(rate, Unit::Operations));
     }
-    let limit =
-        run.limit().map_or_else(String::new, |limit| format!("with a p99 of at most {limit}, "));
-    match whole.verdict {
-        Verdict::NoDifference => {
-            format!("{limit}{over} it makes no difference to the speed of {store}")
-        }
-        Verdict::CannotConclude | Verdict::NotMet => {
-            format!("{limit}{over} what it costs {store} is still open")
-        }
-        _ => format!("{limit}{over} {store} is {value} with it"),
+    match run.limit() {
+        Some(limit) => format!("with a p99 of at most {limit}, {over} {effect}"),
+        None => format!("{over} {effect}"),
     }
 }
 
@@ -215,8 +199,8 @@ mod tests {
             (of_work, 1.03, (1.02, 1.04), Verdict::Gains, "3.0 % faster"),
             (of_work, 0.99, (0.985, 1.01), Verdict::NoDifference, "no difference"),
             (of_work, 0.97, (0.947, 1.03), Verdict::AtMost, "at most 5.3 % slower"),
-            (of_work, 1.04, (1.0, 1.08), Verdict::AtMost, "not slower"),
-            (of_work, 0.9, (0.6, 1.2), Verdict::CannotConclude, "still open"),
+            (of_work, 1.04, (1.0, 1.08), Verdict::AtMost, "costs nothing"),
+            (of_work, 0.9, (0.6, 1.2), Verdict::CannotConclude, "cannot conclude"),
             (of_time, 1.12, (1.05, 1.19), Verdict::Costs, "12.0 % longer"),
             (of_time, 1.1, (0.9, 1.3), Verdict::AtMost, "at most 30.0 % longer"),
         ] {
@@ -262,7 +246,8 @@ mod tests {
         assert_eq!(found.others, ["more"]);
         let open = "by throughput, aes-256 is open";
         let found = without_a_choice(&[Piece::open("aes-256", open)]);
-        assert_eq!(found.sentence, "Nothing to take yet: what encryption costs is still open.");
+        let unknown = "Nothing to take yet: what encryption costs cannot be concluded.";
+        assert_eq!(found.sentence, unknown);
         assert_eq!(found.others, [open]);
         let behind = "aes-256 does not sustain 2.00 k ops/s under reads (c): reached 1.50 k ops/s";
         let found = without_a_choice(&[Piece::finding_on("aes-256", behind)]);

@@ -276,7 +276,7 @@ fn rates() -> Vec<(&'static str, Results)> {
         ("rate, shorter", rated(&Rated { longer: &[1.0, 0.6, 0.7], ..USUAL })),
         ("rate, at most", of_loads(&Rated { scatter: 0.2, ..USUAL })),
         (
-            "rate, at most, no longer",
+            "rate, at most, not longer",
             of_loads(&Rated { longer: &[1.0, 0.9, 0.9], scatter: 0.1, ..USUAL }),
         ),
         ("rate, open", of_loads(&Rated { scatter: 1.0, ..USUAL })),

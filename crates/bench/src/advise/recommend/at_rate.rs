@@ -3,7 +3,7 @@
 //! costs, then by standing. Not here: the answer by throughput, or by the highest rate
 //! (`recommend`).
 
-use super::{by_setting, nothing};
+use super::{by_setting, in_brackets, nothing};
 use crate::advise::algorithm::{Algorithm, Noun};
 use crate::advise::eligibility::{module_stated, no_module, standing, unprotected, warnings};
 use crate::advise::place_choice::{self, Measured};
@@ -18,7 +18,7 @@ use crate::study::coverage::Question;
 use crate::study::plan::{Plan, Policy};
 use crate::words::verdict::FEWEST_PAIRS;
 use crate::words::verdict::REQUESTS_P99;
-use crate::words::verdict::{CONFIDENCE, Quantity, Verdict};
+use crate::words::verdict::{CONFIDENCE, Quantity, Verdict, filled};
 use crate::workload::Unit;
 
 /// One variant with a cipher or a suite, and its measurements.
@@ -338,28 +338,25 @@ fn too_few(requests: u64) -> String {
 /// Describes how a candidate compares with the recommended one, `best`.
 fn compared(relation: &Relation, best: &str, margin: f64) -> String {
     let Relation { label, reason, p99, range, cpu, decided } = relation;
-    match (reason, p99.verdict) {
-        (Reason::FallsBehind, _) => format!("{label} falls behind, see above"),
-        (Reason::Longer, _) => {
-            format!("{label} has a p99 that is {} than that of {best}", p99.words)
+    let decided = match reason {
+        Reason::FallsBehind => return format!("{label} falls behind, see above"),
+        Reason::MoreCpu => {
+            return format!("{label} takes {} than {best}", more_cpu(*cpu, margin).words);
         }
-        (Reason::MoreCpu, _) => {
-            format!("{label} takes {} than {best}", more_cpu(*cpu, margin).words)
-        }
-        (Reason::Standing, Verdict::NoDifference) => {
-            format!("{label} has the same p99 as {best} (no difference: {range}), {decided}")
-        }
-        (Reason::Standing, _) if range.is_empty() => {
-            format!(
-                "cannot conclude whether the p99 of {label} is longer than that of {best}, \
-                 {decided}"
-            )
-        }
-        (Reason::Standing, _) => format!(
-            "cannot conclude whether the p99 of {label} is longer or shorter than that of {best} \
-             ({range}), {decided}"
-        ),
-    }
+        // than the shortest, which need not be that of the recommended one
+        Reason::Longer => "so the shortest p99 decided",
+        Reason::Standing => *decided,
+    };
+    let in_brackets = in_brackets(range);
+    let values = [
+        ("label", label.as_str()),
+        ("words", p99.words.as_str()),
+        ("best", best),
+        ("range", range.as_str()),
+        ("in_brackets", in_brackets.as_str()),
+        ("decided", decided),
+    ];
+    filled(p99.verdict.row().comparison_p99, &values)
 }
 
 /// Explains the consequences of taking `best` to the reader: latencies with and without it, the
