@@ -172,7 +172,6 @@ fn run_after(
     stop: &AtomicBool,
 ) -> Result<Results, CompareError> {
     let plan = &point.plan;
-    plan.check()?;
     client.map_or(Ok(()), |_| client_group::check(plan))?;
     // before it is looked how much room there is
     remove_left(&plan.out, &|text| observer.note(text));
