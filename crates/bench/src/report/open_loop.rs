@@ -31,11 +31,6 @@ fn against(percentile: Option<&Percentile>) -> Option<&Longer> {
     percentile?.against.as_ref()
 }
 
-/// Returns whether there are latencies by slice, which earlier versions did not keep.
-fn is_recorded(cell: &Cell) -> bool {
-    cell.open_loop.as_ref().is_some_and(|open_loop| !open_loop.slices.is_empty())
-}
-
 /// One entry of the screen's table: text, and the verdict in it if there is one.
 pub(super) type Entry = (String, Option<Verdict>);
 
@@ -54,7 +49,7 @@ pub(super) fn entries(cell: &Cell) -> [Entry; 4] {
     let Some(found) = at_rate(cell) else { return std::array::from_fn(|_| ("–".into(), None)) };
     let interval = |percentile: &Option<Percentile>| match percentile {
         Some(percentile) => figures::latency_interval(percentile),
-        None => if is_recorded(cell) { "too few" } else { "not recorded" }.into(),
+        None => "too few".into(),
     };
     let change: Entry = match against(found.p99.as_ref()) {
         _ if !found.is_kept => {

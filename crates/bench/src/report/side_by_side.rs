@@ -79,7 +79,7 @@ pub(super) fn against(ratios: &[Against]) -> Table {
             head(one.variant.as_str()),
             words(one.point.words(&axes)),
             words(match one.other_variant.as_str() {
-                variant if variant.is_empty() || variant == one.variant => one.other.words(&axes),
+                variant if variant == one.variant => one.other.words(&axes),
                 variant => format!("{}, {variant}", one.other.words(&axes)),
             }),
             figure(format!("× {}", figures::digits(one.ratio)), one.ratio),

@@ -320,7 +320,7 @@ impl Paper {
             }
             let label = |row: &Against| {
                 let beside = match row.other_variant.as_str() {
-                    same if same.is_empty() || same == row.variant => String::new(),
+                    same if same == row.variant => String::new(),
                     other => format!(" to {other}"),
                 };
                 plain(format!("{}: {}{beside}", row.point.words(&axes), clean(&row.variant)))

@@ -204,9 +204,7 @@ pub struct Against {
     pub workload: String,
     /// Label of the variant.
     pub variant: String,
-    /// Label of the other store's variant; empty in results of earlier versions, where it was
-    /// always the same.
-    #[serde(default)]
+    /// Label of the other store's variant.
     pub other_variant: String,
     /// Throughput, as a multiple of the other's.
     pub ratio: f64,
@@ -335,7 +333,7 @@ pub struct Cell {
     pub generator_share: Option<f64>,
     /// Factor that held the run back.
     pub saturation: Saturation,
-    /// Cache and durability under which it ran; absent in results of earlier versions.
+    /// Cache and durability under which it ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
     /// Cost against the baseline; absent for the baseline itself, and at a fixed rate, where the
@@ -388,19 +386,14 @@ pub struct Sample {
     /// CPU seconds of background work after the slice, until the store was quiet.
     pub settle_cpu_s: f64,
     /// Syncs of files within the slice.
-    #[serde(default)]
     pub syncs: u64,
     /// Wall seconds inside these syncs, summed over threads.
-    #[serde(default)]
     pub sync_wall_s: f64,
-    /// Wall seconds of the client threads, summed over them; 0 in results that do not record it.
-    #[serde(default)]
+    /// Wall seconds of the client threads, summed over them.
     pub client_wall_s: f64,
     /// Seconds that they were on a CPU.
-    #[serde(default)]
     pub client_cpu_s: f64,
     /// Number of times that one of the client threads went to sleep.
-    #[serde(default)]
     pub client_sleeps: u64,
     /// Bytes read from files, background work after the slice included.
     pub read_bytes: u64,
@@ -415,13 +408,11 @@ pub struct Sample {
     /// Cache misses within the slice.
     pub cache_misses: u64,
     /// With a target rate: operations a second that the slice kept up with; otherwise 0.
-    #[serde(default)]
     pub kept_per_s: f64,
     /// Seconds that clients were ready to run and waited for a free core, all clients together.
-    #[serde(default)]
     pub queued_s: f64,
     /// CPU seconds, included in user and system, of other processes that do the store's work: a
-    /// server, the other end of a device.
+    /// server, the other end of a device; 0 in `results/default-run.csv`, which lacks the column.
     #[serde(default)]
     pub servers_cpu_s: f64,
 }

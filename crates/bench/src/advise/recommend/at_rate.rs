@@ -437,16 +437,6 @@ fn ranked(candidate: &Candidate, cells: &[Cell], margin: f64) -> Ranked {
 /// Percentiles whose verdict is open, and thin evidence.
 fn open_questions(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Vec<String> {
     let mut questions = Vec::new();
-    let is_old =
-        |cell: &Cell| cell.open_loop.as_ref().is_none_or(|open_loop| open_loop.slices.is_empty());
-    if !cells.is_empty() && cells.iter().all(is_old) {
-        questions.push(
-            "these results are of a version that recorded no latencies by slice: measure again to \
-             compare them"
-                .into(),
-        );
-        return questions;
-    }
     for cell in cells.iter().filter(|cell| cell.variant != 0) {
         let p99 = at_rate(cell).and_then(|at_rate| at_rate.p99.as_ref()?.against.as_ref());
         if let Some(open) = p99.filter(|longer| longer.ratio.verdict == Verdict::CannotConclude) {
