@@ -3,9 +3,9 @@
 //! for every ratio come from `judgement`. Reports open questions and warns of limits; measures
 //! nothing and takes facts about ciphers only from the table.
 
-pub(crate) mod at_rate;
-mod by_setting;
-mod nothing;
+pub(crate) mod fixed_rate;
+mod refusal;
+mod setting_costs;
 
 use crate::advise::algorithm::{Algorithm, Noun};
 use crate::advise::eligibility::{
@@ -76,7 +76,7 @@ pub fn recommend(question: Question<'_>, variants: &[Variant], cells: &[Cell]) -
     let noun = Noun::of(plan, variants.iter().filter_map(Algorithm::of));
     let is_sealed = variants.iter().any(|variant| Algorithm::of(variant).is_some());
     let pieces = match candidates.first() {
-        None if is_sealed => nothing::estimated(plan, noun, cells),
+        None if is_sealed => refusal::estimated(plan, noun, cells),
         None => baseline_answer(plan, variants, cells),
         Some(best)
             if best.barred.is_some() && limit_not_met(plan, cells, best.number).is_some() =>
@@ -91,7 +91,7 @@ pub fn recommend(question: Question<'_>, variants: &[Variant], cells: &[Cell]) -
             ]
         }
         Some(best) if best.barred.is_some() && uncovered.is_some() => uncovered.unwrap_or_default(),
-        Some(best) if best.barred.is_some() => nothing::allowed(plan, noun, variants),
+        Some(best) if best.barred.is_some() => refusal::allowed(plan, noun, variants),
         // a variant without a finding cannot be taken
         Some(best) if best.judgement.verdict == Verdict::CannotConclude => {
             open(plan, &candidates, cells)
@@ -108,7 +108,7 @@ pub fn recommend(question: Question<'_>, variants: &[Variant], cells: &[Cell]) -
     let mut recommendation = recommendation.with_answer(pieces);
     // whatever the answer is, it is one under this policy
     recommendation.meaning.extend(no_module(plan.policy != Policy::Any));
-    let left = by_setting::unanswered(cells);
+    let left = setting_costs::unanswered(cells);
     if !left.is_empty() && is_sealed {
         recommendation.open_questions.push(format!(
             "{} gave the cipher nothing to do, or next to nothing, since reads came from the \
@@ -261,7 +261,7 @@ fn baseline_answer(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Vec<Pie
             };
             Piece::finding_on(&variant.label, text)
         });
-    answers.chain([nothing::measured(plan)]).collect()
+    answers.chain([refusal::measured(plan)]).collect()
 }
 
 /// Describes what the figures measure, and over how many of the workloads: `by throughput against
@@ -345,7 +345,7 @@ fn meaning(
 ) -> Vec<String> {
     let plan = across.question.plan;
     let mut meaning = rates(plan, best, cells);
-    meaning.extend(by_setting::line(plan, cells, best.number));
+    meaning.extend(setting_costs::line(plan, cells, best.number));
     meaning.extend(across.meaning(best.number));
     meaning.extend(unprotected(best.variant));
     let mut changes = across.changes(best.number);
@@ -366,7 +366,7 @@ fn meaning(
     if relations.iter().any(is_open) {
         changes.push("more rounds, which could tell the open ones apart".into());
     }
-    if !by_setting::unanswered(cells).is_empty() {
+    if !setting_costs::unanswered(cells).is_empty() {
         changes.push("a cache that the data does not fit into".into());
     }
     if !changes.is_empty() {

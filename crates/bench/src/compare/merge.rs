@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::compare::groups;
 use crate::compare::joint_results::{JoinError, joined};
-use crate::compare::recorded::{self, RecordedError};
+use crate::compare::result_file::{self, RecordedError};
 use crate::conclude::figures;
 use crate::results::added_settings;
 use crate::results::{Comparison, Results, SCHEMA};
@@ -157,7 +157,7 @@ fn read_one(path: &Path) -> Result<Comparison, MergeError> {
         version: String,
     }
     let damaged = |source| MergeError::Damaged { path: path.to_owned(), source };
-    let text = recorded::read(path)?;
+    let text = result_file::read(path)?;
     let head: Head = serde_json::from_slice(&text).map_err(damaged)?;
     let mut comparison = match head.schema {
         schema if schema == u64::from(SCHEMA) => serde_json::from_slice(&text).map_err(damaged)?,

@@ -20,20 +20,20 @@
 //! them to earlier results.
 
 pub(crate) mod conclusions;
-pub mod expected;
+pub mod duration;
 pub mod forecast;
 pub mod groups;
 pub mod joint_results;
 pub mod merge;
-pub mod recorded;
+pub mod result_file;
 pub(crate) mod summary;
 pub mod work_dir;
 
 mod clients;
 mod group;
-mod loading;
+mod load;
+mod load_detection;
 mod machines;
-mod present;
 mod search;
 mod slices;
 mod warm_up;
@@ -45,7 +45,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use crate::compare::expected::Expected;
+use crate::compare::duration::Expected;
 use crate::compare::summary::Measured;
 pub use crate::compare::work_dir::WorkDirError;
 use crate::compare::work_dir::{WorkDir, directory_name, remove_dir, remove_left};

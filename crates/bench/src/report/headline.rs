@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::index::Run;
 use super::overview::{ends, of_cell, quantity, value};
-use crate::conclude::at_rate::P99;
 use crate::conclude::figures;
+use crate::conclude::fixed_rate::P99;
 use crate::conclude::judgement::judge_as;
 use crate::conclude::ratios::{headline as met, over_headline, to_baseline};
 use crate::results::answer::sentence;

@@ -3,8 +3,8 @@
 
 use super::index::Run;
 use super::tables::{self, Table, figure, missing, words};
-use crate::conclude::at_rate::at_rate;
 use crate::conclude::figures;
+use crate::conclude::fixed_rate::at_rate;
 use crate::conclude::sustained_rate::sustained;
 use crate::results::open_loop::{AtRate, Longer, Percentile, Ratio};
 use crate::results::{Cell, Results};

@@ -7,7 +7,7 @@ use super::canvas::{Anchor, Ink, draw, shorten, text_px};
 use super::charts::{Chart, NARROW_PX, WIDE_PX, axis_of, below_the_ticks, interval, labelled};
 use super::index::Run;
 use super::tables;
-use crate::conclude::at_rate::at_rate;
+use crate::conclude::fixed_rate::at_rate;
 use crate::results::open_loop::Ratio;
 use crate::results::{Cell, Interval, Overhead, Ranked};
 use crate::words::verdict::{Quantity, Verdict};

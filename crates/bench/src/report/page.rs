@@ -12,7 +12,7 @@ use super::headline::{Headline, headline};
 use super::index::{self, Run};
 use super::options::Options;
 use super::tables::{self, Table};
-use super::{compared, open_loop, overview, percentiles, places, requests, side_by_side, sweep};
+use super::{cross_tables, open_loop, overview, percentiles, places, requests, subjects, sweep};
 use crate::compare::forecast;
 use crate::compare::merge;
 use crate::conclude::figures;
@@ -170,7 +170,7 @@ impl Page {
             across,
             runs: sections,
             reading,
-            subjects: compared::subjects(&runs),
+            subjects: subjects::subjects(&runs),
             setting: vec![setting("Machine", &runs, machine), setting("Engine", &runs, engine)],
             reruns: reruns(&runs),
             missing: options.missing.clone(),
@@ -273,7 +273,7 @@ fn setting(title: &'static str, runs: &[Run], facts_of: fn(&Results) -> Vec<Fact
         title,
         facts: same.iter().filter_map(|name| value(&each[0], name)).collect(),
         differing: (!differing.is_empty()).then(|| {
-            side_by_side::of_words(
+            cross_tables::of_words(
                 &format!("{title}: what differs"),
                 &differing,
                 runs.iter().zip(&each).map(row),
@@ -342,9 +342,9 @@ pub(super) fn charts_across(runs: &[Run]) -> Vec<Charts> {
 }
 
 fn across(runs: &[Run], results: &[Results], options: &Options) -> Across {
-    let against = (!options.against.is_empty()).then(|| side_by_side::against(&options.against));
+    let against = (!options.against.is_empty()).then(|| cross_tables::against(&options.against));
     Across {
-        table: side_by_side::across(runs),
+        table: cross_tables::across(runs),
         against,
         charts: charts_across(runs),
         differences: merge::differences(results),
@@ -354,10 +354,10 @@ fn across(runs: &[Run], results: &[Results], options: &Options) -> Across {
 /// Returns the cost of each variant under each workload, with an interval for each run.
 fn cost_of_each(runs: &[Run]) -> Vec<Intervals> {
     let mut groups = Vec::new();
-    for (workload, labels) in side_by_side::pairs(runs) {
+    for (workload, labels) in cross_tables::pairs(runs) {
         for label in labels {
             let interval = |run: &Run| {
-                let (cell, overhead) = side_by_side::measured(run, workload, label)?;
+                let (cell, overhead) = cross_tables::measured(run, workload, label)?;
                 let (overhead, ink) = (overhead?.clone(), run.ink(cell.variant));
                 (Some(cell.variant) != run.baseline).then(|| Interval {
                     label: run.label.clone(),

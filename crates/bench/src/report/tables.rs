@@ -1,5 +1,5 @@
 //! The tables of one run: the ranking, and the figures behind every chart. Not here: the compared
-//! items (`compared`), several runs side by side (`side_by_side`).
+//! items (`subjects`), several runs side by side (`cross_tables`).
 
 use std::collections::BTreeMap;
 use std::iter::once;

@@ -8,8 +8,8 @@ use super::index::Run;
 use super::tables::{
     Datum, Table, below_saturation, columns, dagger, figure, head, judged, missing, verdict, words,
 };
-use crate::conclude::at_rate::at_rate;
 use crate::conclude::figures;
+use crate::conclude::fixed_rate::at_rate;
 use crate::results::open_loop::AtRate;
 use crate::results::{Against, Cell, Overhead};
 use crate::words::axes::varied;

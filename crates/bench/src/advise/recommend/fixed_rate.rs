@@ -3,12 +3,12 @@
 //! costs, then by standing. Not here: the answer by throughput, or by the highest rate
 //! (`recommend`).
 
-use super::{by_setting, in_brackets, nothing};
+use super::{in_brackets, refusal, setting_costs};
 use crate::advise::algorithm::{Algorithm, Noun};
 use crate::advise::eligibility::{module_stated, no_module, standing, unprotected, warnings};
 use crate::advise::place_choice::{self, Measured};
-use crate::conclude::at_rate::{P99, at_rate};
 use crate::conclude::figures;
+use crate::conclude::fixed_rate::{P99, at_rate};
 use crate::conclude::judgement::{Judgement, judge, judge_as, more_cpu};
 use crate::conclude::ratios::{headline, over_headline, overall_cpu};
 use crate::conclude::statistics::Estimate;
@@ -102,7 +102,7 @@ pub(crate) fn recommend(
             pieces.extend(uncovered.unwrap_or_default());
         }
         Some(best) if best.barred.is_some() => {
-            pieces.extend(nothing::allowed(plan, noun, variants));
+            pieces.extend(refusal::allowed(plan, noun, variants));
         }
         Some(best) if best.falls_behind(cells) => {
             pieces.push(Piece::finding(format!(
@@ -273,7 +273,7 @@ fn against_itself(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Vec<Piec
             let (label, base) = (&variant.label, &variants[0].label);
             Piece::finding_on(label, format!("{label} against {base}: p99 {}", judged.words))
         });
-    against.chain([nothing::measured(plan)]).collect()
+    against.chain([refusal::measured(plan)]).collect()
 }
 
 /// Returns the answer: the variant to take, its effect on latency and CPU time, and how the others
@@ -454,7 +454,7 @@ fn open_questions(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Vec<Stri
         let rounds = (plan.rounds as u64 * REQUESTS_P99).div_ceil(fewest.max(1));
         questions.push(format!("{}: --rounds {rounds}", too_few(fewest)));
     }
-    let left = by_setting::unanswered(cells);
+    let left = setting_costs::unanswered(cells);
     if !left.is_empty() {
         questions.push(format!(
             "{} gave the cipher nothing to do, or next to nothing, since reads came from the \
@@ -494,7 +494,7 @@ mod tests {
                 sample.cpu_user_s = cpu * (1.0 + 0.002 * ((at * (number + 2)) % 5) as f64);
             }
         }
-        crate::conclude::at_rate::judge_at_rate(&mut cells, RATE, 0.02);
+        crate::conclude::fixed_rate::judge_at_rate(&mut cells, RATE, 0.02);
         cells
     }
 
@@ -580,7 +580,7 @@ mod tests {
             cell.samples.truncate(4);
             cell.open_loop.as_mut().unwrap().slices.truncate(4);
         }
-        crate::conclude::at_rate::judge_at_rate(&mut cells, RATE, 0.02);
+        crate::conclude::fixed_rate::judge_at_rate(&mut cells, RATE, 0.02);
         let early = recommend(
             Question::from(&Plan::default()),
             RATE,
