@@ -64,7 +64,9 @@ fn point(plan: &Plan, settings: &[(&str, &str)]) -> Result<StudyPoint, String> {
     };
     let study = Study::resolve(Plan { stores, ..plan.clone() }, &Built)
         .map_err(|error| error.to_string())?;
-    Ok(study.points.into_iter().next().expect("it has a point"))
+    let refused = study.refused.into_iter().next().map(|refused| refused.reason.to_string());
+    let point = study.points.into_iter().next();
+    point.ok_or_else(|| refused.expect("a study has a point, or a reason why not"))
 }
 
 /// Returns whether there is a target; prints SKIP if not.

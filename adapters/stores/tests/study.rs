@@ -6,13 +6,12 @@ use std::collections::BTreeMap;
 use sealstone_bench::study::plan::Plan;
 use sealstone_bench::study::point::StudyError;
 use sealstone_bench::study::resolution::{Study, usual};
-use sealstone_bench::study::suitability;
 use sealstone_stores::{Built, stores};
 
 /// Resolves `plan`, and checks what each store can have.
 fn check(plan: &Plan) -> Result<(), StudyError> {
     let study = Study::resolve(plan.clone(), &Built)?;
-    study.points.iter().try_for_each(|point| suitability::check(point, &Built))
+    study.refused.into_iter().next().map_or(Ok(()), |refused| Err(refused.reason))
 }
 
 #[test]

@@ -44,13 +44,16 @@ pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<Answer> {
     if is_new_run {
         study.results_in(results_dir::choose(&study.plan, flags.plan.out.is_some())?);
     }
-    let Study { plan, points, .. } = study;
-    let mut grid = Grid::planned(&plan, points, flags.label.as_deref(), flags.lang.into())?;
+    let shared = client.as_ref().map_or(Ok(()), |_| study.check_shared(&Built));
+    let Study { plan, points, refused, .. } = study;
+    let label = flags.label.as_deref();
+    let mut grid = Grid::planned(&plan, points, refused, label, flags.lang.into())?;
     if flags.print_config {
         print_config(&plan)?;
         return Ok(Answer::Done);
     }
     if let Some(client) = &client {
+        shared?;
         grid.beside(client)?;
     }
     if flags.dry_run {

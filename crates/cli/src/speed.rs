@@ -6,7 +6,7 @@ use anyhow::bail;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_bench::results::Machine;
 use sealstone_bench::study::machine;
-use sealstone_bench::study::plan::NO_MODULE;
+use sealstone_bench::study::plan::is_none;
 use sealstone_cipher::speed::{BUFFER_BYTES, Speed, Work, measure};
 use sealstone_cipher::{Backend, Cipher, Error, Provider};
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ fn providers(backends: &[Backend], modules: Option<&[String]>) -> anyhow::Result
     let Some(modules) = modules else { return Ok(own.collect()) };
     let mut providers = Vec::new();
     for name in modules {
-        if name.eq_ignore_ascii_case(NO_MODULE) {
+        if is_none(name) {
             providers.extend(own.clone());
         } else {
             providers.push(Provider::Module(sealstone_modules::load(name)?));

@@ -11,7 +11,6 @@ use std::sync::atomic::AtomicBool;
 use sealstone_bench::compare;
 use sealstone_bench::study::plan::Plan;
 use sealstone_bench::study::resolution::Study;
-use sealstone_bench::study::suitability;
 use sealstone_bench::workload::Workload;
 use sealstone_cipher::testing::{TOY_CIPHERS, add_ciphers};
 use sealstone_store::Layer;
@@ -36,7 +35,6 @@ fn a_toy_cipher_a_toy_store_and_a_toy_workload_are_compared() {
     let settings = BTreeMap::from([("lid".to_owned(), vec!["tight".to_owned()])]);
     let plan = Plan { stores: BTreeMap::from([(store::KIND.name.to_owned(), settings)]), ..plan };
     let point = Study::resolve(plan, &store::Toys).unwrap().points.remove(0);
-    suitability::check(&point, &store::Toys).unwrap();
     let opened = (point.store.engine)(&point.request(None, false).unwrap()).unwrap();
     let workloads: [Box<dyn Workload>; 1] = [Box::new(workload::Toy::new(&point.plan.data()))];
     let results =

@@ -174,15 +174,41 @@ impl Part {
     }
 }
 
-/// Returns the collective name of the algorithms of several variants; without any, the name of what
-/// the places of `plan` would have.
-pub(crate) fn noun(plan: &Plan, algorithms: impl Iterator<Item = Algorithm>) -> &'static str {
-    let mut suites = algorithms.map(Algorithm::is_suite).peekable();
-    let is_suites = match suites.peek() {
-        Some(_) => suites.all(|is_suite| is_suite),
-        None => plan.is_wire_alone(),
-    };
-    if is_suites { "suites" } else { "ciphers" }
+/// Kind of the algorithms of several variants, as a noun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Noun {
+    /// Ciphers, perhaps suites among them.
+    Cipher,
+    /// Suites alone.
+    Suite,
+}
+
+impl Noun {
+    /// Returns the noun for `algorithms`; without any, for what the places of `plan` would have.
+    pub(crate) fn of(plan: &Plan, algorithms: impl Iterator<Item = Algorithm>) -> Self {
+        let mut suites = algorithms.map(Algorithm::is_suite).peekable();
+        let is_suites = match suites.peek() {
+            Some(_) => suites.all(|is_suite| is_suite),
+            None => plan.is_wire_alone(),
+        };
+        if is_suites { Self::Suite } else { Self::Cipher }
+    }
+
+    /// Returns it for one of them.
+    pub(crate) fn one(self) -> &'static str {
+        match self {
+            Self::Cipher => "cipher",
+            Self::Suite => "suite",
+        }
+    }
+
+    /// Returns it for several.
+    pub(crate) fn several(self) -> &'static str {
+        match self {
+            Self::Cipher => "ciphers",
+            Self::Suite => "suites",
+        }
+    }
 }
 
 #[cfg(test)]

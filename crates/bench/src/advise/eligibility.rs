@@ -7,7 +7,7 @@ use sealstone_cipher::suites::{Suite, suite};
 use sealstone_cipher::{Approval, Cipher, Mode, NOT_A_MODULE, Standing};
 use sealstone_store::Layer;
 
-use crate::advise::algorithm::{Algorithm, Part, SUITES_ADVISED, TLS_CIPHER};
+use crate::advise::algorithm::{Algorithm, Noun, Part, SUITES_ADVISED, TLS_CIPHER};
 use crate::results::{Cell, Choice, Variant};
 use crate::study::plan::Policy;
 use crate::words::size::human_bytes;
@@ -116,9 +116,7 @@ pub(crate) fn allows(policy: Policy, variant: &Variant) -> bool {
 
 /// Returns the ciphers or suites that could be recommended under `policy`, in words that end a
 /// sentence on the measured variants.
-///
-/// - `noun`: `ciphers` or `suites`
-pub(crate) fn allowed(policy: Policy, noun: &str, variants: &[Variant]) -> String {
+pub(crate) fn allowed(policy: Policy, noun: Noun, variants: &[Variant]) -> String {
     let columns = variants.iter().flat_map(Part::all).filter(|part| part.layer == Layer::Field);
     let modes: Vec<Mode> = columns.filter_map(|part| part.mode).collect();
     let is_off = |mode: &Mode| {
@@ -136,11 +134,11 @@ pub(crate) fn allowed(policy: Policy, noun: &str, variants: &[Variant]) -> Strin
 
 /// Returns the names of the ciphers, each in its authenticated mode, or of the suites, that could
 /// be recommended under `policy`; `noun` selects which.
-fn allowed_names(policy: Policy, noun: &str) -> Vec<&'static str> {
+fn allowed_names(policy: Policy, noun: Noun) -> Vec<&'static str> {
     let good = |algorithm: Algorithm| {
         algorithm.is_in_good_standing() && meets(policy, algorithm.approval())
     };
-    if noun == "suites" {
+    if noun == Noun::Suite {
         let allowed = |name: &&str| suite(name).is_ok_and(|suite| good(Algorithm::Suite(suite)));
         return SUITES_ADVISED.into_iter().filter(allowed).collect();
     }

@@ -2,7 +2,7 @@
 //! (`conclude`).
 //!
 //! `algorithm` derives the parts of a suite from its name, so that advice on suites works as on
-//! ciphers. At a fixed rate `recommend::at_rate` makes the choice.
+//! ciphers. At a fixed rate `recommend::fixed_rate` makes the choice.
 //!
 //! Places are compared only if the plan names threats (`--protect-from`). `words::threat` and
 //! `words::places` are the tables of threats and of the protection of each place against them, with

@@ -9,7 +9,7 @@ use crate::advise::algorithm::Algorithm;
 use crate::advise::eligibility;
 use crate::conclude::judgement::judge_as;
 use crate::conclude::statistics::Estimate;
-use crate::results::Variant;
+use crate::results::{Piece, Variant};
 use crate::study::coverage::{Cost, Coverage, CoverageEntry, CoverageRow, Question};
 use crate::words::places::{Place, Protection, entry, place_name};
 use crate::words::threat::Threat;
@@ -124,31 +124,32 @@ pub(crate) fn decided(
 }
 
 /// Returns the requested protection, for the answer to take `best`: `to protect from dba and
-/// network, `; empty if nothing was requested.
-pub(crate) fn preamble(question: Question<'_>, best: &Variant) -> String {
+/// network`; `None` if nothing was requested.
+pub(crate) fn purpose(question: Question<'_>, best: &Variant) -> Option<Piece> {
     let threats = asked(question);
     let layers = layers_of(best);
     let (partly, wholly): (Vec<Threat>, Vec<Threat>) = threats
         .iter()
         .partition(|threat| protection(question, &layers, **threat).0 < Protection::Protects);
-    match (wholly.is_empty(), partly.is_empty()) {
-        (true, true) => String::new(),
-        (false, true) => format!("to protect from {}, ", listed(&wholly)),
+    let text = match (wholly.is_empty(), partly.is_empty()) {
+        (true, true) => return None,
+        (false, true) => format!("to protect from {}", listed(&wholly)),
         (true, false) => {
-            format!("nothing that was measured protects wholly from {}; in part, ", listed(&partly))
+            format!("nothing that was measured protects wholly from {}; in part", listed(&partly))
         }
         (false, false) => format!(
             "nothing that was measured protects wholly from all of them; to protect from {} and in \
-             part from {}, ",
+             part from {}",
             listed(&wholly),
             listed(&partly)
         ),
-    }
+    };
+    Some(Piece::purpose(&best.label, text))
 }
 
 /// Returns, if no measured variant covers the request under any policy, the layers that would cover
 /// it and how to measure them.
-pub(crate) fn uncovered(question: Question<'_>, variants: &[Variant]) -> Option<String> {
+pub(crate) fn uncovered(question: Question<'_>, variants: &[Variant]) -> Option<Vec<Piece>> {
     let threats = asked(question);
     let sealed = variants.iter().filter(|variant| Algorithm::of(variant).is_some());
     let covers =
@@ -164,34 +165,33 @@ pub(crate) fn uncovered(question: Question<'_>, variants: &[Variant]) -> Option<
     let open: Vec<Threat> = threats.iter().filter(left_open).copied().collect();
     // each may be covered by something, and nothing covers all of them
     let open = if open.is_empty() { threats.clone() } else { open };
-    Some(format!(
-        "nothing that was measured protects from {}: {}",
-        listed(&open),
-        what_would(question, &threats)
-    ))
+    let (first, rest) = what_would(question, &threats);
+    let first = format!("nothing that was measured protects from {}: {first}", listed(&open));
+    Some(std::iter::once(first).chain(rest).map(Piece::finding).collect())
 }
 
-/// Returns what would protect from all of `threats`, and how it could be measured.
-fn what_would(question: Question<'_>, threats: &[Threat]) -> String {
+/// Returns what would protect from all of `threats`, and how it could be measured, if anything
+/// would.
+fn what_would(question: Question<'_>, threats: &[Threat]) -> (String, Option<String>) {
     let Some(layers) = fewest(question, threats) else {
         let cannot = |threat: &&Threat| fewest(question, &[**threat]).is_none();
         let Some(threat) = threats.iter().find(cannot) else {
-            return "no places together protect from all of them".into();
+            return ("no places together protect from all of them".into(), None);
         };
         let (_, reason) = protection(question, &ADVISED, *threat);
-        return format!("no place protects from {} here: {reason}", threat.name());
+        return (format!("no place protects from {} here: {reason}", threat.name()), None);
     };
     let (name, verb) =
         (place_name(&layers), if layers.len() > 1 { "together would" } else { "would" });
-    if !can_measure(question, &layers) {
-        return format!(
-            "{name} {verb}; what that costs is not measured, since {}",
-            why_not(question, &layers)
-        );
-    }
     let mut list = question.plan.layer.clone();
     list.push(name.clone());
-    format!("{name} {verb}; --layer {} measures it", list.join(","))
+    let how = match can_measure(question, &layers) {
+        true => format!("--layer {} measures it", list.join(",")),
+        false => {
+            format!("what that costs is not measured, since {}", why_not(question, &layers))
+        }
+    };
+    (format!("{name} {verb}"), Some(how))
 }
 
 /// Returns the smallest set of advised layers that protects from all of `threats`; of several equal
@@ -235,16 +235,16 @@ fn why_not(question: Question<'_>, layers: &[Layer]) -> String {
 
 /// Returns `a`, `a and b`, `a, b and c`.
 fn listed(threats: &[Threat]) -> String {
-    match threats {
+    joined(threats, "and")
+}
+
+/// Returns the names of `threats` with commas, and `word` before the last.
+fn joined(threats: &[Threat], word: &str) -> String {
+    let names: Vec<&str> = threats.iter().map(|threat| threat.name()).collect();
+    match names.as_slice() {
         [] => String::new(),
-        [one] => one.name().into(),
-        [most @ .., last] => {
-            format!(
-                "{} and {}",
-                most.iter().map(|one| one.name()).collect::<Vec<_>>().join(", "),
-                last.name()
-            )
-        }
+        [one] => (*one).into(),
+        [most @ .., last] => format!("{} {word} {last}", most.join(", ")),
     }
 }
 
@@ -290,11 +290,7 @@ impl Measured<'_> {
             ));
         }
         if let Some(one) = absent.first() {
-            lines.push(format!(
-                "there is no {} here: {}",
-                listed(&absent).replace(" and ", " or "),
-                found(one).1
-            ));
+            lines.push(format!("there is no {} here: {}", joined(&absent, "or"), found(one).1));
         }
         let open = self.others(&threats, &layers);
         if !threats.is_empty() && !open.is_empty() {
@@ -332,7 +328,9 @@ impl Measured<'_> {
             }
         }
         if least(self.question, &layers, &threats) < Protection::Protects {
-            unmeasured.push(format!("to protect wholly: {}", what_would(self.question, &threats)));
+            let (first, rest) = what_would(self.question, &threats);
+            let parts: Vec<String> = std::iter::once(first).chain(rest).collect();
+            unmeasured.push(format!("to protect wholly: {}", parts.join("; ")));
         }
         // one family
         let estimates: Vec<Option<Estimate>> = instead.iter().map(|one| Some(one.ratio)).collect();

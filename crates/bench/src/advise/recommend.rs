@@ -3,24 +3,24 @@
 //! for every ratio come from `judgement`. Reports open questions and warns of limits; measures
 //! nothing and takes facts about ciphers only from the table.
 
-pub(crate) mod at_rate;
-mod by_setting;
-mod nothing;
+pub(crate) mod fixed_rate;
+mod refusal;
+mod setting_costs;
 
-use crate::advise::algorithm::{Algorithm, noun};
+use crate::advise::algorithm::{Algorithm, Noun};
 use crate::advise::eligibility::{
-    allowed, allows, module_stated, no_module, standing, unprotected, warnings,
+    allows, module_stated, no_module, standing, unprotected, warnings,
 };
 use crate::advise::place_choice::{self, Measured};
 use crate::conclude::judgement::{Judgement, judge, more_cpu};
 use crate::conclude::ratios::{self, headline, overall_cpu, overall_estimate};
 use crate::conclude::statistics::Estimate;
 use crate::conclude::sustained_rate;
-use crate::results::{Cell, Overhead, Ranked, Recommendation, Variant};
+use crate::results::{Cell, Overhead, Piece, Ranked, Recommendation, Variant};
 use crate::study::coverage::Question;
 use crate::study::plan::{Plan, Policy};
 use crate::words::verdict::FEWEST_PAIRS;
-use crate::words::verdict::{CONFIDENCE, Quantity, Verdict, between};
+use crate::words::verdict::{CONFIDENCE, Quantity, Verdict, between, filled};
 
 /// One variant with a cipher or a suite, and its measurements.
 struct Candidate<'a> {
@@ -73,44 +73,42 @@ pub fn recommend(question: Question<'_>, variants: &[Variant], cells: &[Cell]) -
         ..Recommendation::default()
     };
     let uncovered = place_choice::uncovered(question, variants);
-    let noun = noun(plan, variants.iter().filter_map(Algorithm::of));
+    let noun = Noun::of(plan, variants.iter().filter_map(Algorithm::of));
     let is_sealed = variants.iter().any(|variant| Algorithm::of(variant).is_some());
-    match candidates.first() {
-        None if is_sealed => recommendation.answer = nothing::estimated(plan, noun, cells),
-        None => recommendation.answer = baseline_answer(plan, variants, cells),
+    let pieces = match candidates.first() {
+        None if is_sealed => refusal::estimated(plan, noun, cells),
+        None => baseline_answer(plan, variants, cells),
         Some(best)
             if best.barred.is_some() && limit_not_met(plan, cells, best.number).is_some() =>
         {
-            recommendation.answer = format!(
-                "none of the {noun} measured meets the limit under every workload; {}: {}",
-                best.variant.label,
-                best.barred.as_deref().unwrap_or_default()
-            );
+            let (label, why) = (&best.variant.label, best.barred.as_deref().unwrap_or_default());
+            vec![
+                Piece::finding(format!(
+                    "none of the {} measured meets the limit under every workload",
+                    noun.several()
+                )),
+                Piece::finding_on(label, format!("{label}: {why}")),
+            ]
         }
-        Some(best) if best.barred.is_some() && uncovered.is_some() => {
-            recommendation.answer = uncovered.unwrap_or_default();
-        }
-        Some(best) if best.barred.is_some() => {
-            recommendation.answer = format!(
-                "none of the {noun} measured can be recommended under policy {}; {}",
-                plan.policy.word(),
-                allowed(plan.policy, noun, variants)
-            );
-        }
+        Some(best) if best.barred.is_some() && uncovered.is_some() => uncovered.unwrap_or_default(),
+        Some(best) if best.barred.is_some() => refusal::allowed(plan, noun, variants),
         // a variant without a finding cannot be taken
         Some(best) if best.judgement.verdict == Verdict::CannotConclude => {
-            recommendation.answer = open(plan, &candidates, cells);
+            open(plan, &candidates, cells)
         }
         Some(best) => {
             recommendation.take = Some(best.variant.label.clone());
-            recommendation.answer = place_choice::preamble(question, best.variant)
-                + &answer(plan, best, &relations, cells);
+            recommendation.cpu =
+                Some(more_cpu(overall_cpu(cells, best.number, 0), plan.margin).words);
             recommendation.meaning = meaning(&across, best, &candidates, &relations, cells);
+            let purpose = place_choice::purpose(question, best.variant);
+            purpose.into_iter().chain(answer(plan, best, &relations, cells)).collect()
         }
-    }
+    };
+    let mut recommendation = recommendation.with_answer(pieces);
     // whatever the answer is, it is one under this policy
     recommendation.meaning.extend(no_module(plan.policy != Policy::Any));
-    let left = by_setting::unanswered(cells);
+    let left = setting_costs::unanswered(cells);
     if !left.is_empty() && is_sealed {
         recommendation.open_questions.push(format!(
             "{} gave the cipher nothing to do, or next to nothing, since reads came from the \
@@ -245,8 +243,7 @@ fn limit_not_met(plan: &Plan, cells: &[Cell], variant: usize) -> Option<String> 
 }
 
 /// Reports how well the measurement agrees with itself, for the case that no variant has a cipher.
-fn baseline_answer(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> String {
-    let nothing = nothing::measured(plan);
+fn baseline_answer(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Vec<Piece> {
     let estimates: Vec<Option<Estimate>> =
         (1..variants.len()).map(|number| overall_estimate(cells, number, 0)).collect();
     let judged = variants.iter().skip(1).zip(estimates.iter().zip(judge(&estimates, plan.margin)));
@@ -254,17 +251,17 @@ fn baseline_answer(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> String 
         judged.filter(|(_, (estimate, _))| estimate.is_some()).map(|(variant, (_, judgement))| {
             let pair = format!("{} against {}", variant.label, variants[0].label);
             // functions of the server are measured, but not recommended
-            match judgement.verdict.is_claim() && variant.is_baseline() {
+            let text = match judgement.verdict.is_claim() && variant.is_baseline() {
                 true => format!(
                     "{pair}: {}, though they do the same: the machine is not quiet enough for this \
                      comparison",
                     judgement.words
                 ),
                 false => format!("{pair}: {}", judgement.words),
-            }
+            };
+            Piece::finding_on(&variant.label, text)
         });
-    let answers: Vec<String> = answers.collect();
-    if answers.is_empty() { nothing } else { format!("{}; {nothing}", answers.join("; ")) }
+    answers.chain([refusal::measured(plan)]).collect()
 }
 
 /// Describes what the figures measure, and over how many of the workloads: `by throughput against
@@ -293,51 +290,48 @@ fn verb(judgement: &Judgement) -> String {
     format!("{}{}", judgement.verdict.row().verb, judgement.words)
 }
 
-/// Returns the answer in one sentence: the variant to take, its cost, and how the others compare
-/// with it. Every figure is against no encryption, except figures between two candidates, which are
-/// labelled.
-fn answer(plan: &Plan, best: &Candidate, relations: &[Relation], cells: &[Cell]) -> String {
+/// Returns the answer: the variant to take, its cost, and how the others compare with it. Every
+/// figure is against no encryption, except figures between two candidates, which are labelled.
+fn answer(plan: &Plan, best: &Candidate, relations: &[Relation], cells: &[Cell]) -> Vec<Piece> {
     let label = &best.variant.label;
-    let mut answer =
-        format!("take {label}: {} it {}", of_what(plan, best, cells), verb(&best.judgement));
-    for relation in relations {
-        answer.push_str("; ");
-        answer.push_str(&compared(relation, label));
-    }
-    answer
+    let cost = format!("{} it {}", of_what(plan, best, cells), verb(&best.judgement));
+    let others = relations.iter().flat_map(|relation| compared(relation, label));
+    std::iter::once(Piece::take(label, cost)).chain(others).collect()
 }
 
 /// Returns the answer where the cost of the candidate that would be taken is unknown.
-fn open(plan: &Plan, candidates: &[Candidate], cells: &[Cell]) -> String {
-    let allowed = || candidates.iter().filter(|candidate| candidate.barred.is_none());
-    let each = allowed()
-        .map(|candidate| format!("{} {}", candidate.variant.label, verb(&candidate.judgement)));
-    let of_what = allowed().next().map_or_else(String::new, |first| of_what(plan, first, cells));
-    format!("nothing to take yet: {of_what}, {}", each.collect::<Vec<_>>().join("; "))
+fn open(plan: &Plan, candidates: &[Candidate], cells: &[Cell]) -> Vec<Piece> {
+    let allowed = candidates.iter().filter(|candidate| candidate.barred.is_none());
+    let each = allowed.enumerate().map(|(at, candidate)| {
+        let label = &candidate.variant.label;
+        let cost = format!("{label} {}", verb(&candidate.judgement));
+        match at {
+            0 => Piece::open(label, format!("{}, {cost}", of_what(plan, candidate, cells))),
+            _ => Piece::open(label, cost),
+        }
+    });
+    each.collect()
 }
 
 /// Describes how a candidate compares with the recommended one, `best`.
-fn compared(relation: &Relation, best: &str) -> String {
+fn compared(relation: &Relation, best: &str) -> Vec<Piece> {
     let Relation { label, own, judgement, range, decided } = relation;
-    let own = verb(own);
-    match judgement.verdict {
-        Verdict::Costs => format!("{label} {own}, which is more: {range} than {best}"),
-        Verdict::Gains => format!("{label} {own}, which is less: {range} than {best}"),
-        Verdict::NoDifference => {
-            format!("{label} {own}, the same as {best} (no difference: {range}), {decided}")
-        }
-        Verdict::AtMost | Verdict::CannotConclude | Verdict::NotMet if range.is_empty() => {
-            format!(
-                "{label} {own}; cannot conclude whether that is more or less than {best}, {decided}"
-            )
-        }
-        Verdict::AtMost | Verdict::CannotConclude | Verdict::NotMet => {
-            format!(
-                "{label} {own}; cannot conclude whether that is more or less than {best} \
-                 ({range}), {decided}"
-            )
-        }
-    }
+    let (own, in_brackets) = (verb(own), in_brackets(range));
+    let values = [
+        ("label", *label),
+        ("own", own.as_str()),
+        ("best", best),
+        ("range", range.as_str()),
+        ("in_brackets", in_brackets.as_str()),
+        ("decided", *decided),
+    ];
+    let clauses = judgement.verdict.row().comparison.iter();
+    clauses.map(|clause| Piece::finding_on(label, filled(clause, &values))).collect()
+}
+
+/// Returns `range` in brackets, after a space; nothing if there is none.
+fn in_brackets(range: &str) -> String {
+    if range.is_empty() { String::new() } else { format!(" ({range})") }
 }
 
 /// Explains the consequences of taking `best` to the reader, the gaps that it leaves, and changes
@@ -350,10 +344,8 @@ fn meaning(
     cells: &[Cell],
 ) -> Vec<String> {
     let plan = across.question.plan;
-    let cpu = more_cpu(overall_cpu(cells, best.number, 0), plan.margin);
     let mut meaning = rates(plan, best, cells);
-    meaning.push(format!("it means: {}", cpu.words));
-    meaning.extend(by_setting::line(plan, cells, best.number));
+    meaning.extend(setting_costs::line(plan, cells, best.number));
     meaning.extend(across.meaning(best.number));
     meaning.extend(unprotected(best.variant));
     let mut changes = across.changes(best.number);
@@ -374,7 +366,7 @@ fn meaning(
     if relations.iter().any(is_open) {
         changes.push("more rounds, which could tell the open ones apart".into());
     }
-    if !by_setting::unanswered(cells).is_empty() {
+    if !setting_costs::unanswered(cells).is_empty() {
         changes.push("a cache that the data does not fit into".into());
     }
     if !changes.is_empty() {

@@ -4,6 +4,7 @@
 
 use super::{At, Clients, Comparison, Halt, Stores};
 use crate::measure::progress::Phase;
+use crate::results::added_settings;
 use crate::study::machine;
 use crate::study::plan::{CLIENTS_FOR_A_RATE, CLIENTS_MOST};
 use crate::workload::Workload;
@@ -116,7 +117,7 @@ impl<'a> Comparison<'a> {
         }
         let found = chosen(&steps);
         self.found.insert(name, found);
-        self.settings.insert(format!("clients ({name})"), words(&steps, found));
+        self.settings.insert(added_settings::clients(name), words(&steps, found));
         Ok(pass)
     }
 }

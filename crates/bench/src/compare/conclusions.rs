@@ -2,13 +2,13 @@
 //! fixed rate, or by the highest rate under a limit, according to the plan. Results of earlier
 //! versions are judged like new results.
 
-use crate::advise::recommend::{at_rate, recommend};
+use crate::advise::recommend::{fixed_rate, recommend};
 use crate::conclude::ratios::{
     between_by, between_ciphers, headline, judge_overheads, to_baseline,
 };
 use crate::conclude::statistics::Estimate;
 use crate::conclude::sustained_rate::{is_searched_in_vain, judge_searches};
-use crate::results::{Between, Cell, Recommendation, Variant};
+use crate::results::{Between, Cell, Piece, Recommendation, Variant};
 use crate::study::coverage::Question;
 use crate::study::plan::Plan;
 use crate::words::target::Target;
@@ -17,9 +17,9 @@ use crate::words::verdict::Quantity;
 /// Returns the recommendation for a measurement that an error of a store ended: nothing is
 /// recommended, whatever the cells measured before it show.
 pub(crate) fn withheld(recommendation: Recommendation) -> Recommendation {
-    let answer =
-        "nothing is recommended: an error ended the run before everything was measured".into();
-    Recommendation { answer, take: None, meaning: Vec::new(), ..recommendation }
+    let answer = "nothing is recommended: an error ended the run before everything was measured";
+    Recommendation { take: None, cpu: None, meaning: Vec::new(), ..recommendation }
+        .with_answer(vec![Piece::finding(answer)])
 }
 
 /// Judges `cells` again. Returns each cipher against each other cipher, and the recommendation.
@@ -31,15 +31,15 @@ pub(crate) fn conclude(
     let plan = question.plan;
     match plan.target {
         Some(Target::Rate(rate)) => {
-            crate::conclude::at_rate::judge_at_rate(cells, rate, plan.margin);
+            crate::conclude::fixed_rate::judge_at_rate(cells, rate, plan.margin);
             let between = between_by(
                 Quantity::Latency,
                 variants,
                 cells,
                 plan.margin,
-                crate::conclude::at_rate::P99,
+                crate::conclude::fixed_rate::P99,
             );
-            (between, at_rate::recommend(question, rate, variants, cells))
+            (between, fixed_rate::recommend(question, rate, variants, cells))
         }
         Some(Target::Max) => {
             judge_searches(cells, plan.p99.map_or(f64::INFINITY, |limit| limit.limit_us));
@@ -61,7 +61,7 @@ pub(crate) fn conclude(
 pub(crate) fn compared(plan: &Plan, cells: &mut [Cell]) -> Vec<(usize, Option<Estimate>)> {
     let rate = plan.target.and_then(Target::rate);
     if let Some(rate) = rate {
-        crate::conclude::at_rate::judge_at_rate(cells, rate, plan.margin);
+        crate::conclude::fixed_rate::judge_at_rate(cells, rate, plan.margin);
     }
     let met = headline(cells);
     let is_asked =
@@ -77,12 +77,12 @@ pub(crate) fn compared(plan: &Plan, cells: &mut [Cell]) -> Vec<(usize, Option<Es
             ..ratio
         };
         let is_kept = |cell: &Cell| {
-            crate::conclude::at_rate::at_rate(cell).is_some_and(|found| found.is_kept)
+            crate::conclude::fixed_rate::at_rate(cell).is_some_and(|found| found.is_kept)
         };
         match rate {
             Some(_) if !(is_kept(cell) && is_kept(base)) => None,
             Some(_) => {
-                Some((number, (crate::conclude::at_rate::P99.ratio)(base, cell).map(scaled)))
+                Some((number, (crate::conclude::fixed_rate::P99.ratio)(base, cell).map(scaled)))
             }
             None => Some((number, to_baseline(cells, cell.variant, &cell.workload))),
         }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::{At, CompareError, Comparison, Group, Halt, Stores, present};
+use super::{At, CompareError, Comparison, Group, Halt, Stores, load_detection};
 use crate::compare::summary::Measured;
 use crate::measure::progress::Phase;
 use crate::measure::runner::SliceOutcome;
@@ -121,7 +121,7 @@ impl<'a> Comparison<'a> {
                     0,
                     workload.load_rows(),
                 );
-                let found = present::is_loaded(workload, store.target(), self.stop);
+                let found = load_detection::is_loaded(workload, store.target(), self.stop);
                 if found
                     .map_err(self.failed("looking for the records of client 1".into(), variant))?
                 {

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use crate::compare::groups;
 use crate::compare::joint_results::{JoinError, joined};
-use crate::compare::recorded::{self, RecordedError};
+use crate::compare::result_file::{self, RecordedError};
 use crate::conclude::figures;
+use crate::results::added_settings;
 use crate::results::{Comparison, Results, SCHEMA};
 use crate::study::plan_difference::{NO_FIGURES, plain, table};
 use crate::words::axes::{AXES, varied};
@@ -156,7 +157,7 @@ fn read_one(path: &Path) -> Result<Comparison, MergeError> {
         version: String,
     }
     let damaged = |source| MergeError::Damaged { path: path.to_owned(), source };
-    let text = recorded::read(path)?;
+    let text = result_file::read(path)?;
     let head: Head = serde_json::from_slice(&text).map_err(damaged)?;
     let mut comparison = match head.schema {
         schema if schema == u64::from(SCHEMA) => serde_json::from_slice(&text).map_err(damaged)?,
@@ -292,9 +293,9 @@ pub fn differences(runs: &[Results]) -> Vec<String> {
     let one_place = varied(&points).is_empty();
     for name in names
         .into_iter()
-        .filter(|name| one_place || !name.starts_with("cache ("))
+        .filter(|name| one_place || !added_settings::is_cache(name))
         // looked for in each run, and shown with each workload
-        .filter(|name| !name.starts_with("clients ("))
+        .filter(|name| !added_settings::is_clients(name))
     {
         let values = runs
             .iter()

@@ -20,20 +20,20 @@
 //! them to earlier results.
 
 pub(crate) mod conclusions;
-pub mod expected;
+pub mod duration;
 pub mod forecast;
 pub mod groups;
 pub mod joint_results;
 pub mod merge;
-pub mod recorded;
+pub mod result_file;
 pub(crate) mod summary;
 pub mod work_dir;
 
 mod clients;
 mod group;
-mod loading;
+mod load;
+mod load_detection;
 mod machines;
-mod present;
 mod search;
 mod slices;
 mod warm_up;
@@ -45,7 +45,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use crate::compare::expected::Expected;
+use crate::compare::duration::Expected;
 use crate::compare::summary::Measured;
 pub use crate::compare::work_dir::WorkDirError;
 use crate::compare::work_dir::{WorkDir, directory_name, remove_dir, remove_left};
@@ -55,7 +55,7 @@ use crate::measure::failures::Failures;
 use crate::measure::progress::{Estimate, Observer, Phase, Precision, Progress, SliceTimes};
 use crate::measure::runner::{RunError, Runner, SliceOutcome};
 use crate::measure::schedule::{Slicing, orders};
-use crate::results::{Cell, Results, Sample};
+use crate::results::{Cell, Results, Sample, added_settings};
 use crate::study::client_group;
 use crate::study::machine;
 use crate::study::plan::{Plan, PlanError};
@@ -172,7 +172,6 @@ fn run_after(
     stop: &AtomicBool,
 ) -> Result<Results, CompareError> {
     let plan = &point.plan;
-    plan.check()?;
     client.map_or(Ok(()), |_| client_group::check(plan))?;
     // before it is looked how much room there is
     remove_left(&plan.out, &|text| observer.note(text));
@@ -697,7 +696,7 @@ impl<'a> Comparison<'a> {
             return cache_bytes;
         }
         self.settings.insert(
-            format!("cache ({dataset})"),
+            added_settings::cache(dataset),
             format!("{} for {} of data", human_bytes(cache_bytes), human_bytes(data_bytes)),
         );
         let warm = group.workloads.iter().any(|(_, workload)| !workload.spec().cold);

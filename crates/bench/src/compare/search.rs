@@ -17,7 +17,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
 use super::{At, Comparison, Halt, Ready, Stores};
-use crate::conclude::at_rate::KEPT_MIN;
+use crate::conclude::fixed_rate::KEPT_MIN;
 use crate::conclude::statistics::median;
 use crate::measure::progress::Phase;
 use crate::measure::schedule::orders;

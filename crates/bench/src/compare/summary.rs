@@ -14,6 +14,7 @@ use crate::measure::failures::{self, Failures};
 use crate::measure::latency_histogram::Latencies;
 use crate::measure::slice_latency::SliceLatency;
 use crate::results::open_loop::{OpenLoop, Search, Sustained};
+use crate::results::warnings::{ENDED_EARLY, assertions};
 use crate::results::{Cell, Conditions, Latency, Results, Sample, TimeSplit, Variant};
 use crate::study::machine::{self, Busy};
 use crate::study::passwords::{shown, without_password};
@@ -322,19 +323,10 @@ fn warn_of_run(
     warnings: &mut Vec<String>,
 ) {
     if interrupted {
-        warnings.push(
-            "the run was ended early: what is shown is whole, but rests on fewer slices \
-             than planned"
-                .into(),
-        );
+        warnings.push(ENDED_EARLY.into());
     }
     if engine.assertions {
-        warnings.push(format!(
-            "{} ({}) was built with assertions on: its baseline is slower than necessary, and \
-             overheads are understated",
-            engine.name_and_version(),
-            engine.build
-        ));
+        warnings.push(assertions(engine));
     }
     if cfg!(debug_assertions) {
         warnings.push(

@@ -3,7 +3,7 @@
 
 use super::slices::work;
 use super::{At, Comparison, Halt, Ready, Stores};
-use crate::compare::expected::warm_up_s;
+use crate::compare::duration::warm_up_s;
 use crate::compare::summary::Measured;
 use crate::measure::null_store::NullStore;
 use crate::measure::progress::{Phase, SliceTimes};

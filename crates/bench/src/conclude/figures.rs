@@ -4,6 +4,7 @@
 use crate::results::open_loop::{Percentile, Ratio};
 use crate::results::{Interval, Overhead};
 pub use crate::words::count::{count, counted};
+use crate::words::verdict::Quantity;
 use crate::workload::Unit;
 
 /// The minus sign, which is as wide as a plus.
@@ -66,10 +67,15 @@ fn prefixed(value: f64, unit: &str) -> String {
 pub fn rate(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Bytes => prefixed(value, "B/s"),
-        Unit::Operations => match prefix(value).letter {
-            "" => format!("{} ops/s", digits(value)),
-            _ => format!("{} ops/s", prefixed(value, "")),
-        },
+        Unit::Operations => format!("{} ops/s", per_s(value)),
+    }
+}
+
+/// Formats a number of things a second without their name: `12.3 k`, `123`.
+pub fn per_s(value: f64) -> String {
+    match prefix(value).letter {
+        "" => digits(value),
+        _ => prefixed(value, ""),
     }
 }
 
@@ -91,15 +97,24 @@ pub fn memory(value: u64) -> String {
 
 /// Formats a time given in microseconds: `12.3 µs`, `1.23 ms`, `4.56 s`.
 pub fn micros(value_us: f64) -> String {
+    match scaled_micros(value_us) {
+        (number, Some(unit)) => format!("{number} {unit}"),
+        (number, None) => number,
+    }
+}
+
+/// Returns a time in microseconds as a number and its unit; a dash without one if it is no number.
+fn scaled_micros(value_us: f64) -> (String, Option<&'static str>) {
     if !value_us.is_finite() {
-        return "–".into();
+        return ("–".into(), None);
     }
-    match value_us.abs() * 1.0005 {
-        size if size >= 1e6 => format!("{} s", digits(value_us / 1e6)),
-        size if size >= 1e3 => format!("{} ms", digits(value_us / 1e3)),
-        size if size >= 1.0 || size == 0.0 => format!("{} µs", digits(value_us)),
-        _ => format!("{} ns", digits(value_us * 1e3)),
-    }
+    let (value, unit) = match value_us.abs() * 1.0005 {
+        size if size >= 1e6 => (value_us / 1e6, "s"),
+        size if size >= 1e3 => (value_us / 1e3, "ms"),
+        size if size >= 1.0 || size == 0.0 => (value_us, "µs"),
+        _ => (value_us * 1e3, "ns"),
+    };
+    (digits(value), Some(unit))
 }
 
 /// Formats a difference of times in microseconds, with its sign: `+12.3 µs`, `−1.23 ms`.
@@ -116,15 +131,13 @@ pub fn latency_interval(percentile: &Percentile) -> String {
 
 /// Formats a time in microseconds with the ends of its interval.
 pub fn micros_interval(us: f64, low_us: f64, high_us: f64) -> String {
+    let [(_, unit), (low, low_unit), (high, high_unit)] = [us, low_us, high_us].map(scaled_micros);
     let text = micros(us);
-    let [low, high] = [low_us, high_us].map(micros);
-    let unit = |text: &str| text.split_once(' ').map_or(String::new(), |(_, unit)| unit.to_owned());
     // a unit that all three share is written once
-    if unit(&low) == unit(&text) && unit(&high) == unit(&text) {
-        let number = |text: String| text.split(' ').next().unwrap_or_default().to_owned();
-        return format!("{text} ({}–{})", number(low), number(high));
+    match low_unit == unit && high_unit == unit {
+        true => format!("{text} ({low}–{high})"),
+        false => format!("{text} ({}–{})", micros(low_us), micros(high_us)),
     }
-    format!("{text} ({low}–{high})")
 }
 
 /// Formats a ratio with half of its interval, as the change it makes: `+12 % ± 4`.
@@ -241,11 +254,12 @@ pub fn lower_end(overhead: &Overhead) -> f64 {
     overhead.interval.map_or(f64::NAN, |interval| interval.low)
 }
 
-/// Returns the largest cost that an interval leaves possible: `at most 6.5 %`, or `costs nothing`.
+/// Returns the largest cost that an interval leaves possible: `at most 6.5 %`, or that it costs
+/// nothing.
 pub fn bound(overhead: &Overhead) -> String {
     match largest_cost(overhead) {
         None => "not bounded".into(),
-        Some(0.0) => "costs nothing".into(),
+        Some(0.0) => Quantity::Throughput.no_cost().into(),
         Some(percent) => format!("at most {} %", one_place(percent, false)),
     }
 }

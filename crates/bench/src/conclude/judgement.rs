@@ -28,7 +28,7 @@ const WIDE: f64 = 0.05;
 pub fn not_met() -> Judgement {
     Judgement {
         verdict: Verdict::NotMet,
-        words: "met no cipher: says nothing of what one costs".into(),
+        words: format!("{}: says nothing of what one costs", Verdict::NotMet.word()),
     }
 }
 
@@ -75,8 +75,8 @@ pub fn judge_as(quantity: Quantity, estimates: &[Option<Estimate>], margin: f64)
         None => Judgement {
             verdict: Verdict::CannotConclude,
             words: format!(
-                "cannot conclude (fewer than {FEWEST_PAIRS} pairs of slices; more \
-                 rounds would help)"
+                "{} (fewer than {FEWEST_PAIRS} pairs of slices; more rounds would help)",
+                Verdict::CannotConclude.word()
             ),
         },
     });
@@ -95,10 +95,11 @@ fn judge_one(
     let scale = quantity.scale();
     let margin = scale * margin;
     if low >= 1.0 - margin && high <= 1.0 + margin {
+        let same = Verdict::NoDifference.word();
         let words = if low <= 1.0 && high >= 1.0 {
-            format!("no difference (± {} %)", one_place(f64::max(1.0 - low, high - 1.0)))
+            format!("{same} (± {} %)", one_place(f64::max(1.0 - low, high - 1.0)))
         } else {
-            format!("no difference beyond {} % ({range})", percent::percent(margin))
+            format!("{same} beyond {} % ({range})", percent::percent(margin))
         };
         return Judgement { verdict: Verdict::NoDifference, words };
     }
@@ -112,28 +113,21 @@ fn judge_one(
         1 => "; it can be chance".into(),
         _ => format!("; one such among {questions} ratios can be chance"),
     };
-    let worst = match quantity {
-        Quantity::Throughput => low,
-        Quantity::Latency => high,
+    let bound = match (quantity.largest_cost((low, high)), quantity) {
+        (None, _) => quantity.no_cost().to_owned(),
+        (Some(most), _) if most > scale * BOUND_MAX => {
+            let verdict = Verdict::CannotConclude;
+            let words = format!("{} ({range}{chance}; more rounds would help)", verdict.word());
+            return Judgement { verdict, words };
+        }
+        (Some(most), Quantity::Throughput) => {
+            format!("{} {} %", Verdict::AtMost.word(), one_place(most))
+        }
+        (Some(_), Quantity::Latency) => {
+            Verdict::AtMost.value(quantity, estimate.ratio(), (low, high))
+        }
     };
-    let bound = match (quantity, quantity.is_worse(worst)) {
-        (Quantity::Throughput, false) => Some(format!("costs nothing ({range}{chance})")),
-        (Quantity::Latency, false) => Some(format!("no longer ({range}{chance})")),
-        (_, true) if (worst - 1.0).abs() > scale * BOUND_MAX => None,
-        (Quantity::Throughput, true) => {
-            Some(format!("costs at most {} % ({range}{chance})", one_place(1.0 - low)))
-        }
-        (Quantity::Latency, true) => {
-            Some(format!("at most {} % longer ({range}{chance})", one_place(high - 1.0)))
-        }
-    };
-    match bound {
-        Some(words) => Judgement { verdict: Verdict::AtMost, words },
-        None => {
-            let words = format!("cannot conclude ({range}{chance}; more rounds would help)");
-            Judgement { verdict: Verdict::CannotConclude, words }
-        }
-    }
+    Judgement { verdict: Verdict::AtMost, words: format!("{bound} ({range}{chance})") }
 }
 
 /// Formats a difference that is claimed, in words: `costs 4.0 % ± 1.5`, `12.0 % ± 4.0 longer`.
@@ -145,17 +139,18 @@ fn claim(quantity: Quantity, estimate: &Estimate, (low, high): (f64, f64)) -> St
         true => format!("{} % ± {}", one_place(1.0 - ratio), one_place(half)),
         false => format!("between {} and {} %", one_place(least), one_place(most)),
     };
+    let (costs, gains) = (Verdict::Costs.word(), Verdict::Gains.word());
     match (quantity, quantity.is_worse(ratio)) {
         (Quantity::Throughput, true) if ratio < 0.5 => {
-            format!("costs {amount}, takes {:.1} times as long", 1.0 / ratio)
+            format!("{costs} {amount}, takes {:.1} times as long", 1.0 / ratio)
         }
-        (Quantity::Throughput, true) => format!("costs {amount}"),
-        (Quantity::Throughput, false) => format!("gains {amount}"),
+        (Quantity::Throughput, true) => format!("{costs} {amount}"),
+        (Quantity::Throughput, false) => format!("{gains} {amount}"),
         (Quantity::Latency, true) if ratio > 2.0 => {
             format!("{ratio:.1} times as long (between {low:.1} and {high:.1} times)")
         }
-        (Quantity::Latency, true) => format!("{amount} longer"),
-        (Quantity::Latency, false) => format!("{amount} shorter"),
+        (Quantity::Latency, true) => format!("{amount} {}", quantity.worse()),
+        (Quantity::Latency, false) => format!("{amount} {}", quantity.better()),
     }
 }
 
@@ -174,9 +169,9 @@ pub struct MoreCpu {
 ///   few pairs
 #[must_use]
 pub fn more_cpu(estimate: Option<Estimate>, margin: f64) -> MoreCpu {
-    const OPEN: &str = "cannot conclude how much CPU time the same work takes";
+    let open = format!("{} how much CPU time the same work takes", Verdict::CannotConclude.word());
     let Some(estimate) = estimate else {
-        return MoreCpu { words: format!("{OPEN}; more rounds would help"), is_open: true };
+        return MoreCpu { words: format!("{open}; more rounds would help"), is_open: true };
     };
     let (low, high) = estimate.interval(CONFIDENCE);
     let words = if low >= 1.0 - margin && high <= 1.0 + margin {
@@ -192,7 +187,7 @@ pub fn more_cpu(estimate: Option<Estimate>, margin: f64) -> MoreCpu {
         format!("at most {} % more CPU time for the same work", one_place(high - 1.0))
     } else {
         let words =
-            format!("{OPEN} (perhaps {} % more); more rounds would help", one_place(high - 1.0));
+            format!("{open} (perhaps {} % more); more rounds would help", one_place(high - 1.0));
         return MoreCpu { words, is_open: true };
     };
     MoreCpu { words, is_open: false }

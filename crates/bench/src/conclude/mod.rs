@@ -7,12 +7,12 @@
 //! since everything is drawn from the recorded slices.
 //!
 //! With a target rate the throughput is fixed. Each slice then keeps a small histogram of its
-//! requests (`measure::slice_latency`), `quantile` makes percentiles of many slices, and `at_rate`
-//! compares latencies. Under a limit on latency, `sustained_rate` derives one rate from many
-//! searches; a search replaces a slice.
+//! requests (`measure::slice_latency`), `quantile` makes percentiles of many slices, and
+//! `fixed_rate` compares latencies. Under a limit on latency, `sustained_rate` derives one rate
+//! from many searches; a search replaces a slice.
 
-pub(crate) mod at_rate;
 pub mod figures;
+pub(crate) mod fixed_rate;
 pub mod judgement;
 pub(crate) mod median_gap;
 pub mod quantile;

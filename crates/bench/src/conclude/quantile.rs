@@ -1,5 +1,5 @@
 //! Percentiles of the requests of many slices, with their standard errors. Not here: the latencies
-//! of one slice (`measure::slice_latency`), conclusions from a percentile (`at_rate`).
+//! of one slice (`measure::slice_latency`), conclusions from a percentile (`fixed_rate`).
 //!
 //! A percentile is over all requests of a cell together, never a mean of the percentiles of its
 //! slices: a stall that hits two requests in a hundred is in the 99th percentile, however few

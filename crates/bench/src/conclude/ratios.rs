@@ -376,12 +376,11 @@ fn overhead(
     let mut words = judgement.words;
     let is_met = judgement.verdict != Verdict::NotMet;
     if let (Some(rates), None, true) = (&searches, estimate, is_met) {
-        words = match rates {
-            None => "cannot conclude (there is no rate under the limit)".into(),
-            Some(_) => format!(
-                "cannot conclude (fewer than {FEWEST_PAIRS} searches; more rounds would help)"
-            ),
+        let why = match rates {
+            None => "there is no rate under the limit".into(),
+            Some(_) => format!("fewer than {FEWEST_PAIRS} searches; more rounds would help"),
         };
+        words = format!("{} ({why})", Verdict::CannotConclude.word());
     }
     // where something else held the run back, the throughput alone would mislead
     if is_met

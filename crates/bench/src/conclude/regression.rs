@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use crate::conclude::at_rate::{at_rate, p99_ratio};
+use crate::conclude::fixed_rate::{at_rate, p99_ratio};
 use crate::conclude::judgement::{Judgement, judge_as};
 use crate::conclude::ratios;
 use crate::conclude::statistics::{Estimate, holm};

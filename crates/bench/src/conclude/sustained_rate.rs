@@ -7,8 +7,7 @@ use crate::conclude::quantile::Quantile;
 use crate::conclude::statistics::{Estimate, by_load};
 use crate::results::Cell;
 use crate::results::open_loop::{OpenLoop, Percentile, Search, Sustained};
-use crate::words::verdict::CONFIDENCE;
-use crate::words::verdict::FEWEST_PAIRS;
+use crate::words::verdict::{CONFIDENCE, FEWEST_PAIRS, Verdict};
 use crate::workload::Unit;
 
 /// Sets what the searches of every cell found.
@@ -83,7 +82,8 @@ fn concluded(
             words: match found(searches) {
                 Some(rates) => {
                     format!(
-                        "cannot conclude: an interval needs {FEWEST_PAIRS} searches, and {} ended",
+                        "{}: an interval needs {FEWEST_PAIRS} searches, and {} ended",
+                        Verdict::CannotConclude.word(),
                         rates.len()
                     )
                 }
@@ -139,7 +139,6 @@ mod tests {
     use crate::conclude::testing::cells_of;
     use crate::measure::slice_latency::SliceLatency;
     use crate::words::verdict::Verdict;
-
     fn searches(rate: f64, behind: bool) -> Vec<Search> {
         let search = |at: u32| {
             let rate = rate * (1.0 + 0.01 * f64::from(at % 3));

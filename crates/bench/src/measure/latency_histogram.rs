@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::buckets::Buckets;
 use crate::measure::slice_latency::SliceLatency;
-use crate::workload::{Recorder, interned};
+use crate::workload::{Recorder, intern};
 
 /// Latencies are distinguished from here on, in nanoseconds.
 const SHORTEST_NS: u64 = 32;
@@ -176,7 +176,7 @@ impl Latencies {
     ) {
         for (into, from) in [(&mut self.response, response), (&mut self.service, service)] {
             for (operation, buckets) in from {
-                slot(into, interned(operation)).add(buckets);
+                slot(into, intern(operation)).add(buckets);
             }
         }
     }

@@ -344,8 +344,19 @@ struct Gate {
 #[derive(Default)]
 struct GateState {
     ready: usize,
-    /// Once opened: the common start, or nothing if the slice was called off.
-    open: Option<Option<Instant>>,
+    start: Start,
+}
+
+/// The common start of a slice.
+#[derive(Clone, Copy, Default)]
+enum Start {
+    /// Not all clients are ready.
+    #[default]
+    Awaited,
+    /// The slice began then.
+    At(Instant),
+    /// The slice was called off.
+    CalledOff,
 }
 
 impl Gate {
@@ -355,8 +366,10 @@ impl Gate {
         state.ready += 1;
         self.changed.notify_all();
         loop {
-            if let Some(begin) = state.open {
-                return begin;
+            match state.start {
+                Start::Awaited => {}
+                Start::At(begin) => return Some(begin),
+                Start::CalledOff => return None,
             }
             state = self.changed.wait(state).expect("no code that holds this lock panics");
         }
@@ -370,7 +383,8 @@ impl Gate {
     }
 
     fn open(&self, begin: Option<Instant>) {
-        self.state.lock().expect("no code that holds this lock panics").open = Some(begin);
+        let start = begin.map_or(Start::CalledOff, Start::At);
+        self.state.lock().expect("no code that holds this lock panics").start = start;
         self.changed.notify_all();
     }
 }

@@ -92,19 +92,11 @@ pub(super) fn amount(results: &Results) -> String {
     }
 }
 
-/// Returns the caches of the workloads; the caches of the data sets in results of earlier versions,
-/// or of the servers.
+/// Returns the caches of the workloads, or of the servers.
 fn cache_of_all(run: &Run) -> Option<String> {
     let of = |cell: &Cell| cache(run, cell);
-    grouped(run, of).map(|groups| listed(&groups)).or_else(|| {
-        let sized = run.results.engine.settings.iter().filter_map(|(name, value)| {
-            let dataset = name.strip_prefix("cache (")?.strip_suffix(')')?;
-            Some(format!("{dataset}: {value}"))
-        });
-        let caches: Vec<String> =
-            sized.chain(setting_of(run, &["cache bytes of the primary", "page cache"])).collect();
-        (!caches.is_empty()).then(|| caches.join("; "))
-    })
+    let of_servers = || setting_of(run, &["cache bytes of the primary", "page cache"]);
+    grouped(run, of).map(|groups| listed(&groups)).or_else(of_servers)
 }
 
 /// Describes the engine's settings for the durability of writes, and the workloads whose writes are

@@ -5,7 +5,7 @@
 use super::ReportError;
 use super::overview::of_cell;
 use super::tables::below_saturation;
-use crate::conclude::at_rate::at_rate;
+use crate::conclude::fixed_rate::at_rate;
 use crate::conclude::sustained_rate::{is_searched, sustained};
 use crate::results::open_loop::{AtRate, Percentile};
 use crate::results::{Cell, Interval, Latency, Overhead, Results, Variant};

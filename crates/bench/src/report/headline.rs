@@ -5,13 +5,13 @@
 use serde::Serialize;
 
 use super::index::Run;
-use super::language::pieces;
-use super::overview::{of_cell, quantity, value};
-use crate::conclude::at_rate::P99;
+use super::overview::{ends, of_cell, quantity, value};
 use crate::conclude::figures;
+use crate::conclude::fixed_rate::P99;
 use crate::conclude::judgement::judge_as;
 use crate::conclude::ratios::{headline as met, over_headline, to_baseline};
-use crate::results::{Interval, Overhead};
+use crate::results::answer::sentence;
+use crate::results::{Interval, Overhead, Piece, PieceKind};
 use crate::words::verdict::{CONFIDENCE, Quantity, Verdict};
 use crate::workload::Unit;
 
@@ -41,41 +41,38 @@ pub(super) struct Number {
 
 /// Returns the answer of `run`.
 pub(super) fn headline(run: &Run) -> Headline {
-    let recommendation = &run.results.recommendation;
-    let answer = pieces(&recommendation.answer, "; ");
-    let taken = recommendation.take.as_ref().and_then(|label| {
-        let number = run.results.variants.iter().position(|variant| variant.label == *label)?;
-        let whole = on_the_whole(run, number)?;
-        Some((label, number, whole))
+    let answer = &run.results.recommendation.pieces;
+    let taken = answer.iter().position(|piece| piece.kind == PieceKind::Take).and_then(|at| {
+        let is_taken = |label: &str| label == answer[at].label;
+        let number = run.results.variants.iter().position(|variant| is_taken(&variant.label))?;
+        Some((at, number, on_the_whole(run, number)?))
     });
-    let Some((label, number, whole)) = taken else { return without_a_choice(run, &answer) };
-    let take = format!("take {label}: ");
-    // its piece, with those before it: of whom nothing protects
-    let at = answer.iter().position(|piece| piece.contains(&take));
-    let before = at.map_or_else(String::new, |at| answer[..=at].join("; "));
-    let before = before.split_once(&take).map_or("", |two| two.0);
-    let others = &answer[at.map_or(0, |at| at + 1)..];
-    let sentence = format!("{before}take {label}: {}.", effect(run, number, &whole));
+    let Some((at, number, whole)) = taken else { return without_a_choice(answer) };
+    // with the pieces before it: whom nothing protects from, and who falls behind
+    let mut first = answer[..=at].to_vec();
+    first[at].text = effect(run, number, &whole);
     Headline {
-        sentence: capital(run, &sentence),
+        sentence: opening(&first),
         numbers: numbers(run, number, whole),
-        others: others.iter().map(|piece| (*piece).to_owned()).collect(),
+        others: texts(&answer[at + 1..]),
     }
 }
 
 /// Returns the answer where no variant is advised: its first piece, and the rest.
-fn without_a_choice(run: &Run, answer: &[&str]) -> Headline {
-    const OPEN: &str = "nothing to take yet: ";
-    let (sentence, others): (String, &[&str]) = match answer {
-        [] | [""] => ("Nothing was concluded.".into(), &[]),
+fn without_a_choice(answer: &[Piece]) -> Headline {
+    let (sentence, others) = match answer {
+        [] => ("Nothing was concluded.".into(), answer),
         // each variant with its interval, which is not the answer
-        [first, ..] if first.starts_with(OPEN) => {
-            ("Nothing to take yet: what encryption costs is still open.".into(), answer)
+        [Piece { kind: PieceKind::Open, .. }, ..] => {
+            ("Nothing to take yet: what encryption costs cannot be concluded.".into(), answer)
         }
-        [first, rest @ ..] => (capital(run, &format!("{first}.")), rest),
+        [_, rest @ ..] => (opening(&answer[..1]), rest),
     };
-    let others = others.iter().map(|piece| piece.strip_prefix(OPEN).unwrap_or(piece).to_owned());
-    Headline { sentence, numbers: Vec::new(), others: others.collect() }
+    Headline { sentence, numbers: Vec::new(), others: texts(others) }
+}
+
+fn texts(pieces: &[Piece]) -> Vec<String> {
+    pieces.iter().map(|piece| piece.text.clone()).collect()
 }
 
 /// Returns the cost of the variant `number` over all workloads that met a cipher.
@@ -109,29 +106,13 @@ fn effect(run: &Run, number: usize, whole: &Overhead) -> String {
         [one] => format!("under {}", run.results.plan.called(one)),
         _ => "on the whole".to_owned(),
     };
-    let value = value(quantity(run), whole);
+    let effect = whole.verdict.effect(quantity(run), whole.ratio, ends(whole), store);
     if let Some(rate) = run.rate() {
-        let rate = figures::rate(rate, Unit::Operations);
-        return match whole.verdict {
-            Verdict::NoDifference => {
-                format!("at {rate}, {over}, it makes no difference to the p99 of {store}")
-            }
-            Verdict::CannotConclude | Verdict::NotMet => {
-                format!("at {rate}, {over}, what it does to the p99 of {store} is still open")
-            }
-            _ => format!("at {rate}, {over}, the p99 of {store} is {value} with it"),
-        };
+        return format!("at {}, {over}, {effect}", figures::rate(rate, Unit::Operations));
     }
-    let limit =
-        run.limit().map_or_else(String::new, |limit| format!("with a p99 of at most {limit}, "));
-    match whole.verdict {
-        Verdict::NoDifference => {
-            format!("{limit}{over} it makes no difference to the speed of {store}")
-        }
-        Verdict::CannotConclude | Verdict::NotMet => {
-            format!("{limit}{over} what it costs {store} is still open")
-        }
-        _ => format!("{limit}{over} {store} is {value} with it"),
+    match run.limit() {
+        Some(limit) => format!("with a p99 of at most {limit}, {over} {effect}"),
+        None => format!("{over} {effect}"),
     }
 }
 
@@ -179,12 +160,13 @@ fn numbers(run: &Run, number: usize, whole: Overhead) -> Vec<Number> {
     numbers
 }
 
-/// Returns `text` with a capital first letter, unless it begins with the name of a variant.
-fn capital(run: &Run, text: &str) -> String {
-    // `none` is a word there
-    let is_name = |label: &str| text.starts_with(label) && !text.starts_with("none of the ");
-    if run.results.variants.iter().any(|variant| is_name(&variant.label)) {
-        return text.to_owned();
+/// Returns `pieces` as a sentence with a capital first letter, unless it begins with the name of
+/// the variant that its first piece is about.
+fn opening(pieces: &[Piece]) -> String {
+    let text = sentence(pieces) + ".";
+    let is_name = |piece: &Piece| !piece.label.is_empty() && text.starts_with(&piece.label);
+    if pieces.first().is_some_and(is_name) {
+        return text;
     }
     let mut characters = text.chars();
     characters.next().map_or_else(String::new, |first| {
@@ -217,8 +199,8 @@ mod tests {
             (of_work, 1.03, (1.02, 1.04), Verdict::Gains, "3.0 % faster"),
             (of_work, 0.99, (0.985, 1.01), Verdict::NoDifference, "no difference"),
             (of_work, 0.97, (0.947, 1.03), Verdict::AtMost, "at most 5.3 % slower"),
-            (of_work, 1.04, (1.0, 1.08), Verdict::AtMost, "not slower"),
-            (of_work, 0.9, (0.6, 1.2), Verdict::CannotConclude, "still open"),
+            (of_work, 1.04, (1.0, 1.08), Verdict::AtMost, "costs nothing"),
+            (of_work, 0.9, (0.6, 1.2), Verdict::CannotConclude, "cannot conclude"),
             (of_time, 1.12, (1.05, 1.19), Verdict::Costs, "12.0 % longer"),
             (of_time, 1.1, (0.9, 1.3), Verdict::AtMost, "at most 30.0 % longer"),
         ] {
@@ -258,20 +240,22 @@ mod tests {
 
     #[test]
     fn without_a_choice_the_answer_is_its_first_piece() {
-        let cells = vec![cell(0, "a", &[1.0]), cell(1, "a", &[1.0])];
-        let runs = comparison(&["none", "aes-256"], cells).runs();
-        let without_a_choice =
-            |answer: &[&str]| super::without_a_choice(&Run::new(&runs[0], String::new()), answer);
-        let found = without_a_choice(&["nothing to recommend: no cipher was measured", "more"]);
+        let nothing = "nothing to recommend: no cipher was measured";
+        let found = without_a_choice(&[Piece::finding(nothing), Piece::finding("more")]);
         assert_eq!(found.sentence, "Nothing to recommend: no cipher was measured.");
         assert_eq!(found.others, ["more"]);
-        let open = "nothing to take yet: by throughput, aes-256 is open";
-        let found = without_a_choice(&[open]);
-        assert_eq!(found.sentence, "Nothing to take yet: what encryption costs is still open.");
-        assert_eq!(found.others, ["by throughput, aes-256 is open"]);
+        let open = "by throughput, aes-256 is open";
+        let found = without_a_choice(&[Piece::open("aes-256", open)]);
+        let unknown = "Nothing to take yet: what encryption costs cannot be concluded.";
+        assert_eq!(found.sentence, unknown);
+        assert_eq!(found.others, [open]);
         let behind = "aes-256 does not sustain 2.00 k ops/s under reads (c): reached 1.50 k ops/s";
-        assert_eq!(without_a_choice(&[behind]).sentence, format!("{behind}."));
+        let found = without_a_choice(&[Piece::finding_on("aes-256", behind)]);
+        assert_eq!(found.sentence, format!("{behind}."));
+        // the baseline is called `none`, which is a word there
         let none = "none of the ciphers measured can be recommended under policy kcmvp";
-        assert!(without_a_choice(&[none]).sentence.starts_with("None of the ciphers "));
+        let found = without_a_choice(&[Piece::finding(none)]);
+        assert!(found.sentence.starts_with("None of the ciphers "));
+        assert_eq!(without_a_choice(&[]).sentence, "Nothing was concluded.");
     }
 }

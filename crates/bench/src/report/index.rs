@@ -6,7 +6,7 @@ use sealstone_message::Language;
 use super::canvas::Ink;
 use super::language::{Words, words_in};
 use crate::compare::merge;
-use crate::conclude::at_rate::at_rate;
+use crate::conclude::fixed_rate::at_rate;
 use crate::conclude::sustained_rate::sustained;
 use crate::results::{Cell, Results, Variant};
 

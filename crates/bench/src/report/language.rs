@@ -373,6 +373,7 @@ fn is_figure(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::words::verdict::{Quantity, TABLE, filled};
 
     #[test]
     fn every_language_has_the_same_keys() {
@@ -432,6 +433,42 @@ mod tests {
             "x 사용을 권장합니다. 전체적으로 rocksdb의 처리량에 차이가 없습니다."
         );
         assert_eq!(words_in(Language::English).say("costs 4.0 % ± 1.5"), "costs 4.0 % ± 1.5");
+    }
+
+    /// A new row of the table of verdicts fails here until every language has its words, and its
+    /// clauses about a toy store.
+    #[test]
+    fn every_word_of_a_verdict_is_in_every_language() {
+        let holes = [
+            ("label", "lea-256"),
+            ("best", "aes-256"),
+            ("own", "costs 4.0 % ± 1.5"),
+            ("words", "4.0 % ± 1.5 longer"),
+            ("range", "between 1.0 and 2.0 % slower"),
+            ("in_brackets", " (between 1.0 and 2.0 % slower)"),
+            ("decided", "so standing decided"),
+        ];
+        for row in &TABLE {
+            let mut texts = vec![row.word.to_owned()];
+            texts.extend((!row.legend.is_empty()).then(|| row.legend.to_owned()));
+            let (work, time) = (Quantity::Throughput, Quantity::Latency);
+            // an interval that leaves a cost possible, and one that leaves none
+            for (quantity, ends) in
+                [(work, (0.9, 1.2)), (work, (1.1, 1.2)), (time, (0.9, 1.2)), (time, (0.8, 0.9))]
+            {
+                let clause = row.verdict.effect(quantity, 0.96, ends, "toy");
+                texts.push(row.verdict.value(quantity, 0.96, ends));
+                texts.push(match quantity {
+                    Quantity::Throughput => format!("on the whole {clause}"),
+                    Quantity::Latency => format!("at 2.00 k ops/s, on the whole, {clause}"),
+                });
+            }
+            texts.extend(row.comparison.iter().skip(1).map(|clause| filled(clause, &holes)));
+            texts.push(filled(row.comparison_p99, &holes));
+            for text in texts {
+                assert!(KOREAN.known(&text).is_some(), "texts/en.toml has no pattern for {text:?}");
+            }
+        }
     }
 
     #[test]

@@ -24,8 +24,8 @@ pub fn markdown(results: &Results, title: Option<&str>) -> String {
         text.push_str(&format!("## {}\n\n", escaped(title)));
     }
     text.push_str(&format!("**{}**\n\n", escaped(&recommendation.answer)));
-    for line in &recommendation.meaning {
-        text.push_str(&format!("- {}\n", escaped(line)));
+    for line in recommendation.consequences() {
+        text.push_str(&format!("- {}\n", escaped(&line)));
     }
     text.push('\n');
     let sealed: Vec<usize> =

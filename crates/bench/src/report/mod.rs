@@ -11,8 +11,8 @@
 mod axis;
 mod canvas;
 mod charts;
-mod compared;
 mod conditions;
+mod cross_tables;
 mod curves;
 mod error;
 pub mod findings;
@@ -33,8 +33,8 @@ mod places;
 #[cfg(feature = "png")]
 mod png;
 mod requests;
-mod side_by_side;
 mod speeds;
+mod subjects;
 pub mod summary;
 mod sweep;
 mod tables;

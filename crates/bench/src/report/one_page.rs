@@ -17,6 +17,7 @@ use crate::results::{Ranked, Results, Variant};
 use crate::words::adoption::adoption;
 use crate::words::places::{Place, Protection, entry, place_name};
 use crate::words::threat::Threat;
+use crate::words::verdict::Verdict;
 
 /// Runs of which the sheet has room for a line each.
 const RUNS_MAX: usize = 6;
@@ -258,7 +259,8 @@ fn best<'a>(run: &Run<'a>, layers: &[Layer]) -> Option<&'a Ranked> {
 fn cost_of(run: &Run, label: &str) -> String {
     let number = run.results.variants.iter().position(|variant| variant.label == label);
     let whole = number.and_then(|number| on_the_whole(run, number));
-    whole.map_or_else(|| "still open".into(), |whole| value(quantity(run), &whole))
+    let open = || Verdict::CannotConclude.word().into();
+    whole.map_or_else(open, |whole| value(quantity(run), &whole))
 }
 
 /// Returns what the places of `advised` take; of none, only who computes.
@@ -293,8 +295,7 @@ fn takes(run: &Run, advised: Option<&Variant>) -> Vec<Fact> {
 
 /// Returns what the advised variant costs besides: CPU time and space.
 fn costs(run: &Run, advised: Option<&Variant>) -> Vec<String> {
-    let meaning = run.results.recommendation.meaning.iter();
-    let cpu = meaning.filter_map(|line| line.strip_prefix("it means: ")).map(str::to_owned);
+    let cpu = run.results.recommendation.cpu.iter().cloned();
     let number = |variant: &Variant| {
         run.results.variants.iter().position(|known| known.label == variant.label)
     };

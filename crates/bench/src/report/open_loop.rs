@@ -3,12 +3,12 @@
 
 use super::index::Run;
 use super::tables::{self, Table, figure, missing, words};
-use crate::conclude::at_rate::at_rate;
 use crate::conclude::figures;
+use crate::conclude::fixed_rate::at_rate;
 use crate::conclude::sustained_rate::sustained;
 use crate::results::open_loop::{AtRate, Longer, Percentile, Ratio};
 use crate::results::{Cell, Results};
-use crate::words::verdict::{Cell as Content, Verdict};
+use crate::words::verdict::{Cell as Content, Quantity, Verdict};
 
 /// Returns a verdict on a percentile in a few words.
 fn short(ratio: &Ratio) -> String {
@@ -16,7 +16,7 @@ fn short(ratio: &Ratio) -> String {
     match row.cell {
         Content::Change if ratio.ratio < 2.0 => figures::ratio(ratio),
         Content::Change => format!("× {}", figures::digits(ratio.ratio)),
-        Content::Bound if ratio.high <= 1.0 => "no longer".into(),
+        Content::Bound if ratio.high <= 1.0 => Quantity::Latency.no_cost().into(),
         Content::Bound => format!("at most +{:.0} %", (ratio.high - 1.0) * 100.0),
         Content::Dash | Content::Word | Content::HalfWidth => row.word.into(),
     }
@@ -29,11 +29,6 @@ fn cpu(at_rate: &AtRate) -> String {
 
 fn against(percentile: Option<&Percentile>) -> Option<&Longer> {
     percentile?.against.as_ref()
-}
-
-/// Returns whether there are latencies by slice, which earlier versions did not keep.
-fn is_recorded(cell: &Cell) -> bool {
-    cell.open_loop.as_ref().is_some_and(|open_loop| !open_loop.slices.is_empty())
 }
 
 /// One entry of the screen's table: text, and the verdict in it if there is one.
@@ -54,7 +49,7 @@ pub(super) fn entries(cell: &Cell) -> [Entry; 4] {
     let Some(found) = at_rate(cell) else { return std::array::from_fn(|_| ("–".into(), None)) };
     let interval = |percentile: &Option<Percentile>| match percentile {
         Some(percentile) => figures::latency_interval(percentile),
-        None => if is_recorded(cell) { "too few" } else { "not recorded" }.into(),
+        None => "too few".into(),
     };
     let change: Entry = match against(found.p99.as_ref()) {
         _ if !found.is_kept => {
@@ -121,7 +116,10 @@ pub(super) fn at_rate_table(run: &Run) -> Option<Table> {
             _ if !found.is_kept => words("does not sustain the rate"),
             Some(longer) => words(&longer.ratio.words),
             None if cell.variant == 0 => words("baseline"),
-            None if found.p99.is_none() => words("cannot conclude: too few requests for a p99"),
+            None if found.p99.is_none() => {
+                let verdict = Verdict::CannotConclude;
+                words(format!("{}: too few requests for a p99", verdict.word()))
+            }
             None => words("nothing to compare with: the baseline does not sustain the rate"),
         };
         vec![
@@ -242,7 +240,7 @@ mod tests {
             (ratio(0.8, 0.1, Verdict::Gains), "−20 % ± 10"),
             (ratio(1.01, 0.04, Verdict::NoDifference), "no difference"),
             (ratio(1.1, 0.12, Verdict::AtMost), "at most +22 %"),
-            (ratio(0.8, 0.15, Verdict::AtMost), "no longer"),
+            (ratio(0.8, 0.15, Verdict::AtMost), "not longer"),
             (ratio(1.1, 2.0, Verdict::CannotConclude), "cannot conclude"),
         ] {
             assert_eq!(short(&ratio), text);

@@ -7,7 +7,7 @@ use super::canvas::{Anchor, Ink, draw, shorten, text_px};
 use super::charts::{Chart, NARROW_PX, WIDE_PX, axis_of, below_the_ticks, interval, labelled};
 use super::index::Run;
 use super::tables;
-use crate::conclude::at_rate::at_rate;
+use crate::conclude::fixed_rate::at_rate;
 use crate::results::open_loop::Ratio;
 use crate::results::{Cell, Interval, Overhead, Ranked};
 use crate::words::verdict::{Quantity, Verdict};
@@ -153,28 +153,14 @@ pub(super) fn quantity(run: &Run) -> Quantity {
     if run.rate().is_some() { Quantity::Latency } else { Quantity::Throughput }
 }
 
+/// Returns the ends of the interval of `overhead`; the ratio itself where it has none.
+pub(super) fn ends(overhead: &Overhead) -> (f64, f64) {
+    overhead.interval.map_or((overhead.ratio, overhead.ratio), |ends| (ends.low, ends.high))
+}
+
 /// Returns `overhead` in words.
 pub(super) fn value(quantity: Quantity, overhead: &Overhead) -> String {
-    let percent = |ratio: f64| format!("{:.1} %", (ratio - 1.0).abs() * 100.0);
-    let (worse, better) = match quantity {
-        Quantity::Throughput => ("slower", "faster"),
-        Quantity::Latency => ("longer", "shorter"),
-    };
-    let ends = overhead.interval.unwrap_or((overhead.ratio, overhead.ratio).into());
-    match (overhead.verdict, quantity) {
-        (Verdict::NoDifference, _) => "no difference".into(),
-        (Verdict::Costs, _) => format!("{} {worse}", percent(overhead.ratio)),
-        (Verdict::Gains, _) => format!("{} {better}", percent(overhead.ratio)),
-        (Verdict::AtMost, Quantity::Throughput) if ends.low < 1.0 => {
-            format!("at most {} {worse}", percent(ends.low))
-        }
-        (Verdict::AtMost, Quantity::Latency) if ends.high > 1.0 => {
-            format!("at most {} {worse}", percent(ends.high))
-        }
-        (Verdict::AtMost, _) => format!("not {worse}"),
-        (Verdict::CannotConclude, _) => "still open".into(),
-        (Verdict::NotMet, _) => overhead.verdict.word().into(),
-    }
+    overhead.verdict.value(quantity, overhead.ratio, ends(overhead))
 }
 
 /// Returns the figure at the right of a line: the words of the figures above the chart.

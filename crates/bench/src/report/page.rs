@@ -12,10 +12,11 @@ use super::headline::{Headline, headline};
 use super::index::{self, Run};
 use super::options::Options;
 use super::tables::{self, Table};
-use super::{compared, open_loop, overview, percentiles, places, requests, side_by_side, sweep};
+use super::{cross_tables, open_loop, overview, percentiles, places, requests, subjects, sweep};
 use crate::compare::forecast;
 use crate::compare::merge;
 use crate::conclude::figures;
+use crate::results::warnings::assertions;
 use crate::results::{Cell, Results};
 use crate::study::plan::{Plan, Policy};
 use crate::words::target::Target;
@@ -169,7 +170,7 @@ impl Page {
             across,
             runs: sections,
             reading,
-            subjects: compared::subjects(&runs),
+            subjects: subjects::subjects(&runs),
             setting: vec![setting("Machine", &runs, machine), setting("Engine", &runs, engine)],
             reruns: reruns(&runs),
             missing: options.missing.clone(),
@@ -272,7 +273,7 @@ fn setting(title: &'static str, runs: &[Run], facts_of: fn(&Results) -> Vec<Fact
         title,
         facts: same.iter().filter_map(|name| value(&each[0], name)).collect(),
         differing: (!differing.is_empty()).then(|| {
-            side_by_side::of_words(
+            cross_tables::of_words(
                 &format!("{title}: what differs"),
                 &differing,
                 runs.iter().zip(&each).map(row),
@@ -341,9 +342,9 @@ pub(super) fn charts_across(runs: &[Run]) -> Vec<Charts> {
 }
 
 fn across(runs: &[Run], results: &[Results], options: &Options) -> Across {
-    let against = (!options.against.is_empty()).then(|| side_by_side::against(&options.against));
+    let against = (!options.against.is_empty()).then(|| cross_tables::against(&options.against));
     Across {
-        table: side_by_side::across(runs),
+        table: cross_tables::across(runs),
         against,
         charts: charts_across(runs),
         differences: merge::differences(results),
@@ -353,10 +354,10 @@ fn across(runs: &[Run], results: &[Results], options: &Options) -> Across {
 /// Returns the cost of each variant under each workload, with an interval for each run.
 fn cost_of_each(runs: &[Run]) -> Vec<Intervals> {
     let mut groups = Vec::new();
-    for (workload, labels) in side_by_side::pairs(runs) {
+    for (workload, labels) in cross_tables::pairs(runs) {
         for label in labels {
             let interval = |run: &Run| {
-                let (cell, overhead) = side_by_side::measured(run, workload, label)?;
+                let (cell, overhead) = cross_tables::measured(run, workload, label)?;
                 let (overhead, ink) = (overhead?.clone(), run.ink(cell.variant));
                 (Some(cell.variant) != run.baseline).then(|| Interval {
                     label: run.label.clone(),
@@ -387,7 +388,8 @@ fn section(number: usize, run: &Run) -> Section {
         policy: policy(results.plan.policy),
         answer: headline(run),
         overview: overview_of(run, &overview),
-        meaning: recommendation.meaning.iter().map(|line| meaning(line)).collect(),
+        // under a heading that says what it is
+        meaning: recommendation.cpu.iter().chain(&recommendation.meaning).cloned().collect(),
         conditions: conditions(run),
         cost: open_loop::at_rate_table(run).unwrap_or_else(|| tables::cost(run)),
         reasons: reasons(run),
@@ -414,11 +416,6 @@ fn section(number: usize, run: &Run) -> Section {
         ]
         .concat(),
     }
-}
-
-/// Returns a line about the answer as it stands under a heading that says what it is.
-fn meaning(line: &str) -> String {
-    line.strip_prefix("it means: ").unwrap_or(line).to_owned()
 }
 
 /// Returns the first chart with its title; none where nothing was compared.
@@ -520,17 +517,11 @@ pub(super) fn warnings(results: &Results) -> Vec<String> {
     let is_said = |warning: &String| results.recommendation.warnings.contains(warning);
     let mut warnings: Vec<String> =
         results.warnings.iter().filter(|warning| !is_said(warning)).cloned().collect();
-    if results.engine.assertions && !warnings.iter().any(|warning| warning.contains("assertion")) {
-        let engine = &results.engine;
-        warnings.insert(
-            0,
-            format!(
-                "{} ({}) was built with assertions: its baseline is slower, so overheads are \
-                 understated",
-                engine.name_and_version(),
-                engine.build
-            ),
-        );
+    let assertions = assertions(&results.engine);
+    // that of one of several clients begins with its number
+    let is_known = |warning: &String| warning.ends_with(&assertions);
+    if results.engine.assertions && !warnings.iter().any(is_known) {
+        warnings.insert(0, assertions);
     }
     warnings
 }

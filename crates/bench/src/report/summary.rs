@@ -59,8 +59,8 @@ fn screen_beside(
     let recommendation = &results.recommendation;
     lines.extend(paper.wrapped("", &recommendation.answer, Style::new().bold()));
     // a handful, and the program's own
-    for line in &recommendation.meaning {
-        lines.extend(paper.wrapped("- ", line, Style::new()));
+    for line in recommendation.consequences() {
+        lines.extend(paper.wrapped("- ", &line, Style::new()));
     }
     let taken = recommendation
         .ranking
@@ -320,7 +320,7 @@ impl Paper {
             }
             let label = |row: &Against| {
                 let beside = match row.other_variant.as_str() {
-                    same if same.is_empty() || same == row.variant => String::new(),
+                    same if same == row.variant => String::new(),
                     other => format!(" to {other}"),
                 };
                 plain(format!("{}: {}{beside}", row.point.words(&axes), clean(&row.variant)))

@@ -1,5 +1,5 @@
 //! The tables of one run: the ranking, and the figures behind every chart. Not here: the compared
-//! items (`compared`), several runs side by side (`side_by_side`).
+//! items (`subjects`), several runs side by side (`cross_tables`).
 
 use std::collections::BTreeMap;
 use std::iter::once;
@@ -642,10 +642,7 @@ pub(super) fn by_row(run: &Run) -> Option<Table> {
             .filter(|rows| *rows > 0)
             .map(|rows| cell.disk_bytes as f64 / rows as f64);
         vec![
-            rows_per_s.map_or_else(missing, |rate| {
-                let text = figures::rate(rate, Unit::Operations);
-                figure(text.trim_end_matches("ops/s").trim_end(), rate)
-            }),
+            rows_per_s.map_or_else(missing, |rate| figure(figures::per_s(rate), rate)),
             each_s.map_or_else(missing, |each_s| figure(figures::micros(1e6 * each_s), each_s)),
             bytes.map_or_else(missing, |bytes| figure(figures::digits(bytes), bytes)),
         ]

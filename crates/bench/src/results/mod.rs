@@ -3,9 +3,12 @@
 //! Everything the report shows is here; the report itself computes nothing. Not here: writing
 //! (`files`) and reading it (`compare::merge`).
 
+pub(crate) mod added_settings;
+pub mod answer;
 pub mod files;
 pub mod open_loop;
 mod variant;
+pub(crate) mod warnings;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::measure::buckets::Buckets;
 pub use crate::measure::cpu_time::CpuSecond;
 pub use crate::measure::latency_histogram::Latency;
+pub use crate::results::answer::{Piece, PieceKind};
 use crate::results::open_loop::OpenLoop;
 pub use crate::results::variant::{Choice, Means, SERVER_BACKEND, Variant};
 use crate::study::coverage::Coverage;
@@ -200,9 +204,7 @@ pub struct Against {
     pub workload: String,
     /// Label of the variant.
     pub variant: String,
-    /// Label of the other store's variant; empty in results of earlier versions, where it was
-    /// always the same.
-    #[serde(default)]
+    /// Label of the other store's variant.
     pub other_variant: String,
     /// Throughput, as a multiple of the other's.
     pub ratio: f64,
@@ -256,10 +258,10 @@ impl Results {
         self.started_at.clone_from(&earlier.started_at);
         self.elapsed_s += earlier.elapsed_s;
         let settings =
-            earlier.engine.settings.iter().filter(|(name, _)| name.starts_with("clients ("));
+            earlier.engine.settings.iter().filter(|(name, _)| added_settings::is_clients(name));
         self.engine.settings.extend(settings.map(|(name, value)| (name.clone(), value.clone())));
         let is_old = |warning: &&String| {
-            !self.warnings.contains(warning) && !warning.starts_with("the run was ended")
+            !self.warnings.contains(warning) && *warning != warnings::ENDED_EARLY
         };
         let warnings: Vec<String> = earlier.warnings.iter().filter(is_old).cloned().collect();
         self.warnings.extend(warnings);
@@ -331,7 +333,7 @@ pub struct Cell {
     pub generator_share: Option<f64>,
     /// Factor that held the run back.
     pub saturation: Saturation,
-    /// Cache and durability under which it ran; absent in results of earlier versions.
+    /// Cache and durability under which it ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
     /// Cost against the baseline; absent for the baseline itself, and at a fixed rate, where the
@@ -384,19 +386,14 @@ pub struct Sample {
     /// CPU seconds of background work after the slice, until the store was quiet.
     pub settle_cpu_s: f64,
     /// Syncs of files within the slice.
-    #[serde(default)]
     pub syncs: u64,
     /// Wall seconds inside these syncs, summed over threads.
-    #[serde(default)]
     pub sync_wall_s: f64,
-    /// Wall seconds of the client threads, summed over them; 0 in results that do not record it.
-    #[serde(default)]
+    /// Wall seconds of the client threads, summed over them.
     pub client_wall_s: f64,
     /// Seconds that they were on a CPU.
-    #[serde(default)]
     pub client_cpu_s: f64,
     /// Number of times that one of the client threads went to sleep.
-    #[serde(default)]
     pub client_sleeps: u64,
     /// Bytes read from files, background work after the slice included.
     pub read_bytes: u64,
@@ -411,13 +408,11 @@ pub struct Sample {
     /// Cache misses within the slice.
     pub cache_misses: u64,
     /// With a target rate: operations a second that the slice kept up with; otherwise 0.
-    #[serde(default)]
     pub kept_per_s: f64,
     /// Seconds that clients were ready to run and waited for a free core, all clients together.
-    #[serde(default)]
     pub queued_s: f64,
     /// CPU seconds, included in user and system, of other processes that do the store's work: a
-    /// server, the other end of a device.
+    /// server, the other end of a device; 0 in `results/default-run.csv`, which lacks the column.
     #[serde(default)]
     pub servers_cpu_s: f64,
 }
@@ -586,12 +581,18 @@ impl Between {
 pub struct Recommendation {
     /// The effective policy: `any`, `fips`, `kcmvp`.
     pub policy: String,
-    /// The answer in one sentence.
+    /// The answer in one sentence: its pieces together.
     pub answer: String,
+    /// The pieces of the answer, in its order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pieces: Vec<Piece>,
     /// Label of the variant to take, if one can be named.
     pub take: Option<String>,
-    /// Consequences of taking it, its gaps, and changes that would alter the advice, in the
-    /// reader's terms.
+    /// CPU time that the same work takes with it, as a noun phrase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<String>,
+    /// Further consequences of taking it, its gaps, and changes that would alter the advice, in
+    /// the reader's terms.
     #[serde(default)]
     pub meaning: Vec<String>,
     /// Allowed variants, best first.
@@ -604,6 +605,20 @@ pub struct Recommendation {
     /// protect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
+}
+
+impl Recommendation {
+    /// Returns the same with an answer of `pieces`.
+    #[must_use]
+    pub fn with_answer(self, pieces: Vec<Piece>) -> Self {
+        Self { answer: answer::sentence(&pieces), pieces, ..self }
+    }
+
+    /// Lists the consequences of the choice where no heading says what they are.
+    pub(crate) fn consequences(&self) -> impl Iterator<Item = String> {
+        let cpu = self.cpu.iter().map(|cpu| format!("it means: {cpu}"));
+        cpu.chain(self.meaning.iter().cloned())
+    }
 }
 
 /// One place in the ranking.
@@ -622,4 +637,20 @@ pub struct Ranked {
     pub overhead: Option<Overhead>,
     /// Reasons with figures.
     pub reasons: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_time_comes_first_and_says_that_it_is_a_consequence() {
+        let found = Recommendation {
+            cpu: Some("no more CPU time".into()),
+            meaning: vec!["protects from dba".into()],
+            ..Recommendation::default()
+        };
+        let lines: Vec<String> = found.consequences().collect();
+        assert_eq!(lines, ["it means: no more CPU time", "protects from dba"]);
+    }
 }

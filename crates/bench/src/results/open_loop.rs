@@ -1,6 +1,6 @@
 //! Record of an open loop: latencies slice by slice, the conclusions from them at a fixed rate, and
-//! the search for the highest rate. Data of `results.json`; conclusions are drawn in `at_rate` and
-//! `sustained_rate`.
+//! the search for the highest rate. Data of `results.json`; conclusions are drawn in `fixed_rate`
+//! and `sustained_rate`.
 
 use serde::{Deserialize, Serialize};
 

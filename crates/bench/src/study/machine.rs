@@ -12,8 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Machine {
     /// A short name for merged reports: CPU model and cores, or what the user called it.
     pub label: String,
-    /// Host name, which distinguishes machines of one model; empty in results of earlier versions.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    /// Host name, which distinguishes machines of one model.
     pub host: String,
     /// CPU model name.
     pub cpu: String,

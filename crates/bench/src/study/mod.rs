@@ -11,5 +11,5 @@ pub mod plan_difference;
 pub mod point;
 pub mod preset;
 pub mod resolution;
-pub mod suitability;
+mod suitability;
 mod tunnels;

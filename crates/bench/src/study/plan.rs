@@ -5,7 +5,7 @@ mod axes;
 mod layers;
 mod links;
 mod open_loop;
-mod others;
+mod protections;
 mod read;
 mod room;
 mod variants;
@@ -21,7 +21,7 @@ use sealstone_store::{Layer, Seal};
 use serde::{Deserialize, Serialize};
 
 pub use self::layers::ANY_SEAL;
-pub use self::others::Others;
+pub use self::protections::{Algorithms, Protections};
 use crate::study::machine;
 use crate::words::axes::varied;
 use crate::words::max_time::MaxTime;
@@ -219,11 +219,17 @@ fn is_own(seal: &[String]) -> bool {
 }
 
 fn is_no_module(module: &[String]) -> bool {
-    module == [NO_MODULE]
+    module == [NONE]
 }
 
-/// The word for our own code among modules.
-pub const NO_MODULE: &str = "none";
+/// The name in lists of ciphers, suites and modules for none of them.
+pub const NONE: &str = "none";
+
+/// Returns whether `name` is the one for none.
+#[must_use]
+pub fn is_none(name: &str) -> bool {
+    name.eq_ignore_ascii_case(NONE)
+}
 
 impl Default for Plan {
     fn default() -> Self {
@@ -237,7 +243,7 @@ impl Default for Plan {
             fields: None,
             ciphers: ["none", "aes-256", "aria-256"].map(String::from).to_vec(),
             accel: vec!["auto".into()],
-            module: vec![NO_MODULE.into()],
+            module: vec![NONE.into()],
             suites: Vec::new(),
             path: Vec::new(),
             links: Vec::new(),
@@ -394,11 +400,11 @@ impl Plan {
         toml::to_string(self).expect("a plan is a flat table of plain values")
     }
 
-    /// Checks every setting separately: known names, reasonable numbers. Reads only `records_from`
-    /// on disk.
+    /// Checks every setting separately: known workloads and layers, reasonable numbers. Reads only
+    /// `records_from` on disk. Not here: ciphers and backends ([`Plan::algorithms`]).
     ///
     /// # Errors
-    /// `PlanError::Value`, `Cipher`, `Workload`, `Backend`: the first that is wrong.
+    /// `PlanError::Value`, `Workload`: the first that is wrong.
     pub fn check(&self) -> Result<(), PlanError> {
         self.check_names()?;
         self.check_layers()?;
@@ -614,7 +620,8 @@ impl Plan {
                  out",
             ));
         }
-        self.variants(&Others::default()).map(drop)
+        self.places()?;
+        self.seals(Seal::ALL.into_iter()).map(drop)
     }
 
     /// Returns the data that the workloads of the first point are made from.

@@ -2,12 +2,11 @@
 //! to its engine, all with their names resolved. Not here: the list of points (`resolution`), the
 //! axes (`crate::words::axes`).
 
-use sealstone_cipher::module::Module;
 use sealstone_store::kind::{Request, StoreKind, UserKey};
-use sealstone_store::{EngineError, Layer, Seal, TLS, Tunnel, Variant};
+use sealstone_store::{EngineError, Layer, Seal, TLS, Variant};
 
 use crate::study::coverage::{Question, Surroundings};
-use crate::study::plan::{CLIENTS_MOST, Others, Plan, PlanError, check_memory};
+use crate::study::plan::{CLIENTS_MOST, Plan, PlanError, Protections, check_memory};
 use crate::workload::{self, Spec};
 
 /// Reason why settings are no study.
@@ -49,23 +48,19 @@ pub struct StudyPoint {
 }
 
 impl StudyPoint {
-    /// Returns the point of `plan`, which has one alone, on `store`.
-    ///
-    /// - `tunnels`: the tunnels of its suites in the layer `wire`
-    /// - `modules`: its cryptographic modules, in its order
+    /// Returns the point of `plan`, which has one alone, on `store`, with a variant for each of
+    /// `protections`.
     ///
     /// # Errors
-    /// A cipher, a backend or a workload that is in no table.
+    /// A setting that cannot be, a workload that is in no table.
     pub fn new(
         store: &'static StoreKind,
         plan: Plan,
-        tunnels: &[Tunnel],
-        modules: &[&'static dyn Module],
+        protections: &Protections<'_>,
         surroundings: Surroundings,
     ) -> Result<Self, StudyError> {
-        let functions = if plan.has_layer(Layer::Server) { store.functions } else { &[] };
-        let others = Others { functions, server_rest: store.server_rest, tunnels, modules };
-        let (variants, notes) = plan.variants(&others)?;
+        plan.check()?;
+        let (variants, notes) = plan.variants(protections)?;
         let workloads =
             plan.workloads.iter().map(|name| plan.workload(name)).collect::<Result<_, _>>()?;
         Ok(Self { store, plan, variants, notes, workloads, surroundings })

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 
 use sealstone_message::Unknown;
 use sealstone_store::kind::{Form, StoreKind};
-use sealstone_store::{FieldPolicy, Tables};
+use sealstone_store::{FieldPolicy, Layer, Tables};
 
 use crate::study::coverage::{OWN_MODE, Surroundings};
-use crate::study::plan::{NO_MODULE, Plan};
+use crate::study::plan::{Plan, Protections, is_none};
 use crate::study::point::{StudyError, StudyPoint};
-use crate::study::{suitability, tunnels};
+use crate::study::{client_group, suitability, tunnels};
 use crate::workload;
 
 /// A comparison with its names resolved.
@@ -20,48 +20,90 @@ use crate::workload;
 pub struct Study {
     /// The settings, with what they leave open filled in.
     pub plan: Plan,
-    /// The points of the axes, in the order in which they are measured.
+    /// The points of the axes that their stores can have, in the order in which they are measured.
     pub points: Vec<StudyPoint>,
+    /// The other points, in the same order.
+    pub refused: Vec<Refused>,
     /// Remarks for the user, such as that nothing seals the files of a store.
     pub remarks: Vec<String>,
 }
 
+/// A point that its store cannot have.
+#[derive(Debug)]
+pub struct Refused {
+    /// Number of points before it, refused ones included.
+    pub at: usize,
+    /// The point.
+    pub point: StudyPoint,
+    /// The reason, with what to do instead.
+    pub reason: StudyError,
+}
+
 impl Study {
-    /// Resolves the names in `plan` with `tables`. A store that cannot have one of the points is
-    /// found by [`suitability::check`].
+    /// Resolves the names in `plan` with `tables`.
     ///
     /// # Errors
-    /// An error in a setting, by itself or for the stores.
+    /// An error in a setting, by itself or for the stores. That a store cannot have a point is no
+    /// error: other points may be possible.
     pub fn resolve(plan: Plan, tables: &dyn Tables) -> Result<Self, StudyError> {
         let (plan, tunnels) = tunnels::with_tunnels(plan, tables)?;
         let stores =
             plan.store.iter().map(|name| tables.store(name)).collect::<Result<Vec<_>, _>>();
         let stores = stores.map_err(StudyError::Tables)?;
         plan.check()?;
+        let algorithms = plan.algorithms()?;
         let policy = plan.fields.as_deref().map(|file| tables.field_policy(file)).transpose();
         let policy = policy.map_err(StudyError::Tables)?;
         check_settings(&plan, tables)?;
-        let named = plan.module.iter().filter(|name| !name.eq_ignore_ascii_case(NO_MODULE));
+        let named = plan.module.iter().filter(|name| !is_none(name));
         let modules = named.map(|name| tables.module(name)).collect::<Result<Vec<_>, _>>();
         let modules = modules.map_err(StudyError::Tables)?;
-        let (mut points, mut remarks) = (Vec::new(), Vec::new());
+        let (mut points, mut refused, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
         for store in stores {
             let surroundings = surroundings(store, &plan, policy.as_ref());
             let (suited, remark) = suitability::suited(store, &plan)?;
             remarks.extend(remark);
+            let protections = Protections {
+                algorithms: &algorithms,
+                functions: if suited.has_layer(Layer::Server) { store.functions } else { &[] },
+                server_rest: store.server_rest,
+                tunnels: &tunnels,
+                modules: &modules,
+            };
             for plan in
                 suited.groups()?.into_iter().filter(|group| group.point().store == store.name)
             {
-                let surroundings = surroundings.clone();
-                points.push(StudyPoint::new(store, plan, &tunnels, &modules, surroundings)?);
+                let point = StudyPoint::new(store, plan, &protections, surroundings.clone())?;
+                match suitability::check(&point, tables) {
+                    Ok(()) => points.push(point),
+                    Err(reason) => {
+                        refused.push(Refused { at: points.len() + refused.len(), point, reason });
+                    }
+                }
             }
         }
-        Ok(Self { plan, points, remarks })
+        Ok(Self { plan, points, refused, remarks })
+    }
+
+    /// Checks that several clients, each on a machine of its own, can measure it together.
+    ///
+    /// # Errors
+    /// A store inside this process, servers that would be started here; a key that only one of the
+    /// machines has; settings that cannot be shared.
+    pub fn check_shared(&self, tables: &dyn Tables) -> Result<(), StudyError> {
+        let refused = self.refused.iter().map(|refused| (refused.at, &refused.point));
+        let mut points: Vec<&StudyPoint> = self.points.iter().collect();
+        refused.for_each(|(at, point)| points.insert(at, point));
+        points.into_iter().try_for_each(|point| suitability::check_shared(point, tables))?;
+        Ok(client_group::check(&self.plan)?)
     }
 
     /// Sets the directory for the report and its data.
     pub fn results_in(&mut self, out: PathBuf) {
-        self.points.iter_mut().for_each(|point| point.plan.out.clone_from(&out));
+        let refused = self.refused.iter_mut().map(|refused| &mut refused.point);
+        for point in self.points.iter_mut().chain(refused) {
+            point.plan.out.clone_from(&out);
+        }
         self.plan.out = out;
     }
 }

@@ -4,7 +4,7 @@
 use sealstone_store::kind::StoreKind;
 use sealstone_store::{Layer, Seal, Tables};
 
-use crate::study::plan::Plan;
+use crate::study::plan::{NONE, Plan, is_none};
 use crate::study::point::{StudyError, StudyPoint};
 use crate::words::size::human_bytes;
 use crate::workload::{Setting, SizedBy, Spec, cold_cache_bytes, cold_share_words, workloads};
@@ -14,7 +14,7 @@ use crate::workload::{Setting, SizedBy, Spec, cold_cache_bytes, cold_share_words
 /// # Errors
 /// Members of a store that has none; a cache that must be small, of a store that takes more or
 /// whose cache is not ours; a layer that the store cannot take.
-pub fn check(study_point: &StudyPoint, tables: &dyn Tables) -> Result<(), StudyError> {
+pub(super) fn check(study_point: &StudyPoint, tables: &dyn Tables) -> Result<(), StudyError> {
     let StudyPoint { store: kind, plan, workloads, .. } = study_point;
     let point = &plan.point();
     check_layers(study_point, tables)?;
@@ -181,9 +181,9 @@ pub(super) fn suited(kind: &StoreKind, plan: &Plan) -> Result<(Plan, Option<Stri
     let others = plan.places_without(Layer::Rest);
     if others.is_empty() {
         let all = plan.ciphers.len();
-        plan.ciphers.retain(|name| name.eq_ignore_ascii_case("none"));
+        plan.ciphers.retain(|name| is_none(name));
         if plan.ciphers.is_empty() {
-            plan.ciphers.push("none".into());
+            plan.ciphers.push(NONE.into());
         }
         if all > plan.ciphers.len() {
             remark = Some(format!("{} is measured without encryption: {why}", kind.name));
@@ -206,7 +206,7 @@ fn is_shared(kind: &StoreKind, plan: &Plan) -> bool {
 ///
 /// # Errors
 /// A store inside this process, servers that would be started here.
-pub fn check_shared(point: &StudyPoint, tables: &dyn Tables) -> Result<(), StudyError> {
+pub(super) fn check_shared(point: &StudyPoint, tables: &dyn Tables) -> Result<(), StudyError> {
     let (kind, plan) = (point.store, &point.plan);
     let Some(setting) = kind.shared_by else {
         let others = tables.stores().iter().filter(|store| store.shared_by.is_some());

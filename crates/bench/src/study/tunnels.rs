@@ -4,7 +4,7 @@
 use sealstone_store::kind::StoreKind;
 use sealstone_store::{Layer, TLS, Tables, Tunnel};
 
-use crate::study::plan::Plan;
+use crate::study::plan::{NONE, Plan, is_none};
 use crate::study::point::StudyError;
 
 /// Returns `plan` with what its suites, paths and links leave open filled in, where it has the
@@ -44,7 +44,7 @@ pub(super) fn with_tunnels(
             *list = names.iter().map(|name| String::from(*name)).collect();
         }
     };
-    usual(&mut plan.suites, &["none", "aes-256-gcm"]);
+    usual(&mut plan.suites, &[NONE, "aes-256-gcm"]);
     usual(&mut plan.path, &["sealstone"]);
     usual(&mut plan.links, &["unlimited"]);
     plan.links.iter().try_for_each(|name| tables.check_link(name)).map_err(StudyError::Tables)?;
@@ -63,8 +63,7 @@ fn with_tls(name: &str, plan: &mut Plan, tables: &dyn Tables) -> Result<Vec<Tunn
             )));
         }
     }
-    let is_known =
-        |suite: &&String| suite.eq_ignore_ascii_case(TLS) || suite.eq_ignore_ascii_case("none");
+    let is_known = |suite: &&String| suite.eq_ignore_ascii_case(TLS) || is_none(suite);
     if let Some(suite) = plan.suites.iter().find(|suite| !is_known(suite)) {
         return Err(StudyError::Unsuited(format!(
             "suites is {suite}: it seals packets on a link, and {name} has TLS there\nname none \
@@ -72,7 +71,7 @@ fn with_tls(name: &str, plan: &mut Plan, tables: &dyn Tables) -> Result<Vec<Tunn
         )));
     }
     if plan.suites.is_empty() {
-        plan.suites = ["none", TLS].map(String::from).to_vec();
+        plan.suites = [NONE, TLS].map(String::from).to_vec();
     }
     let tls = plan.suites.iter().filter(|suite| suite.eq_ignore_ascii_case(TLS));
     let tunnels: Vec<Tunnel> = tls.filter_map(|_| tables.tls()).collect();

@@ -60,12 +60,46 @@ impl Quantity {
         high * layout < 1.0 || low > layout
     }
 
+    /// Returns the word for what is on the side of a cost.
+    pub(crate) fn worse(self) -> &'static str {
+        match self {
+            Self::Throughput => "slower",
+            Self::Latency => "longer",
+        }
+    }
+
+    /// Returns the word for what is on the other side.
+    pub(crate) fn better(self) -> &'static str {
+        match self {
+            Self::Throughput => "faster",
+            Self::Latency => "shorter",
+        }
+    }
+
+    /// Returns the words for a bound that leaves no cost possible.
+    pub(crate) fn no_cost(self) -> &'static str {
+        match self {
+            Self::Throughput => "costs nothing",
+            Self::Latency => "not longer",
+        }
+    }
+
+    /// Returns the largest cost that an interval from `low` to `high` leaves possible, as a share;
+    /// `None` if it leaves none.
+    pub(crate) fn largest_cost(self, (low, high): (f64, f64)) -> Option<f64> {
+        let worst = match self {
+            Self::Throughput => low,
+            Self::Latency => high,
+        };
+        self.is_worse(worst).then(|| (worst - 1.0).abs())
+    }
+
     /// Formats an interval of ratios in words, such as `between 3.0 % slower and 8.1 % faster`.
     #[must_use]
     pub fn between(self, low: f64, high: f64) -> String {
         let (below, above) = match self {
-            Self::Throughput => ("slower", "faster"),
-            Self::Latency => ("shorter", "longer"),
+            Self::Throughput => (self.worse(), self.better()),
+            Self::Latency => (self.better(), self.worse()),
         };
         let percent = |ratio: f64| one_place(ratio - 1.0);
         match (low < 1.0, high < 1.0) {
@@ -113,6 +147,41 @@ impl Verdict {
     pub fn name(self) -> String {
         let name = serde_json::to_value(self).expect("a variant without data is its name");
         name.as_str().expect("a name is text").into()
+    }
+
+    /// Returns it in whole words with its figure, such as `12.0 % slower` for a `ratio` whose
+    /// interval is from `low` to `high`.
+    pub(crate) fn value(self, quantity: Quantity, ratio: f64, ends: (f64, f64)) -> String {
+        let row = self.row();
+        match row.cell {
+            Cell::Dash | Cell::Word | Cell::HalfWidth => row.word.into(),
+            Cell::Change => {
+                let is_worse = quantity.is_worse(ratio);
+                let side = if is_worse { quantity.worse() } else { quantity.better() };
+                format!("{} % {side}", one_place(ratio - 1.0))
+            }
+            Cell::Bound => match quantity.largest_cost(ends) {
+                Some(most) => format!("at most {} % {}", one_place(most), quantity.worse()),
+                None => quantity.no_cost().into(),
+            },
+        }
+    }
+
+    /// Returns the same as a clause on a `store`: `rocksdb is 12.0 % slower with it`.
+    pub(crate) fn effect(
+        self,
+        quantity: Quantity,
+        ratio: f64,
+        ends: (f64, f64),
+        store: &str,
+    ) -> String {
+        let row = self.row();
+        let clauses = match (row.cell, quantity.largest_cost(ends)) {
+            (Cell::Bound, None) => NO_COST,
+            _ => row.effect,
+        };
+        let value = self.value(quantity, ratio, ends);
+        filled(clauses.of(quantity), &[("store", store), ("value", &value)])
     }
 
     /// Returns whether a difference is claimed.
@@ -178,6 +247,39 @@ pub enum Tone {
     Aside,
 }
 
+/// A clause with holes for throughput, and one for the 99th percentile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clauses {
+    /// Clause on throughput.
+    pub throughput: &'static str,
+    /// Clause on the 99th percentile.
+    pub latency: &'static str,
+}
+
+impl Clauses {
+    /// Returns the clause on `quantity`.
+    #[must_use]
+    pub fn of(&self, quantity: Quantity) -> &'static str {
+        match quantity {
+            Quantity::Throughput => self.throughput,
+            Quantity::Latency => self.latency,
+        }
+    }
+}
+
+/// Returns `template` with `values` in its holes, such as `{store}`.
+pub(crate) fn filled(template: &str, values: &[(&str, &str)]) -> String {
+    let (mut text, mut rest) = (String::new(), template);
+    while let Some((before, after)) = rest.split_once('{') {
+        let (name, behind) = after.split_once('}').expect("a hole has an end");
+        let value = values.iter().find(|(known, _)| *known == name);
+        text += before;
+        text += value.expect("a hole has a value").1;
+        rest = behind;
+    }
+    text + rest
+}
+
 /// Everything that is printed or drawn for a verdict.
 #[derive(Debug)]
 pub struct Row {
@@ -202,10 +304,49 @@ pub struct Row {
     /// Beginning of a sentence about the 99th percentile of a variant; the words of the judgement
     /// follow.
     pub p99: &'static str,
+    /// Effect of a variant on a `{store}`; `{value}` is the verdict in whole words.
+    pub effect: Clauses,
+    /// Comparison of a candidate, `{label}`, with the variant to take, `{best}`, in clauses that
+    /// stand by themselves: `{own}` is its cost against no encryption, `{range}` the interval
+    /// between the two, `{in_brackets}` the same if there is one, `{decided}` what decided.
+    pub comparison: &'static [&'static str],
+    /// The same of 99th percentiles; `{words}` is the judgement.
+    pub comparison_p99: &'static str,
 }
 
-/// The table of verdicts: whatever prints or draws one reads it. A new row also needs a line of
-/// docs/method.md.
+/// Effect on a store of what costs or gains something.
+const CHANGES: Clauses = Clauses {
+    throughput: "{store} is {value} with it",
+    latency: "the p99 of {store} is {value} with it",
+};
+
+/// Effect on a store of what costs nothing.
+const NO_COST: Clauses = Clauses {
+    throughput: "it costs {store} nothing",
+    latency: "the p99 of {store} is {value} with it",
+};
+
+/// Effect on a store where nothing is known of it.
+const UNKNOWN: Clauses = Clauses {
+    throughput: "what it costs {store} cannot be concluded",
+    latency: "what it does to the p99 of {store} cannot be concluded",
+};
+
+/// Comparison in which neither candidate is shown to cost more.
+const UNDECIDED: &[&str] = &[
+    "{label} {own}",
+    "cannot conclude whether that is more or less than {best}{in_brackets}, {decided}",
+];
+
+/// The same of 99th percentiles.
+const UNDECIDED_P99: &str = "cannot conclude whether the p99 of {label} is longer or shorter than \
+                             that of {best}{in_brackets}, {decided}";
+
+/// Comparison of 99th percentiles that are shown to differ.
+const DIFFERS_P99: &str = "{label} has a p99 that is {words} than that of {best}";
+
+/// The table of verdicts: whatever prints or draws one reads it. Tests name what else a new row
+/// needs: a line of docs/method.md, names in docs/results.md, and its words in `texts`.
 pub const TABLE: [Row; 6] = [
     Row {
         verdict: Verdict::NoDifference,
@@ -218,6 +359,12 @@ pub const TABLE: [Row; 6] = [
         tone: Tone::Good,
         verb: "makes ",
         p99: "its p99 shows ",
+        effect: Clauses {
+            throughput: "it makes {value} to the speed of {store}",
+            latency: "it makes {value} to the p99 of {store}",
+        },
+        comparison: &["{label} {own}, the same as {best} (no difference: {range}), {decided}"],
+        comparison_p99: "{label} has the same p99 as {best} (no difference: {range}), {decided}",
     },
     Row {
         verdict: Verdict::Costs,
@@ -230,6 +377,9 @@ pub const TABLE: [Row; 6] = [
         tone: Tone::Cost,
         verb: "",
         p99: "its p99 is ",
+        effect: CHANGES,
+        comparison: &["{label} {own}, which is more: {range} than {best}"],
+        comparison_p99: DIFFERS_P99,
     },
     Row {
         verdict: Verdict::Gains,
@@ -242,6 +392,9 @@ pub const TABLE: [Row; 6] = [
         tone: Tone::Good,
         verb: "",
         p99: "its p99 is ",
+        effect: CHANGES,
+        comparison: &["{label} {own}, which is less: {range} than {best}"],
+        comparison_p99: DIFFERS_P99,
     },
     Row {
         verdict: Verdict::AtMost,
@@ -254,6 +407,9 @@ pub const TABLE: [Row; 6] = [
         tone: Tone::Plain,
         verb: "",
         p99: "its p99 is ",
+        effect: CHANGES,
+        comparison: UNDECIDED,
+        comparison_p99: UNDECIDED_P99,
     },
     Row {
         verdict: Verdict::CannotConclude,
@@ -266,6 +422,9 @@ pub const TABLE: [Row; 6] = [
         tone: Tone::Open,
         verb: "is open: ",
         p99: "what it does to the p99 is open: ",
+        effect: UNKNOWN,
+        comparison: UNDECIDED,
+        comparison_p99: UNDECIDED_P99,
     },
     Row {
         verdict: Verdict::NotMet,
@@ -278,6 +437,9 @@ pub const TABLE: [Row; 6] = [
         tone: Tone::Aside,
         verb: "is open: ",
         p99: "what it does to the p99 is open: ",
+        effect: UNKNOWN,
+        comparison: UNDECIDED,
+        comparison_p99: UNDECIDED_P99,
     },
 ];
 
@@ -318,6 +480,50 @@ mod tests {
             TABLE.iter().map(|row| format!("`{}`", row.verdict.name())).collect();
         let lists = page.lines().filter(|line| line.contains(&names.join(", "))).count();
         assert_eq!(lists, 2, "the column of the findings, and the type of the JSON");
+    }
+
+    /// The words that an answer is made of, from the smallest to the sentence.
+    #[test]
+    fn a_verdict_has_the_same_words_wherever_it_stands() {
+        let of = |verdict: Verdict, quantity, ratio, ends| {
+            (verdict.value(quantity, ratio, ends), verdict.effect(quantity, ratio, ends, "redis"))
+        };
+        let (work, time) = (Quantity::Throughput, Quantity::Latency);
+        for (verdict, quantity, ratio, ends, value, effect) in [
+            (Verdict::Costs, work, 0.88, (0.85, 0.91), "12.0 % slower", "redis is 12.0 % slower"),
+            (Verdict::Gains, work, 1.03, (1.02, 1.04), "3.0 % faster", "redis is 3.0 % faster"),
+            (Verdict::NoDifference, work, 0.99, (0.98, 1.01), "no difference", "it makes no diff"),
+            (Verdict::AtMost, work, 0.97, (0.947, 1.03), "at most 5.3 % slower", "redis is at mo"),
+            (Verdict::AtMost, work, 1.04, (1.0, 1.08), "costs nothing", "it costs redis nothing"),
+            (
+                Verdict::CannotConclude,
+                work,
+                0.9,
+                (0.6, 1.2),
+                "cannot conclude",
+                "what it costs red",
+            ),
+            (Verdict::Costs, time, 1.12, (1.05, 1.19), "12.0 % longer", "the p99 of redis is 12.0"),
+            (
+                Verdict::AtMost,
+                time,
+                1.1,
+                (0.9, 1.3),
+                "at most 30.0 % longer",
+                "the p99 of redis is",
+            ),
+            (
+                Verdict::AtMost,
+                time,
+                0.9,
+                (0.8, 1.0),
+                "not longer",
+                "the p99 of redis is not longer",
+            ),
+        ] {
+            let found = of(verdict, quantity, ratio, ends);
+            assert!(found.0 == value && found.1.starts_with(effect), "{found:?}");
+        }
     }
 
     #[test]

@@ -9,11 +9,11 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::contract::{Client, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, split};
 use super::error::Error;
-use super::loading::load_sorted;
 use super::records::Records;
 use super::setting::Setting;
+use super::sorted_load::load_sorted;
 use super::sources::Sources;
-use super::stopped::{Stopped, go_on};
+use super::stop::{Stopped, go_on};
 use sealstone_store::{Record, Row, Store, StoreError, Table, Target};
 
 pub(super) const LOAD: Spec = Spec {

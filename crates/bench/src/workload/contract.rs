@@ -8,7 +8,7 @@ use std::time::Instant;
 use sealstone_store::{StoreError, Table, Target};
 
 use super::data::Data;
-use super::interned::interned;
+use super::name_pool::intern;
 use super::setting::Setting;
 
 /// In what a workload's throughput is counted.
@@ -70,8 +70,8 @@ impl Spec {
     pub(super) fn under(&'static self, setting: Setting) -> Self {
         let cache_hits_min = if setting == Setting::Cold { 0.0 } else { self.cache_hits_min };
         Self {
-            name: interned(&setting.named(self.name)),
-            dataset: interned(&setting.named(self.dataset)),
+            name: intern(&setting.named(self.name)),
+            dataset: intern(&setting.named(self.dataset)),
             setting,
             cache_hits_min,
             ..self.clone()

@@ -13,7 +13,7 @@ use sealstone_csv::{
 };
 use sealstone_store::{Field, Kind};
 
-use super::stopped::{Stopped, go_on};
+use super::stop::{Stopped, go_on};
 
 /// The file is read in pieces of this many bytes, between which reading may be stopped.
 const PIECE_BYTES: u64 = 16 << 20;

@@ -1,6 +1,6 @@
 //! Demands of a workload on a store, as data: the six workloads of YCSB are values of this type,
 //! and so is a workload from the user's own file. Not here: checks of values (`definition_check`),
-//! files (`definition_file`, `ycsb_properties`), running it (`mixed`).
+//! files (`definition_file`, `ycsb_properties`), running it (`mix`).
 
 use std::path::PathBuf;
 

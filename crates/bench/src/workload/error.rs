@@ -4,7 +4,7 @@ use sealstone_message::Unknown;
 
 use super::csv_records;
 use super::definition_check::Fault;
-use super::stopped::Stopped;
+use super::stop::Stopped;
 
 /// Error of workloads that could not be made from a plan.
 #[derive(Debug, thiserror::Error)]

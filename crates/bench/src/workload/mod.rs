@@ -19,19 +19,19 @@ mod definition_file;
 pub mod distribution;
 mod error;
 mod file_error;
-mod interned;
 mod key_names;
 mod lengths;
-mod loading;
-mod mixed;
-mod mixed_client;
-mod mixed_data;
+mod mix;
+mod mix_client;
+mod mix_data;
+mod name_pool;
 mod oltp;
 pub mod records;
 mod requests;
 mod setting;
+mod sorted_load;
 mod sources;
-mod stopped;
+mod stop;
 #[cfg(test)]
 mod testing;
 mod ycsb;
@@ -47,7 +47,7 @@ pub use definition::Definition;
 pub use definition_check::Fault;
 pub use error::Error;
 pub use file_error::FileError;
-pub(crate) use interned::interned;
+pub(crate) use name_pool::intern;
 use sealstone_message::Unknown;
 use sealstone_message::nearest;
 pub use setting::{COLD_SHARE, Setting, cold_cache_bytes, cold_share_words};
@@ -120,7 +120,7 @@ pub fn workload(name: &str) -> Result<&'static Spec, Error> {
 /// As [`workload`].
 pub fn find(name: &str, own: &[Definition]) -> Result<Spec, Error> {
     match of_own(name, own) {
-        Some((definition, setting)) => Ok(mixed::spec(definition, setting)),
+        Some((definition, setting)) => Ok(mix::spec(definition, setting)),
         None => workload(name).cloned(),
     }
 }
@@ -206,7 +206,7 @@ pub fn build_watched<S: AsRef<str>>(
     let sources = Sources::new(data, watch);
     let made = names.iter().map(|name| match of_own(name.as_ref(), &data.own) {
         Some((definition, setting)) => {
-            mixed::make(mixed::spec(definition, setting), definition.clone(), &sources)
+            mix::make(mix::spec(definition, setting), definition.clone(), &sources)
         }
         None => entry(name.as_ref()).and_then(|(spec, make)| make(spec, &sources)),
     });

@@ -1,10 +1,10 @@
 //! The six core workloads of YCSB 0.17, exactly: mix of operations, key names, request
-//! distributions, scan lengths. Not here: running them (`mixed`).
+//! distributions, scan lengths. Not here: running them (`mix`).
 
 use super::contract::{SizedBy, Spec, Unit, Workload};
 use super::definition::{Definition, Mix, RequestDistribution, Requests};
 use super::error::Error;
-use super::mixed::{self, READS, READS_AND_WRITES};
+use super::mix::{self, READS, READS_AND_WRITES};
 use super::setting::Setting;
 use super::sources::Sources;
 
@@ -95,7 +95,7 @@ pub(super) fn definition(spec: &Spec) -> Option<Definition> {
 }
 
 pub(super) fn make(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
-    mixed::make(spec.clone(), definition(spec).expect("one of the six"), sources)
+    mix::make(spec.clone(), definition(spec).expect("one of the six"), sources)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use sealstone_bench::measure::progress::{Observer, Phase, Progress};
 use sealstone_bench::report::{self, summary};
 use sealstone_bench::results::{Cell, Results, Sample, Verdict};
 use sealstone_bench::study::coverage::Surroundings;
-use sealstone_bench::study::plan::Plan;
+use sealstone_bench::study::plan::{Plan, Protections};
 use sealstone_bench::study::point::{StudyError, StudyPoint};
 use sealstone_bench::words::target::Target;
 use serde_json::Value;
@@ -46,7 +46,14 @@ fn run(plan: &Plan, engine: &FakeEngine) -> Result<Results, CompareError> {
 }
 
 fn point(plan: &Plan) -> StudyPoint {
-    StudyPoint::new(&engine::KIND, plan.clone(), &[], &[], Surroundings::default()).unwrap()
+    resolved(plan).unwrap()
+}
+
+/// Resolves `plan`, which has one point.
+fn resolved(plan: &Plan) -> Result<StudyPoint, StudyError> {
+    let algorithms = plan.algorithms()?;
+    let protections = Protections::of(&algorithms);
+    StudyPoint::new(&engine::KIND, plan.clone(), &protections, Surroundings::default())
 }
 
 /// Runs `test`, and again if it fails, three times at most: its expectations of times are met on a
@@ -595,18 +602,15 @@ fn requests_after_a_pause_are_not_counted_before_the_store_has_its_pace() {
 fn a_plan_that_cannot_be_is_refused_before_anything_is_touched() {
     let dir = tempfile::tempdir().unwrap();
     let engine = FakeEngine::default();
+    let large = Plan { records: vec![1 << 39], ..plan(dir.path(), &["none"], &["a"]) };
+    assert!(matches!(run(&large, &engine), Err(CompareError::Plan(_))));
+    // names and numbers are refused where they are resolved
     for plan in [
         Plan { threads: vec![0], ..plan(dir.path(), &["none"], &["a"]) },
-        Plan { records: vec![1 << 39], ..plan(dir.path(), &["none"], &["a"]) },
+        plan(dir.path(), &["none", "aes-257"], &["a"]),
+        plan(dir.path(), &["none"], &["z"]),
     ] {
-        assert!(matches!(run(&plan, &engine), Err(CompareError::Plan(_))));
-    }
-    // names are refused where they are resolved
-    for plan in
-        [plan(dir.path(), &["none", "aes-257"], &["a"]), plan(dir.path(), &["none"], &["z"])]
-    {
-        let refused = StudyPoint::new(&engine::KIND, plan, &[], &[], Surroundings::default());
-        assert!(matches!(refused, Err(StudyError::Plan(_))));
+        assert!(matches!(resolved(&plan), Err(StudyError::Plan(_))));
     }
     assert!(engine.events().is_empty() && !dir.path().join("out").exists());
 }

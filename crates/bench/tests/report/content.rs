@@ -7,7 +7,7 @@ use sealstone_bench::compare::groups;
 use sealstone_bench::compare::merge;
 use sealstone_bench::conclude::figures;
 use sealstone_bench::report::{self, Options, summary};
-use sealstone_bench::results::Results;
+use sealstone_bench::results::{Conditions, Results};
 use sealstone_bench::words::target::Target;
 
 use crate::{at, comparison, fixtures, html, select, text, whole_text};
@@ -52,7 +52,10 @@ fn nothing_is_explained_again_and_again() {
 #[test]
 fn conditions_stand_at_the_end_of_the_answer() {
     let mut results = fixtures::ordinary();
-    results.engine.settings.insert("cache (ycsb)".into(), "195 MB for 100 MB of data".into());
+    for cell in &mut results.cells {
+        let cache = Conditions { cache_bytes: 195 << 20, ..Conditions::default() };
+        cell.conditions = Some(Conditions { data_bytes: 100_000_000, ..cache });
+    }
     for cell in results.cells.iter_mut().filter(|cell| cell.workload == "c") {
         for sample in &mut cell.samples {
             (sample.encrypted_bytes, sample.decrypted_bytes) = (0, 0);
@@ -61,7 +64,7 @@ fn conditions_stand_at_the_end_of_the_answer() {
     let page = Html::parse_document(&html(&[results]));
     let conditions = text(&select(&page, "section:has(#run-1-conditions)")[0]);
     for wanted in [
-        "Cache ycsb: 195 MB for 100 MB of data",
+        "batch-scan: a cache that holds the records",
         "Sync off",
         "Load 8 clients, as fast as possible",
         "medians of 9 slices in 3 rounds",
@@ -184,7 +187,8 @@ fn what_affects_trust_is_reported() {
     let page = Html::parse_document(&html(std::slice::from_ref(&results)));
     let text = whole_text(&page);
     assert!(text.contains(
-        "was built with assertions: its baseline is slower, so overheads are understated"
+        "was built with assertions on: its baseline is slower than necessary, and overheads are \
+         understated"
     ));
     assert!(
         text.contains("What could not be concluded what aes-256 costs: between 36 % and nothing")

@@ -256,8 +256,6 @@ fn rates() -> Vec<(&'static str, Results)> {
     let mut one_behind = rated(&USUAL);
     let last = one_behind.cells.last_mut().unwrap();
     last.samples.iter_mut().for_each(|sample| sample.kept_per_s = 1_500.0);
-    let mut not_recorded = rated(&USUAL);
-    not_recorded.cells.iter_mut().for_each(|cell| cell.open_loop = None);
     let mut cpu_open = rated(&Rated { requests: 300, ..USUAL });
     for cell in cpu_open.cells.iter_mut().filter(|cell| cell.variant > 0) {
         for (at, sample) in cell.samples.iter_mut().enumerate() {
@@ -276,7 +274,7 @@ fn rates() -> Vec<(&'static str, Results)> {
         ("rate, shorter", rated(&Rated { longer: &[1.0, 0.6, 0.7], ..USUAL })),
         ("rate, at most", of_loads(&Rated { scatter: 0.2, ..USUAL })),
         (
-            "rate, at most, no longer",
+            "rate, at most, not longer",
             of_loads(&Rated { longer: &[1.0, 0.9, 0.9], scatter: 0.1, ..USUAL }),
         ),
         ("rate, open", of_loads(&Rated { scatter: 1.0, ..USUAL })),
@@ -292,7 +290,6 @@ fn rates() -> Vec<(&'static str, Results)> {
         ("rate, all fall behind", rated(&Rated { kept: &[1.0, 0.9, 0.8], ..USUAL })),
         ("rate, none keeps up", rated(&Rated { kept: &[0.7, 0.6, 0.5], ..USUAL })),
         ("rate, baseline behind once", base_behind),
-        ("rate, not recorded", not_recorded),
         ("rate, alone", alone),
         (
             "rate, alone twice",

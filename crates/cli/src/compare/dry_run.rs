@@ -1,7 +1,7 @@
 //! `--dry-run`: the points that a comparison would measure, and about how long that takes. Starts
-//! nothing. Not here: the guess (`sealstone_bench::compare::expected`).
+//! nothing. Not here: the guess (`sealstone_bench::compare::duration`).
 
-use sealstone_bench::compare::expected::{Forecast, forecast};
+use sealstone_bench::compare::duration::{Forecast, forecast};
 use sealstone_bench::conclude::figures;
 use sealstone_bench::study::named::NamedStudy;
 use sealstone_bench::study::point::StudyPoint;

@@ -11,15 +11,13 @@ use sealstone_bench::compare::{self, CompareError};
 use sealstone_bench::report::{self, Options};
 use sealstone_bench::results::files::write_text;
 use sealstone_bench::results::{Comparison, Missing, Results};
-use sealstone_bench::study::client_group;
 use sealstone_bench::study::plan::{Plan, PlanError};
 use sealstone_bench::study::point::StudyPoint;
-use sealstone_bench::study::suitability;
+use sealstone_bench::study::resolution::Refused;
 use sealstone_bench::words::axes::{AXES, Point, varied};
 use sealstone_bench::words::share::Client;
 use sealstone_message::Language;
 use sealstone_store::StoreError;
-use sealstone_stores::Built;
 
 use crate::message::say;
 use crate::progress::Display;
@@ -57,30 +55,27 @@ pub(crate) struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    /// Returns the `points` of a study whose settings are `plan`. One that a store cannot have is
-    /// left out, with a word, as long as there are others.
+    /// Returns the `points` of a study whose settings are `plan`. The `refused` ones are left out,
+    /// with a word, as long as there are others.
     ///
     /// # Errors
     /// The reason why the first point is unavailable, if none is available.
     pub(crate) fn planned(
         plan: &'a Plan,
         points: Vec<StudyPoint>,
+        refused: Vec<Refused>,
         label: Option<&'a str>,
         language: Language,
     ) -> anyhow::Result<Self> {
-        let places = points
-            .into_iter()
-            .map(|point| Place { point, earlier: None, outcome: Outcome::Open })
-            .collect();
+        let place = |point| Place { point, earlier: None, outcome: Outcome::Open };
+        let places: Vec<Place> = points.into_iter().map(place).collect();
+        let is_any_possible = !places.is_empty();
         let mut grid = Self { whole: plan, label, places, refusal: None, client: None, language };
-        for at in 0..grid.places.len() {
-            if let Err(error) = suitability::check(&grid.places[at].point, &Built) {
-                grid.leave_out(at, error.into());
-            }
+        for Refused { at, point, reason } in refused {
+            grid.places.insert(at, place(point));
+            grid.leave_out(at, reason.into());
         }
-        if grid.places.iter().all(|place| matches!(place.outcome, Outcome::LeftOut(_)))
-            && let Some(error) = grid.refusal.take()
-        {
+        if !is_any_possible && let Some(error) = grid.refusal.take() {
             return Err(error);
         }
         for place in &grid.places {
@@ -97,11 +92,8 @@ impl<'a> Grid<'a> {
     /// Makes this the measurement of `client`, one of several.
     ///
     /// # Errors
-    /// A measurement that several clients cannot make together; a store that other machines cannot
-    /// reach; a start that has passed.
+    /// A start that has passed.
     pub(crate) fn beside(&mut self, client: &'a Client) -> anyhow::Result<()> {
-        self.places.iter().try_for_each(|place| suitability::check_shared(&place.point, &Built))?;
-        client_group::check(self.whole)?;
         if client.start <= Timestamp::now() {
             anyhow::bail!(
                 "start-at is {}: that has passed\nchoose a time after all clients have started",

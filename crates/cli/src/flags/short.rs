@@ -23,7 +23,7 @@ const SHOWN: &[(&str, &str)] = &[
     ("baseline", "Also compare with an earlier results.json"),
     ("study", "Repeat a published study by its name"),
     ("dry_run", "List the points and about how long they take"),
-    ("fail_if", "Exit code 1 if a cost grew by more, 3 if unclear"),
+    ("fail_if", "Exit code 1 if a cost grew by more, 3 inconclusive"),
     ("key", "Seal with this key [default: a random one]"),
     ("config", "TOML file with any of these settings"),
     ("print_config", "Print all settings as such a file, and stop"),

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sealstone_bench::study::plan::NO_MODULE;
+use sealstone_bench::study::plan::NONE;
 use sealstone_bench::words::size::human_bytes;
 use sealstone_cipher::Backend;
 use sealstone_keys::{KeySource, source};
@@ -72,7 +72,7 @@ pub(super) fn run(flags: &VolumeResealFlags) -> anyhow::Result<Answer> {
 fn new_opening(flags: &VolumeResealFlags, own: bool) -> Opening<'_> {
     let old = Opening::from(&flags.store.opening);
     let module = match flags.new_module.as_deref() {
-        Some(NO_MODULE) => None,
+        Some(NONE) => None,
         named => named.or(old.module),
     };
     let passphrase_file =

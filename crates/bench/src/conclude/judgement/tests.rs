@@ -112,7 +112,7 @@ fn verdicts_on_latencies_in_words() {
             Verdict::AtMost,
             "at most 22.4 % longer (between 1.1 % shorter and 22.4 % longer)",
         ),
-        (0.93, 0.03, Verdict::AtMost, "no longer (between 0.9 and 12.8 % shorter)"),
+        (0.93, 0.03, Verdict::AtMost, "not longer (between 0.9 and 12.8 % shorter)"),
         (1.0, 0.5, Verdict::CannotConclude, ""),
     ] {
         let found =

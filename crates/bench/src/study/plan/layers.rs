@@ -191,18 +191,26 @@ fn is_in(layer: Layer, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use sealstone_store::{ServerFunction, Tunnel};
+    use sealstone_store::{ServerFunction, Tunnel, Variant};
 
     use super::*;
-    use crate::study::plan::Others;
+    use crate::study::plan::Protections;
 
     static REVERSE: ServerFunction =
         ServerFunction { name: "reverse", about: "turns it round", is_one_way: false };
     static FORGET: ServerFunction =
         ServerFunction { name: "forget", about: "nothing comes back", is_one_way: true };
 
-    fn through(tunnel: &Tunnel) -> Others<'_> {
-        Others { tunnels: std::slice::from_ref(tunnel), ..Others::default() }
+    /// Returns the variants of `plan` with its ciphers, `functions` and `tunnels`, and the notes on
+    /// them.
+    fn variants(
+        plan: &Plan,
+        functions: &[&'static ServerFunction],
+        tunnels: &[Tunnel],
+    ) -> (Vec<Variant>, Vec<String>) {
+        let algorithms = plan.algorithms().unwrap();
+        let ours = Protections::of(&algorithms);
+        plan.variants(&Protections { functions, tunnels, ..ours }).unwrap()
     }
 
     fn with(layers: &[&str]) -> Plan {
@@ -212,9 +220,9 @@ mod tests {
     #[test]
     fn the_layer_is_that_of_every_cipher() {
         for (name, layer) in [("rest", Layer::Rest), ("field", Layer::Field)] {
-            let variants = with(&[name]).variants(&Others::default()).unwrap().0;
-            assert!(variants[0].is_baseline() && variants.len() == 3);
-            assert!(variants[1..].iter().all(|variant| variant.layers().eq([layer])));
+            let found = variants(&with(&[name]), &[], &[]).0;
+            assert!(found[0].is_baseline() && found.len() == 3);
+            assert!(found[1..].iter().all(|variant| variant.layers().eq([layer])));
         }
     }
 
@@ -226,13 +234,8 @@ mod tests {
         };
         let plan = across(&["rest", "field", "rest+field"], &["dba", "disk-thief"]);
         plan.check().unwrap();
-        let labels: Vec<String> = plan
-            .variants(&Others::default())
-            .unwrap()
-            .0
-            .into_iter()
-            .map(|variant| variant.label)
-            .collect();
+        let found = variants(&plan, &[], &[]).0;
+        let labels: Vec<String> = found.into_iter().map(|variant| variant.label).collect();
         let wanted = [
             "none",
             "aes-256 rest",
@@ -247,7 +250,7 @@ mod tests {
         // one place of two layers is one question, as one of one layer is
         let both = with(&["field+rest"]);
         both.check().unwrap();
-        assert_eq!(both.variants(&Others::default()).unwrap().0[1].layers().count(), 2);
+        assert_eq!(variants(&both, &[], &[]).0[1].layers().count(), 2);
         let refused = |plan: Plan| plan.check().unwrap_err().to_string();
         let found = refused(across(&["rest"], &["dbo"]));
         let names = "disk-thief, backup-reader, network, dba, server-admin";
@@ -279,8 +282,9 @@ mod tests {
         };
         let plan = with_tls(&["field", "wire", "field+wire"]);
         plan.check().unwrap();
-        let (variants, notes) = plan.variants(&through(&tls)).unwrap();
-        let labels: Vec<&str> = variants.iter().map(|variant| variant.label.as_str()).collect();
+        let tunnels = [tls.clone()];
+        let (found, notes) = variants(&plan, &[], &tunnels);
+        let labels: Vec<&str> = found.iter().map(|variant| variant.label.as_str()).collect();
         let wanted = [
             "none",
             "aes-256 field",
@@ -290,7 +294,7 @@ mod tests {
             "tls",
         ];
         assert_eq!((labels, notes.len()), (wanted.to_vec(), 0));
-        let sealed: Vec<(bool, bool)> = variants
+        let sealed: Vec<(bool, bool)> = found
             .iter()
             .map(|variant| (variant.field.is_some(), variant.wire == Some(tls.clone())))
             .collect();
@@ -299,7 +303,7 @@ mod tests {
         // one place of two layers needs no person to protect from, as any one place
         let both = Plan { protect_from: Vec::new(), ..with_tls(&["field+wire"]) };
         both.check().unwrap();
-        assert_eq!(both.variants(&Others::default()).unwrap().0[1].label, "aes-256");
+        assert_eq!(variants(&both, &[], &[]).0[1].label, "aes-256");
         let refused =
             Plan { protect_from: Vec::new(), ..with_tls(&["field", "wire"]) }.check().unwrap_err();
         assert!(
@@ -309,22 +313,21 @@ mod tests {
         );
         let alone = Plan { suites: vec!["none".into(), "tls".into()], ..with_tls(&["wire"]) };
         assert!(alone.is_wire_alone() && !plan.is_wire_alone());
-        assert_eq!(alone.variants(&through(&tls)).unwrap().0.len(), 2);
+        let found = variants(&alone, &[], &tunnels).0;
+        assert_eq!(found.len(), 2);
     }
 
     #[test]
     fn what_the_server_has_comes_after_the_ciphers() {
-        let (variants, notes) = with(&["field", "server"])
-            .variants(&Others { functions: &[&REVERSE, &FORGET], ..Others::default() })
-            .unwrap();
-        let labels: Vec<&str> = variants.iter().map(|variant| variant.label.as_str()).collect();
+        let both: [&'static ServerFunction; 2] = [&REVERSE, &FORGET];
+        let plan = with(&["field", "server"]);
+        let (found, notes) = variants(&plan, &both, &[]);
+        let labels: Vec<&str> = found.iter().map(|variant| variant.label.as_str()).collect();
         assert_eq!(labels, ["none", "aes-256", "aria-256", "reverse", "forget"]);
-        assert_eq!(variants[4].server, Some(&FORGET));
+        assert_eq!(found[4].server, Some(&FORGET));
         assert!(notes.iter().any(|note| note == "forget: nothing comes back"), "{notes:?}");
-        let alone = with(&["server"])
-            .variants(&Others { functions: &[&REVERSE], ..Others::default() })
-            .unwrap()
-            .0;
+        let alone = with(&["server"]);
+        let alone = variants(&alone, &both[..1], &[]).0;
         assert_eq!(alone.len(), 2, "no cipher of ours: {alone:?}");
     }
 

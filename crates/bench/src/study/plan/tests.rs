@@ -9,7 +9,7 @@ use crate::workload::SizedBy;
 fn labels(ciphers: &[&str], accel: &[&str]) -> (Vec<String>, Vec<String>) {
     let list = |names: &[&str]| names.iter().map(|name| String::from(*name)).collect();
     let plan = Plan { ciphers: list(ciphers), accel: list(accel), ..Plan::default() };
-    let (variants, notes) = plan.variants(&Others::default()).unwrap();
+    let (variants, notes) = plan.variants(&Protections::of(&plan.algorithms().unwrap())).unwrap();
     (variants.into_iter().map(|variant| variant.label).collect(), notes)
 }
 
@@ -298,16 +298,16 @@ fn lists_are_one_value_or_several_in_brackets() {
 
 #[test]
 fn unknown_names_come_with_the_nearest_one() {
-    let message = |plan: Plan| plan.check().unwrap_err().to_string();
+    let message = |plan: Plan| plan.algorithms().unwrap_err().to_string();
     let plan = Plan::default;
     assert!(
         message(Plan { ciphers: vec!["aria256".into()], ..plan() })
             .contains("did you mean aria-256")
     );
-    let workload = message(Plan { workloads: vec!["batch-lod".into()], ..plan() });
-    assert!(workload.contains("batch-load"), "{workload}");
     let backend = message(Plan { accel: vec!["portabel".into()], ..plan() });
     assert!(backend.contains("portable"), "{backend}");
+    let workload = Plan { workloads: vec!["batch-lod".into()], ..plan() }.check().unwrap_err();
+    assert!(workload.to_string().contains("batch-load"), "{workload}");
 }
 
 #[test]

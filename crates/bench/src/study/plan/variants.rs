@@ -3,27 +3,30 @@
 use std::collections::HashMap;
 
 use sealstone_cipher::module::Module;
-use sealstone_cipher::{Backend, Provider, cipher};
+use sealstone_cipher::{Backend, Cipher, Provider};
 use sealstone_store::{Choice, Layer, Seal, Variant};
 
-use super::others::Others;
-use super::{NO_MODULE, Plan, PlanError};
+use super::protections::{Algorithms, Protections};
+use super::{NONE, Plan, PlanError, is_none};
 use crate::words::places::place_name;
 
 impl Plan {
     /// Lists the variants to compare: every cipher with every backend and module in every place,
-    /// the baseline first, labels unique; then what `others` has. Also returns notes for the
-    /// reader: a baseline that was added, two backends that are the same.
+    /// the baseline first, labels unique; then what else is in `protections`. Also returns notes
+    /// for the reader: a baseline that was added, two backends that are the same.
     ///
     /// # Errors
-    /// `PlanError::Cipher`, `PlanError::Backend`.
-    pub fn variants(&self, others: &Others<'_>) -> Result<(Vec<Variant>, Vec<String>), PlanError> {
-        let Others { functions, server_rest, tunnels, modules } = *others;
+    /// `PlanError::Value`: layers or ways of sealing that cannot be.
+    pub fn variants(
+        &self,
+        protections: &Protections<'_>,
+    ) -> Result<(Vec<Variant>, Vec<String>), PlanError> {
+        let Protections { algorithms, functions, server_rest, tunnels, modules } = *protections;
+        let Algorithms { ciphers, backends } = algorithms;
+        // a store that nothing seals is measured without any, whatever the others have
+        let is_sealed = self.ciphers.iter().any(|name| !is_none(name));
+        let ciphers: &[&'static Cipher] = if is_sealed { ciphers } else { &[] };
         let mut notes = Vec::new();
-        let mut backends = Vec::new();
-        for accel in &self.accel {
-            backends.push((accel.as_str(), Backend::by_name(accel)?));
-        }
         for (at, (accel, found)) in backends.iter().enumerate() {
             if let Some((before, _)) = backends[..at].iter().find(|(_, earlier)| earlier == found) {
                 let name = found.name();
@@ -39,11 +42,10 @@ impl Plan {
                 });
             }
         }
-        let is_none = |name: &&String| name.eq_ignore_ascii_case("none");
         let compared = if self.is_wire_alone() { &self.suites } else { &self.ciphers };
-        let baselines = compared.iter().filter(is_none).count();
+        let baselines = compared.iter().filter(|name| is_none(name)).count();
         if baselines == 0 {
-            notes.push("added `none`, the baseline that every cost is measured against".into());
+            notes.push(format!("added `{NONE}`, the baseline that every cost is measured against"));
         }
         let mut labels = HashMap::new();
         let mut variants = Vec::new();
@@ -64,7 +66,7 @@ impl Plan {
             variants.push(Variant { field, wire, rest, seal, ..Variant::plain(label) });
         };
         for _ in 0..baselines.max(1) {
-            add("none".into(), (&[], Seal::Own), None);
+            add(NONE.into(), (&[], Seal::Own), None);
         }
         for (place, seal) in sealed.iter().flat_map(|place| {
             let is_rest = place.contains(&Layer::Rest);
@@ -76,9 +78,8 @@ impl Plan {
                 continue;
             }
             let is_one_of = place.contains(&Layer::Rest) && seals.len() > 1;
-            for name in self.ciphers.iter().filter(|name| !is_none(name)) {
-                let cipher = cipher(name)?;
-                for (provider, word) in self.providers(&backends, modules) {
+            for &cipher in ciphers {
+                for (provider, word) in self.providers(backends, modules) {
                     let mut label = match &word {
                         Some(word) => format!("{} {word}", cipher.name),
                         None => cipher.name.into(),
@@ -94,11 +95,6 @@ impl Plan {
                 }
             }
         }
-        // names are checked also where nothing of ours is measured
-        self.ciphers
-            .iter()
-            .filter(|name| !is_none(name))
-            .try_for_each(|name| cipher(name).map(drop))?;
         if places.concat().contains(&Layer::Rest) && seals.contains(&Seal::Server) {
             variants.extend(server_rest.iter().map(|encryption| Variant {
                 server_rest: Some(encryption),
@@ -138,16 +134,16 @@ impl Plan {
     /// `backends`, where the plan has `none` among its modules, and `modules`.
     fn providers(
         &self,
-        backends: &[(&str, Backend)],
+        backends: &[(String, Backend)],
         modules: &[&'static dyn Module],
     ) -> Vec<(Provider, Option<String>)> {
         let mut modules = modules.iter();
         let mut providers = Vec::new();
         for name in &self.module {
-            if name.eq_ignore_ascii_case(NO_MODULE) {
+            if is_none(name) {
                 providers.extend(backends.iter().map(|(accel, backend)| {
                     let forced = !accel.eq_ignore_ascii_case("auto");
-                    (Provider::Own(*backend), forced.then(|| (*accel).to_owned()))
+                    (Provider::Own(*backend), forced.then(|| accel.clone()))
                 }));
             } else if let Some(module) = modules.next() {
                 providers.push((Provider::Module(*module), Some(module.name().to_owned())));

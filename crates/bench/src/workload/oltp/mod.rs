@@ -28,8 +28,8 @@ use super::contract::{
 };
 use super::distribution::{HotSpot, stream};
 use super::error::Error;
-use super::loading::load_sorted;
 use super::setting::Setting;
+use super::sorted_load::load_sorted;
 use super::sources::Sources;
 use sealstone_store::{Record, StoreError, Table, Target, Transaction};
 

@@ -8,8 +8,8 @@ use super::index::Run;
 use super::tables::{
     Datum, Table, below_saturation, columns, dagger, figure, head, judged, missing, verdict, words,
 };
-use crate::conclude::at_rate::at_rate;
 use crate::conclude::figures;
+use crate::conclude::fixed_rate::at_rate;
 use crate::results::open_loop::AtRate;
 use crate::results::{Against, Cell, Overhead};
 use crate::words::axes::varied;
@@ -79,7 +79,7 @@ pub(super) fn against(ratios: &[Against]) -> Table {
             head(one.variant.as_str()),
             words(one.point.words(&axes)),
             words(match one.other_variant.as_str() {
-                variant if variant.is_empty() || variant == one.variant => one.other.words(&axes),
+                variant if variant == one.variant => one.other.words(&axes),
                 variant => format!("{}, {variant}", one.other.words(&axes)),
             }),
             figure(format!("× {}", figures::digits(one.ratio)), one.ratio),

@@ -1,5 +1,5 @@
 //! The data of workloads that are a mix of operations on one table: records by number, and the
-//! contents of each variant's store. Not here: the requests (`mixed`).
+//! contents of each variant's store. Not here: the requests (`mix`).
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,10 +11,10 @@ use super::distribution::{AcknowledgedCounter, Latest, THETA};
 use super::error::Error;
 use super::key_names::KeyNames;
 use super::lengths::Lengths;
-use super::loading::load_sorted;
 use super::records::Records;
+use super::sorted_load::load_sorted;
 use super::sources::Sources;
-use super::stopped::go_on;
+use super::stop::go_on;
 use crate::words::share::Share;
 use sealstone_store::{Record, Row, Store, StoreError, Table};
 

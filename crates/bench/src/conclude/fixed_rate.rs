@@ -27,7 +27,7 @@ pub(crate) fn judge_at_rate(cells: &mut [Cell], target_per_s: f64, margin: f64) 
     };
     let bases: Vec<Option<usize>> =
         cells.iter().map(|cell| if cell.variant == 0 { None } else { base(cell) }).collect();
-    let kept: Vec<f64> = cells.iter().map(|cell| kept_per_s(cell, target_per_s)).collect();
+    let kept: Vec<f64> = cells.iter().map(kept_per_s).collect();
     let is_kept = |number: usize| kept[number] >= KEPT_MIN * target_per_s;
     let found: Vec<[Option<Quantile>; 2]> = cells
         .iter()
@@ -135,15 +135,9 @@ fn is_side_by_side(base: &Cell, cell: &Cell) -> bool {
     base.samples.iter().map(place).eq(cell.samples.iter().map(place))
 }
 
-/// Operations a second that `cell` kept up with. Earlier versions recorded only how long its slices
-/// took.
-fn kept_per_s(cell: &Cell, target_per_s: f64) -> f64 {
-    let kept = |sample: &Sample| match sample.kept_per_s {
-        kept if kept > 0.0 => kept,
-        // the last request takes its time after it was due
-        _ => (sample.throughput(crate::workload::Unit::Operations) / 0.97).min(target_per_s),
-    };
-    median(&cell.samples.iter().map(kept).collect::<Vec<_>>())
+/// Returns the operations a second that `cell` kept up with.
+fn kept_per_s(cell: &Cell) -> f64 {
+    median(&cell.samples.iter().map(|sample| sample.kept_per_s).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -3,22 +3,22 @@
 //! costs, then by standing. Not here: the answer by throughput, or by the highest rate
 //! (`recommend`).
 
-use super::{by_setting, nothing};
-use crate::advise::algorithm::{Algorithm, noun};
-use crate::advise::eligibility::{self, module_stated, no_module, standing, unprotected, warnings};
+use super::{in_brackets, refusal, setting_costs};
+use crate::advise::algorithm::{Algorithm, Noun};
+use crate::advise::eligibility::{module_stated, no_module, standing, unprotected, warnings};
 use crate::advise::place_choice::{self, Measured};
-use crate::conclude::at_rate::{P99, at_rate};
 use crate::conclude::figures;
+use crate::conclude::fixed_rate::{P99, at_rate};
 use crate::conclude::judgement::{Judgement, judge, judge_as, more_cpu};
 use crate::conclude::ratios::{headline, over_headline, overall_cpu};
 use crate::conclude::statistics::Estimate;
 use crate::results::open_loop::{AtRate, Percentile};
-use crate::results::{Cell, Ranked, Recommendation, Variant};
+use crate::results::{Cell, Piece, Ranked, Recommendation, Variant};
 use crate::study::coverage::Question;
 use crate::study::plan::{Plan, Policy};
 use crate::words::verdict::FEWEST_PAIRS;
 use crate::words::verdict::REQUESTS_P99;
-use crate::words::verdict::{CONFIDENCE, Quantity, Verdict};
+use crate::words::verdict::{CONFIDENCE, Quantity, Verdict, filled};
 use crate::workload::Unit;
 
 /// One variant with a cipher or a suite, and its measurements.
@@ -94,32 +94,32 @@ pub(crate) fn recommend(
         ..Recommendation::default()
     };
     let uncovered = place_choice::uncovered(question, variants);
-    let noun = noun(plan, candidates.iter().map(|candidate| candidate.algorithm));
-    let mut sentences = behind(plan, rate, variants, cells);
-    sentences.push(match candidates.first() {
-        None => against_itself(plan, variants, cells),
-        Some(best) if best.barred.is_some() && uncovered.is_some() => uncovered.unwrap_or_default(),
+    let noun = Noun::of(plan, candidates.iter().map(|candidate| candidate.algorithm));
+    let mut pieces = behind(plan, rate, variants, cells);
+    match candidates.first() {
+        None => pieces.extend(against_itself(plan, variants, cells)),
+        Some(best) if best.barred.is_some() && uncovered.is_some() => {
+            pieces.extend(uncovered.unwrap_or_default());
+        }
         Some(best) if best.barred.is_some() => {
-            format!(
-                "none of the {noun} measured can be recommended under policy {}; {}",
-                plan.policy.word(),
-                eligibility::allowed(plan.policy, noun, variants)
-            )
+            pieces.extend(refusal::allowed(plan, noun, variants));
         }
         Some(best) if best.falls_behind(cells) => {
-            format!(
-                "none of the {noun} measured sustains {} everywhere; a lower --target would",
+            pieces.push(Piece::finding(format!(
+                "none of the {} measured sustains {} everywhere",
+                noun.several(),
                 per_s(rate)
-            )
+            )));
+            pieces.push(Piece::finding("a lower --target would"));
         }
         Some(best) => {
             recommendation.take = Some(best.variant.label.clone());
             recommendation.meaning = meaning(&across, best, &relations, cells);
-            place_choice::preamble(question, best.variant)
-                + &answer(plan, rate, best, &relations, cells)
+            pieces.extend(place_choice::purpose(question, best.variant));
+            pieces.extend(answer(plan, rate, best, &relations, cells));
         }
-    });
-    recommendation.answer = sentences.join("; ");
+    }
+    let mut recommendation = recommendation.with_answer(pieces);
     recommendation.meaning.extend(no_module(plan.policy != Policy::Any));
     recommendation.ranking =
         candidates.iter().map(|candidate| ranked(candidate, cells, plan.margin)).collect();
@@ -235,59 +235,56 @@ fn per_s(rate: f64) -> String {
     figures::rate(rate, Unit::Operations)
 }
 
-/// Returns the variants that did not keep up, and their workloads, in sentences: a reader of
-/// percentiles must see that first.
-fn behind(plan: &Plan, rate: f64, variants: &[Variant], cells: &[Cell]) -> Vec<String> {
-    let mut sentences = Vec::new();
+/// Returns the variants that did not keep up, and their workloads: a reader of percentiles must see
+/// that first.
+fn behind(plan: &Plan, rate: f64, variants: &[Variant], cells: &[Cell]) -> Vec<Piece> {
+    let mut pieces = Vec::new();
     for cell in cells.iter().filter(|cell| is_behind(cell)) {
         let is_base_behind = base_of(cells, cell).is_some_and(is_behind);
         let kept = at_rate(cell).map_or(0.0, |at_rate| at_rate.kept_per_s);
         let workload = plan.called(&cell.workload);
         let reached = format!("under {workload}: reached {}", per_s(kept));
         if cell.variant == 0 {
-            sentences.push(format!(
+            pieces.push(Piece::finding(format!(
                 "even without encryption {} is not sustained {reached}",
                 per_s(rate)
-            ));
+            )));
         } else if !is_base_behind {
-            sentences.push(format!(
-                "{} does not sustain {} {reached}",
-                variants[cell.variant].label,
-                per_s(rate)
-            ));
+            let label = &variants[cell.variant].label;
+            let text = format!("{label} does not sustain {} {reached}", per_s(rate));
+            pieces.push(Piece::finding_on(label, text));
         }
     }
-    sentences
+    pieces
 }
 
 /// Reports how well the measurement agrees with itself, for the case that no variant has a cipher.
-fn against_itself(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> String {
+fn against_itself(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Vec<Piece> {
     let estimates: Vec<Option<Estimate>> =
         (1..variants.len()).map(|number| over_headline(cells, number, 0, P99)).collect();
     let judged = judge_as(Quantity::Latency, &estimates, plan.margin);
-    let mut sentences: Vec<String> = variants
+    let against = variants
         .iter()
         .skip(1)
         .zip(&estimates)
         .zip(judged)
         .filter(|((_, estimate), _)| estimate.is_some())
         .map(|((variant, _), judged)| {
-            format!("{} against {}: p99 {}", variant.label, variants[0].label, judged.words)
-        })
-        .collect();
-    sentences.push(nothing::measured(plan));
-    sentences.join("; ")
+            let (label, base) = (&variant.label, &variants[0].label);
+            Piece::finding_on(label, format!("{label} against {base}: p99 {}", judged.words))
+        });
+    against.chain([refusal::measured(plan)]).collect()
 }
 
-/// Returns the answer in one sentence: the variant to take, its effect on latency and CPU time, and
-/// how the others compare.
+/// Returns the answer: the variant to take, its effect on latency and CPU time, and how the others
+/// compare.
 fn answer(
     plan: &Plan,
     rate: f64,
     best: &Candidate,
     relations: &[Relation],
     cells: &[Cell],
-) -> String {
+) -> Vec<Piece> {
     let workloads = match headline(cells).as_slice() {
         [one] => format!("under {}", plan.called(one)),
         many => format!("over {} workloads", many.len()),
@@ -296,18 +293,16 @@ fn answer(
     let words = if best.p99.is_some() { judged.words } else { why_no_p99(best) };
     let p99 = format!("{}{words}", judged.verdict.row().p99);
     let cpu = more_cpu(overall_cpu(cells, best.number, 0), plan.margin);
-    // a "; " begins the next part of an answer
     let cpu = match cpu.is_open {
         true => format!(" ({})", cpu.words),
         false => format!(", with {}", cpu.words),
     };
     let label = &best.variant.label;
-    let mut answer = format!("take {label}: at {} {workloads} {p99}{cpu}", per_s(rate));
-    for relation in relations {
-        answer.push_str("; ");
-        answer.push_str(&compared(relation, label, plan.margin));
-    }
-    answer
+    let effect = format!("at {} {workloads} {p99}{cpu}", per_s(rate));
+    let others = relations
+        .iter()
+        .map(|relation| Piece::finding_on(&relation.label, compared(relation, label, plan.margin)));
+    std::iter::once(Piece::take(label, effect)).chain(others).collect()
 }
 
 /// Explains why nothing is concluded about the 99th percentile of `candidate`.
@@ -343,28 +338,25 @@ fn too_few(requests: u64) -> String {
 /// Describes how a candidate compares with the recommended one, `best`.
 fn compared(relation: &Relation, best: &str, margin: f64) -> String {
     let Relation { label, reason, p99, range, cpu, decided } = relation;
-    match (reason, p99.verdict) {
-        (Reason::FallsBehind, _) => format!("{label} falls behind, see above"),
-        (Reason::Longer, _) => {
-            format!("{label} has a p99 that is {} than that of {best}", p99.words)
+    let decided = match reason {
+        Reason::FallsBehind => return format!("{label} falls behind, see above"),
+        Reason::MoreCpu => {
+            return format!("{label} takes {} than {best}", more_cpu(*cpu, margin).words);
         }
-        (Reason::MoreCpu, _) => {
-            format!("{label} takes {} than {best}", more_cpu(*cpu, margin).words)
-        }
-        (Reason::Standing, Verdict::NoDifference) => {
-            format!("{label} has the same p99 as {best} (no difference: {range}), {decided}")
-        }
-        (Reason::Standing, _) if range.is_empty() => {
-            format!(
-                "cannot conclude whether the p99 of {label} is longer than that of {best}, \
-                 {decided}"
-            )
-        }
-        (Reason::Standing, _) => format!(
-            "cannot conclude whether the p99 of {label} is longer or shorter than that of {best} \
-             ({range}), {decided}"
-        ),
-    }
+        // than the shortest, which need not be that of the recommended one
+        Reason::Longer => "so the shortest p99 decided",
+        Reason::Standing => *decided,
+    };
+    let in_brackets = in_brackets(range);
+    let values = [
+        ("label", label.as_str()),
+        ("words", p99.words.as_str()),
+        ("best", best),
+        ("range", range.as_str()),
+        ("in_brackets", in_brackets.as_str()),
+        ("decided", decided),
+    ];
+    filled(p99.verdict.row().comparison_p99, &values)
 }
 
 /// Explains the consequences of taking `best` to the reader: latencies with and without it, the
@@ -445,16 +437,6 @@ fn ranked(candidate: &Candidate, cells: &[Cell], margin: f64) -> Ranked {
 /// Percentiles whose verdict is open, and thin evidence.
 fn open_questions(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Vec<String> {
     let mut questions = Vec::new();
-    let is_old =
-        |cell: &Cell| cell.open_loop.as_ref().is_none_or(|open_loop| open_loop.slices.is_empty());
-    if !cells.is_empty() && cells.iter().all(is_old) {
-        questions.push(
-            "these results are of a version that recorded no latencies by slice: measure again to \
-             compare them"
-                .into(),
-        );
-        return questions;
-    }
     for cell in cells.iter().filter(|cell| cell.variant != 0) {
         let p99 = at_rate(cell).and_then(|at_rate| at_rate.p99.as_ref()?.against.as_ref());
         if let Some(open) = p99.filter(|longer| longer.ratio.verdict == Verdict::CannotConclude) {
@@ -472,7 +454,7 @@ fn open_questions(plan: &Plan, variants: &[Variant], cells: &[Cell]) -> Vec<Stri
         let rounds = (plan.rounds as u64 * REQUESTS_P99).div_ceil(fewest.max(1));
         questions.push(format!("{}: --rounds {rounds}", too_few(fewest)));
     }
-    let left = by_setting::unanswered(cells);
+    let left = setting_costs::unanswered(cells);
     if !left.is_empty() {
         questions.push(format!(
             "{} gave the cipher nothing to do, or next to nothing, since reads came from the \
@@ -512,7 +494,7 @@ mod tests {
                 sample.cpu_user_s = cpu * (1.0 + 0.002 * ((at * (number + 2)) % 5) as f64);
             }
         }
-        crate::conclude::at_rate::judge_at_rate(&mut cells, RATE, 0.02);
+        crate::conclude::fixed_rate::judge_at_rate(&mut cells, RATE, 0.02);
         cells
     }
 
@@ -598,7 +580,7 @@ mod tests {
             cell.samples.truncate(4);
             cell.open_loop.as_mut().unwrap().slices.truncate(4);
         }
-        crate::conclude::at_rate::judge_at_rate(&mut cells, RATE, 0.02);
+        crate::conclude::fixed_rate::judge_at_rate(&mut cells, RATE, 0.02);
         let early = recommend(
             Question::from(&Plan::default()),
             RATE,

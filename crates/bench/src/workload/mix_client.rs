@@ -1,5 +1,5 @@
 //! A client of a mix of operations: draws the next operation, runs it, and records its latency. Not
-//! here: drawing records (`requests`), their content (`mixed_data`).
+//! here: drawing records (`requests`), their content (`mix_data`).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use super::contract::{Client, Done, Recorder};
 use super::definition::{Definition, Part, Pause, ThinkTime, Transactions};
 use super::distribution::stream;
 use super::lengths::Lengths;
-use super::mixed_data::{DataSet, Growth};
+use super::mix_data::{DataSet, Growth};
 use super::requests::{Asked, Requests, There};
 use crate::workload::exact_sleep::exact_sleep;
 use sealstone_store::{Record, Store, StoreError, Table, Target};

@@ -1,5 +1,5 @@
 //! Workloads that are a mix of operations on one table: YCSB's six, and the user's own. Not here:
-//! the operations themselves (`mixed_client`), the data (`mixed_data`).
+//! the operations themselves (`mix_client`), the data (`mix_data`).
 //!
 //! Departures from YCSB, all on purpose: record values are a function of the key number, so that
 //! every store holds the same; a missing record is an error instead of a count; random numbers come
@@ -11,9 +11,9 @@ use super::contract::{Client, Position, SizedBy, Spec, Unit, Workload};
 use super::definition::{Definition, FIELD_BYTES, RequestDistribution, Spread};
 use super::distribution::ScrambledZipfian;
 use super::error::Error;
-use super::interned::interned;
-use super::mixed_client::MixedClient;
-use super::mixed_data::{DataSet, Growth};
+use super::mix_client::MixedClient;
+use super::mix_data::{DataSet, Growth};
+use super::name_pool::intern;
 use super::requests::{Asked, Requests};
 use super::setting::Setting;
 use super::sources::Sources;
@@ -32,7 +32,7 @@ const NEVER_DELETED: u64 = 2;
 /// Builds the spec needed to run a workload of the user's own called `name` in a plan: `definition`
 /// under `setting`.
 pub(super) fn spec(definition: &Definition, setting: Setting) -> Spec {
-    let name = interned(&definition.name);
+    let name = intern(&definition.name);
     let dataset = definition.dataset();
     let fields = &definition.fields;
     let field_bytes =
@@ -42,7 +42,7 @@ pub(super) fn spec(definition: &Definition, setting: Setting) -> Spec {
         false => SizedBy::RecordsOf { record_bytes: fields.count * field_bytes },
     };
     Spec {
-        name: interned(&setting.named(name)),
+        name: intern(&setting.named(name)),
         base: name,
         setting,
         settings: match (definition.mix.reads(), definition.mix.writes()) {
@@ -51,9 +51,9 @@ pub(super) fn spec(definition: &Definition, setting: Setting) -> Spec {
             (false, _) => WRITES,
         },
         label: "",
-        description: interned(&definition.words()),
+        description: intern(&definition.words()),
         unit: Unit::Operations,
-        dataset: interned(&setting.named(dataset)),
+        dataset: intern(&setting.named(dataset)),
         clients: None,
         device: false,
         cold: false,

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Returns `text`, kept until the program ends. There are as many as files of workloads, so they
 /// are few.
-pub(crate) fn interned(text: &str) -> &'static str {
+pub(crate) fn intern(text: &str) -> &'static str {
     static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = kept.get(text) {
@@ -19,6 +19,6 @@ pub(crate) fn interned(text: &str) -> &'static str {
 
 #[test]
 fn the_same_text_is_kept_once() {
-    assert!(std::ptr::eq(interned("orders"), interned(&String::from("orders"))));
-    assert_eq!(interned(""), "");
+    assert!(std::ptr::eq(intern("orders"), intern(&String::from("orders"))));
+    assert_eq!(intern(""), "");
 }
