@@ -171,8 +171,8 @@ pub fn look(dir: &Path) -> Result<Account, CheckError> {
     Ok(account)
 }
 
-/// Returns the tablespace that the link `name` in `dir` leads to: InnoDB writes its path into a file
-/// of its own for a table with DATA DIRECTORY.
+/// Returns the tablespace that the link `name` in `dir` leads to: InnoDB writes its path into a
+/// file of its own for a table with DATA DIRECTORY.
 fn linked(dir: &Path, name: &Path) -> io::Result<PathBuf> {
     let text = input::read_at_most(&dir.join(name), PATH_BYTES_MAX)?;
     let path = Path::new(OsStr::from_bytes(text.trim_ascii_end()));

@@ -454,7 +454,8 @@ fn directories_that_are_not_ours_are_left_alone() {
     fs::create_dir(dir.path().join("photos")).unwrap();
     fs::write(dir.path().join("photos/cat.txt"), "cat").unwrap();
     run(&mut sealstone(dir.path(), &["keys", "new", "store.key"])).done();
-    let want = "sealstone: no sealed RocksDB store in photos (1 file)\n  give the directory of a sealed store\n";
+    let want = "sealstone: no sealed RocksDB store in photos (1 file)\n  give the directory of a \
+                sealed store\n";
     fails(dir.path(), &["rest", "status", "photos"], want);
     fails(dir.path(), &["rest", "verify", "photos", "--key", "store.key"], want);
     fails(
@@ -559,8 +560,8 @@ fn directories_of_another_kind_are_named_with_their_command() {
     fails(
         dir.path(),
         &["rest", "status", "redis"],
-        "sealstone: no sealed RocksDB store in redis (1 file): nothing is sealed here; this is a Redis data \
-         directory\n  to seal it, put it on a sealed volume (docs/guide/volumes.md)\n",
+        "sealstone: no sealed RocksDB store in redis (1 file): nothing is sealed here; this is a \
+         Redis data directory\n  to seal it, put it on a sealed volume (docs/guide/volumes.md)\n",
     );
 }
 

@@ -500,7 +500,8 @@ fn a_store_is_not_rotated_with_a_key_it_does_not_know() {
     fails(
         dir,
         &["rest", "rotate", "photos", "--key", "a.key"],
-        "sealstone: no sealed RocksDB store in photos (0 files)\n  give the directory of a sealed store\n",
+        "sealstone: no sealed RocksDB store in photos (0 files)\n  give the directory of a sealed \
+         store\n",
     );
     // one file of another key that has the same name
     keys(dir, &["keys", "new", "namesake.key", "--id", "orders"]).done();

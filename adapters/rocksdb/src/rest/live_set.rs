@@ -19,7 +19,7 @@ use super::backup::{self, Shared};
 use super::content::{Contents, NEXT, Unread};
 use super::file_state::{State, state};
 use super::report::{ComparedWith, Comparison, Finding, Verification};
-use super::stored::lengths;
+use super::stored::{lengths, numbered};
 use crate::catalogue::{Refusal, View};
 use crate::manifest::{self, LiveSet, Replay};
 use crate::place::{self, Place};
@@ -540,15 +540,6 @@ pub(super) fn named_by_current(
         replay.finish().map_err(|error| Unread::Failed(format!("as a MANIFEST: {error}")))
     });
     live.map(|live| (manifest.clone(), live)).map_err(|unread| (manifest, unread))
-}
-
-/// Returns the number in a name such as `000012.log`.
-pub(super) fn numbered(name: &str, ending: &str) -> Option<u64> {
-    let digits = name.strip_suffix(ending)?.strip_suffix('.')?;
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    digits.parse().ok()
 }
 
 /// Returns the directory of the logs of the database in `dir`, if its OPTIONS name one other than

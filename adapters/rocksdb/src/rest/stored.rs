@@ -10,7 +10,6 @@ use sealstone_file::{Kind, counts, walk};
 use sealstone_seal::{HEADER_BYTES, SealError};
 
 use super::error::RestError;
-use super::live_set::numbered;
 use super::report::Finding;
 use crate::file_system::{RawFailed, RawRead};
 use crate::place::{self, Place};
@@ -150,4 +149,13 @@ pub(super) fn lengths(dir: &Path) -> io::Result<BTreeMap<String, u64>> {
         }
     }
     Ok(lengths)
+}
+
+/// Returns the number in a name such as `000012.log`.
+pub(super) fn numbered(name: &str, ending: &str) -> Option<u64> {
+    let digits = name.strip_suffix(ending)?.strip_suffix('.')?;
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse().ok()
 }

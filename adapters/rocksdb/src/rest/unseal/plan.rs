@@ -10,8 +10,9 @@ use sealstone_seal::{CATALOGUE_NAMES, FileKind, STORE_ID_BYTES, inspect, rocksdb
 use super::error::UnsealError;
 use crate::catalogue::View;
 use crate::place;
-use crate::rest::live_set::{log_directory, newest_options, numbered, other_logs};
+use crate::rest::live_set::{log_directory, newest_options, other_logs};
 use crate::rest::source::Source;
+use crate::rest::stored::numbered;
 use crate::rest::stored::{lengths, list, read_header};
 
 /// One file to copy.
