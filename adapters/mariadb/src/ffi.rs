@@ -18,6 +18,7 @@ use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 use std::{ptr, slice};
 
 use self::api::{Encryption, PluginDeclaration};
@@ -41,8 +42,10 @@ const TOO_SMALL: c_uint = 100;
 /// The plug-in while the server runs; a process has one server.
 static PLUGIN: RwLock<Option<Arc<Plugin>>> = RwLock::new(None);
 
-/// The last refusal that was logged.
-static LAST_REFUSAL: Mutex<String> = Mutex::new(String::new());
+/// The last refusal that was logged, and when.
+static LAST_REFUSAL: Mutex<Option<(String, Instant)>> = Mutex::new(None);
+/// Time after which the same refusal is logged again: it may have another occasion.
+const REFUSAL_AGAIN: Duration = Duration::from_secs(60);
 
 /// Version of the interface of plug-ins.
 #[unsafe(no_mangle)]
@@ -285,13 +288,15 @@ fn refused(error: &PluginError) -> c_int {
     REFUSED
 }
 
-/// Writes a refusal to the server's log, once: the server asks again and again for the same key and
-/// the same page.
+/// Writes a refusal to the server's log, once a minute: the server asks again and again for the
+/// same key and the same page.
 fn log_refusal(text: &str) {
     let mut last = LAST_REFUSAL.lock().unwrap_or_else(PoisonError::into_inner);
-    if *last != text {
+    let is_known =
+        last.as_ref().is_some_and(|(said, at)| said == text && at.elapsed() < REFUSAL_AGAIN);
+    if !is_known {
         log(Level::Error, text);
-        text.clone_into(&mut last);
+        *last = Some((text.to_owned(), Instant::now()));
     }
 }
 

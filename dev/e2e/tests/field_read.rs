@@ -290,6 +290,22 @@ fn the_state_is_counted(kind: SqlKind, name: &str) {
     let done = scene.status("");
     assert_eq!((done.code, done.stdout.as_str()), (Some(1), ""), "{}", done.stderr);
     assert!(done.stderr.contains("has sealed columns"), "{}", done.stderr);
+    if kind == SqlKind::Postgres {
+        // a user who may not look everywhere is told where
+        scene.session.done(
+            "CREATE ROLE reader LOGIN PASSWORD 'geheim'; CREATE SCHEMA hidden; CREATE TABLE \
+             hidden.sealstone_fields (table_name text)",
+        );
+        let address = fs::read_to_string(scene.path().join("address")).unwrap();
+        let address = address.replace("//sealstone:", "//reader:");
+        fs::write(scene.path().join("reader"), address).unwrap();
+        let done = scene.run("field status @reader --json");
+        assert_eq!(done.code, Some(1), "{}", done.stderr);
+        assert!(done.stderr.contains("schema hidden: this user may not read"), "{}", done.stderr);
+        let found: Value = serde_json::from_str(&done.stdout).unwrap();
+        let unread = found["unread"][0]["name"].as_str().unwrap();
+        assert!(unread.ends_with("table hidden.*"), "{unread}");
+    }
 }
 
 #[test]
