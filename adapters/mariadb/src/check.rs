@@ -189,10 +189,7 @@ fn ends_with(name: &Path, ending: &str) -> bool {
 /// databases have no dot in their directories.
 fn is_file_name(name: &Path) -> bool {
     let Some(name) = name.file_name().and_then(OsStr::to_str) else { return false };
-    let numbered = |begin: &str| {
-        name.strip_prefix(begin)
-            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
-    };
+    let numbered = |begin: &str| digits_after(name, begin).is_some_and(|digits| !digits.is_empty());
     [".ibd", LINK, ".frm", ".MAD", ".MAI", ".MYD", ".MYI", ".CSV"]
         .iter()
         .any(|ending| name.ends_with(ending))
@@ -309,8 +306,13 @@ fn look_at(dir: &Path, name: &Path) -> io::Result<Option<FileAccount>> {
 /// Returns whether the file `name` has temporary tables alone: its pages do not say whether they
 /// are encrypted, and it goes with the server, so it is in no account.
 fn is_temporary(name: &str) -> bool {
-    let number = name.strip_prefix("ibtmp");
-    number.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+    digits_after(name, "ibtmp").is_some()
+}
+
+/// Returns the digits behind `begin` if `name` has nothing else there, perhaps none of them.
+fn digits_after<'a>(name: &'a str, begin: &str) -> Option<&'a str> {
+    let rest = name.strip_prefix(begin)?;
+    rest.bytes().all(|byte| byte.is_ascii_digit()).then_some(rest)
 }
 
 fn aside(name: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
@@ -328,9 +330,7 @@ fn aside(name: &str) -> Option<&'static (&'static str, &'static str, &'static st
 /// Returns the kind of a file that a plug-in may have encrypted.
 fn kind_of(name: &str, file: &File) -> io::Result<Option<Kind>> {
     let name = name.rsplit('/').next().unwrap_or(name);
-    let numbered = |begin: &str| {
-        name.strip_prefix(begin).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
-    };
+    let numbered = |begin: &str| digits_after(name, begin).is_some();
     Ok(match () {
         () if name.ends_with(".ibd") || ["ibdata", "undo"].into_iter().any(numbered) => {
             Some(Kind::Tablespace)

@@ -28,6 +28,21 @@ pub(crate) struct Found {
     pub(crate) recovered: Recovered,
 }
 
+/// Opens a file that every volume has.
+///
+/// # Errors
+/// [`Failure::NoVolume`]; of the disk.
+pub(crate) fn open(
+    disk: &dyn Disk,
+    name: &'static str,
+    cached: bool,
+) -> Result<Arc<dyn DiskFile>, Failure> {
+    disk.open(name, cached).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Failure::NoVolume { name },
+        _ => Failure::of("open", name)(error),
+    })
+}
+
 impl Found {
     /// Reads what is there: header, newest root, marks and log.
     ///
@@ -39,12 +54,7 @@ impl Found {
         backend: Backend,
         sizes: Sizes,
     ) -> Result<Self, Failure> {
-        let open = |name: &'static str, cached| {
-            disk.open(name, cached).map_err(|error| match error.kind() {
-                std::io::ErrorKind::NotFound => Failure::NoVolume { name },
-                _ => Failure::of("open", name)(error),
-            })
-        };
+        let open = |name, cached| open(disk, name, cached);
         let header = open(names::HEADER, true)?;
         let mut stored = [0; HEADER_BYTES];
         header.read(0, &mut stored).map_err(Failure::of("read", names::HEADER))?;

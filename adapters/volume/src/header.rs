@@ -10,6 +10,7 @@ use sealstone_seal::{HEADER_BYTES, HeaderInfo, Layout, SealError, inspect, keys_
 use crate::directory::Directory;
 use crate::disk::{Disk, DiskFile};
 use crate::error::Failure;
+use crate::found::open;
 use crate::log::segments;
 use crate::names;
 use crate::segment::Segment;
@@ -56,23 +57,14 @@ pub fn in_use(dir: &Path) -> Option<Failure> {
 pub fn misplaced(dir: &Path) -> Option<Failure> {
     let disk = Directory::read_only(dir);
     let whole = [names::HEADER, names::MAPS[0], names::MAPS[1], names::DATA];
-    let opened = whole.into_iter().try_for_each(|name| match disk.open(name, true) {
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err(Failure::NoVolume { name })
-        }
-        Err(error) => Err(Failure::of("open", name)(error)),
-    });
+    let opened = whole.into_iter().try_for_each(|name| open(&disk, name, true).map(|_| ()));
     let log =
         || segments(&disk)?.into_iter().try_for_each(|name| Segment::open(&disk, name).map(|_| ()));
     opened.and_then(|()| log()).err()
 }
 
 fn read(disk: &dyn Disk) -> Result<(std::sync::Arc<dyn DiskFile>, [u8; HEADER_BYTES]), Failure> {
-    let file = disk.open(names::HEADER, true).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Failure::NoVolume { name: names::HEADER },
-        _ => Failure::of("open", names::HEADER)(error),
-    })?;
+    let file = open(disk, names::HEADER, true)?;
     let mut stored = [0; HEADER_BYTES];
     file.read(0, &mut stored).map_err(Failure::of("read", names::HEADER))?;
     Ok((file, stored))

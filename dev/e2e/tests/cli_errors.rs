@@ -663,6 +663,22 @@ fn a_status_replaces_a_status_alone() {
         assert!(said.stderr.contains("and no status of an earlier run"), "{}", said.stderr);
     }
     assert_eq!(fs::read(at("a.key")).unwrap(), key);
+    // nor does an audit or a lab go where a link leads
+    fs::create_dir_all(at("elsewhere")).unwrap();
+    fs::create_dir(at("lab")).unwrap();
+    for link in ["page", "lab/lab.postgres"] {
+        std::os::unix::fs::symlink(at("elsewhere"), at(link)).unwrap();
+    }
+    for arguments in
+        [&["audit", "b.csv", "--out", "page"][..], &["lab", "up", "postgres", "--dir", "lab"]]
+    {
+        let said = run(&mut sealstone(dir.path(), arguments));
+        assert_eq!(said.code, Some(2), "{arguments:?}: {}", said.stderr);
+        assert!(said.stderr.contains("link to"), "{arguments:?}: {}", said.stderr);
+    }
+    // the look for a lab that is there takes an empty lock
+    let made = fs::read_dir(at("elsewhere")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(made.into_iter().all(|name| name == "lab.lock"));
     fs::write(at("s"), "").unwrap();
     for form in [&["--prometheus"][..], &["--json"], &[], &["--prometheus"]] {
         status(&[form, &["--out", "s"]].concat()).done();

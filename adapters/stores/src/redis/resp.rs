@@ -370,6 +370,7 @@ mod tests {
             b"$-2\r\n",
             b"$99999999999\r\n",
             b"$536870913\r\n",
+            b"$67108865\r\n",
             b"*4294967296\r\n",
             b"*+1\r\n",
             b"$1x\r\n",
@@ -385,6 +386,9 @@ mod tests {
             );
         }
         assert_eq!(Extent::new(TEXT_BYTES_MAX).advance(&vec![b'+'; LINE_BYTES_MAX]), None);
+        // less before it has let this client in
+        assert_eq!(Extent::new(GREETING_BYTES_MAX).advance(b"$65537\r\n"), None);
+        assert_eq!(Extent::new(TEXT_BYTES_MAX).advance(b"$65537\r\n"), Some(false));
         // nested without end: each level is one more that is missing
         let deep = b"*2\r\n".repeat(10_000);
         assert_eq!(Extent::new(TEXT_BYTES_MAX).advance(&deep), Some(false));

@@ -203,9 +203,12 @@ unsafe extern "C" fn decrypt(
         let page: &mut [u8] = if bytes == 0 {
             &mut []
         } else {
-            // SAFETY: rule "bytes": the destination has at least `bytes` bytes of memory that is
-            // not Rust's, which do not overlap the source; opening only writes them, all of them.
-            unsafe { slice::from_raw_parts_mut(dst, bytes) }
+            // SAFETY: rule "bytes": the destination has at least `bytes`, all of which are written
+            // here before the slice is made; it does not overlap the block.
+            unsafe {
+                ptr::write_bytes(dst, 0, bytes);
+                slice::from_raw_parts_mut(dst, bytes)
+            }
         };
         object.encryptor.pages().open_inspected(block, &info, page, bound.place())?;
         if let Some(journal) = object.journal.as_ref().filter(|_| info.journal_kept) {

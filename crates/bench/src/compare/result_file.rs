@@ -163,5 +163,8 @@ mod tests {
             let error = read(bytes).unwrap_err();
             assert!(error.contains(found), "{error}");
         }
+        std::fs::File::create(&path).unwrap().set_len(BYTES_MAX + 1).unwrap();
+        let error = super::read(&path).unwrap_err().to_string();
+        assert!(error.contains("they are larger than 64"), "{error}");
     }
 }
