@@ -165,6 +165,6 @@ mod tests {
         }
         std::fs::File::create(&path).unwrap().set_len(BYTES_MAX + 1).unwrap();
         let error = super::read(&path).unwrap_err().to_string();
-        assert!(error.contains("they are larger than 64"), "{error}");
+        assert!(error.contains("they are larger than 67.1 MB"), "{error}");
     }
 }
