@@ -587,7 +587,8 @@ example("key id 100 under aes-256, KEK 11…11, nonce 22…22, half of the key f
         said("for the server", server), said("page key", pages), said("stream key", streams),
         said("counter block", start), "",
         whole("40 times 33", hctr2(pages, nonce, bytes([0x33] * 40))), said("as a log, 20", log),
-        said("as a block, 8", hctr2(pages, nonce + b"\1", bytes([0x33] * 8) + bytes(16))))
+        said("as a block, 8", hctr2(pages, nonce + b"\1", bytes([0x33] * 8) + bytes(16))), "",
+        said("fingerprint", subkey(KEK_OF_SERVER, b"tablespace fingerprint", [], 8)))
 
 chained, streams, checks = (subkey(KEK_OF_SERVER, purpose + b" cbc-cs1", [*named, passed])
                             for purpose in [b"tablespace pages", b"tablespace streams", b"tablespace checks"])

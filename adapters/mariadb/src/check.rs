@@ -20,6 +20,7 @@ use sealstone_seal::account::{Account, Content, FileAccount, Standing};
 use sealstone_seal::tablespace::PageMode;
 
 use self::units::{Found, Kind};
+use crate::fingerprints;
 
 mod units;
 
@@ -68,6 +69,7 @@ const ASIDE: &[(&str, &str, &str)] = &[
     (".info", "where replication is", "none needed"),
     (".pid", "the process id", "none needed"),
     (counts::NAME, "how much was encrypted and decrypted", "none needed"),
+    (fingerprints::NAME, "fingerprints of the keys that encrypted here", "none needed"),
     ("ib_buffer_pool", "numbers of pages", "none needed"),
     ("mysql_upgrade_info", "the server's version", "none needed"),
     ("mariadb_upgrade_info", "the server's version", "none needed"),
@@ -318,6 +320,7 @@ fn digits_after<'a>(name: &'a str, begin: &str) -> Option<&'a str> {
 fn aside(name: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
     let file = match name.rsplit('/').next().unwrap_or(name) {
         ours if counts::is_ours(ours) => counts::NAME,
+        ours if fingerprints::is_ours(ours) => fingerprints::NAME,
         other => other,
     };
     let belongs = |known: &str| match known.starts_with('.') {

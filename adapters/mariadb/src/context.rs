@@ -101,6 +101,12 @@ impl Context {
         self
     }
 
+    /// Returns whether this call encrypts.
+    #[must_use]
+    pub fn encrypts(&self) -> bool {
+        self.encrypts
+    }
+
     /// Returns the number of bytes that [`update`](Self::update) makes of `bytes`.
     #[must_use]
     pub fn output_bytes(&self, bytes: usize) -> usize {

@@ -7,7 +7,10 @@ use sealstone_keys::KeyError;
 use sealstone_keys::source::PASSPHRASE_VARIABLE;
 use sealstone_message::Unknown;
 use sealstone_modules::ModuleError;
+use sealstone_seal::Fingerprint;
 use sealstone_seal::tablespace::TablespaceError;
+
+use crate::fingerprints::NAME;
 
 /// Reason why the plug-in does not start, or refuses a page.
 #[derive(Debug, thiserror::Error)]
@@ -98,6 +101,27 @@ pub enum PluginError {
         found: &'static str,
         /// Mode of our own code.
         wanted: &'static str,
+    },
+    /// Another key than that of what the server wrote, with the same version.
+    #[error(
+        "wrong key: {} was encrypted under version {version} of a key with the fingerprint \
+         {found}, and version {version} of the key from {place} has {own}\nname the right key in \
+         sealstone_key; nothing was changed. If nothing there is under the other key any more, \
+         remove {}",
+        dir.display(),
+        dir.join(NAME).display()
+    )]
+    OtherKey {
+        /// The data directory.
+        dir: PathBuf,
+        /// Version of the key.
+        version: u32,
+        /// Fingerprint of what encrypted there.
+        found: Fingerprint,
+        /// Fingerprint of what is named now.
+        own: Fingerprint,
+        /// The key source.
+        place: String,
     },
     /// The backend is not available.
     #[error(transparent)]

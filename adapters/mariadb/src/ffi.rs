@@ -181,6 +181,9 @@ unsafe extern "C" fn ctx_init(
         match plugin.keys().unit(key_id, version, key, nonce) {
             Ok(unit) => {
                 let made = Context::new(unit, key_id, key.len(), flags.cast_unsigned());
+                if made.encrypts() {
+                    plugin.encrypts_under(version);
+                }
                 let made = Box::new(made.counted_in(Arc::clone(plugin.tally())));
                 // SAFETY: rule *Contexts*.
                 unsafe { context.cast::<*mut Context>().write_unaligned(Box::into_raw(made)) };

@@ -37,6 +37,7 @@ mod error;
 #[allow(unsafe_code)]
 mod ffi;
 pub mod file_key_management;
+mod fingerprints;
 mod plugin;
 mod server_options;
 mod settings;

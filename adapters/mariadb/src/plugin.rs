@@ -1,10 +1,11 @@
 //! The keys, the cipher and the mode of one run of a server: fetched when it starts, and looked
 //! after by a thread. Not here: the server (`ffi`), and what a call enciphers (`context`).
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -12,10 +13,11 @@ use sealstone_cipher::module::title;
 use sealstone_cipher::{Backend, Cipher, Provider};
 use sealstone_file::counts::{self, Keeper, Tally};
 use sealstone_keys::{KeyError, KeySource, source};
-use sealstone_seal::tablespace::{PageMode, TablespaceKeys};
+use sealstone_seal::tablespace::{PageMode, ServerVersion, TablespaceError, TablespaceKeys};
 
 use crate::check::written_in;
 use crate::error::PluginError;
+use crate::fingerprints::{self, Fingerprints};
 use crate::settings::Settings;
 
 /// Writes a line for the server's log.
@@ -36,6 +38,7 @@ pub enum Level {
 pub struct Plugin {
     held: Arc<Held>,
     tally: Arc<Tally>,
+    log: Arc<Log>,
     /// None where there can be no thread more.
     _keeper: Option<Keeper>,
     /// Dropped before the thread is waited for, which ends it.
@@ -52,6 +55,9 @@ struct Held {
     keys: RwLock<Arc<TablespaceKeys>>,
     /// Number of the newest version: asked for at each page that is written.
     current: AtomicU32,
+    /// The newest version of which, and of all before it, the directory has the fingerprint.
+    recorded: AtomicU32,
+    data_dir: PathBuf,
 }
 
 impl std::fmt::Debug for Plugin {
@@ -95,6 +101,14 @@ impl Plugin {
                 .ok_or_else(|| PluginError::NoCipher { place: place.clone() })?,
         };
         let keys = fetch(&*source, cipher, mode, provider)?;
+        let data_dir = std::path::absolute(data_dir)?;
+        let recorded = match fingerprints::read(&data_dir) {
+            Ok(found) => check_keys(&found, &keys, &data_dir, &place)?,
+            Err(error) => {
+                log(Level::Warning, &unrecorded(&error));
+                0
+            }
+        };
         log(Level::Note, &greeting(&keys, provider, &place));
         if let Some(caveat) = cipher.caveat {
             let text = format!("{} is {}: {caveat}", cipher.name, cipher.standing.word());
@@ -108,23 +122,38 @@ impl Plugin {
             provider,
             current: AtomicU32::new(keys.current().number()),
             keys: RwLock::new(Arc::new(keys)),
+            recorded: AtomicU32::new(recorded),
+            data_dir,
         });
         let (tally, told) = (Arc::<Tally>::default(), Arc::clone(&log));
-        let keeper = Keeper::of(data_dir, name, Arc::clone(&tally), move |error| {
+        let keeper = Keeper::of(&held.data_dir, name, Arc::clone(&tally), move |error| {
             let text = format!("cannot write {}: {error}; counts are missing", counts::NAME);
             told(Level::Warning, &text);
         });
         let (end, ended) = channel();
-        let (watched, every) = (Arc::clone(&held), settings.refresh);
+        let (watched, told, every) = (Arc::clone(&held), Arc::clone(&log), settings.refresh);
         let watcher =
             std::thread::Builder::new().name("sealstone keys".into()).spawn(move || {
                 let wait = |every: Duration| ended.recv_timeout(every);
                 let mut failed = None;
                 while wait(every) == Err(RecvTimeoutError::Timeout) {
-                    watched.refresh(&mut failed, &*log);
+                    watched.refresh(&mut failed, &*told);
                 }
             })?;
-        Ok(Self { held, tally, _keeper: keeper.ok(), end: Some(end), watcher: Some(watcher) })
+        let (keeper, watcher) = (keeper.ok(), Some(watcher));
+        Ok(Self { held, tally, log, _keeper: keeper, end: Some(end), watcher })
+    }
+
+    /// Has it recorded that the server encrypts under its version `number`, before it does so for
+    /// the first time: a start with another key is refused from then on. A record that cannot be
+    /// written is said once, and encryption goes on without it.
+    pub fn encrypts_under(&self, number: u32) {
+        let version = ServerVersion::from_number(number).map_or(0, ServerVersion::version);
+        if version > self.held.recorded.load(Ordering::Acquire)
+            && let Err(error) = self.held.record(version)
+        {
+            (self.log)(Level::Warning, &unrecorded(&error));
+        }
     }
 
     /// Returns the number of the newest version of the key, as the server counts.
@@ -157,6 +186,24 @@ impl Drop for Plugin {
 }
 
 impl Held {
+    /// Writes the fingerprints of all versions into the data directory, beside those of versions
+    /// that are no more; `version` is the one that is used for the first time.
+    fn record(&self, version: u32) -> io::Result<()> {
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        if version <= self.recorded.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        // not tried again at each page
+        self.recorded.store(version, Ordering::Release);
+        let keys = Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner));
+        let mut all = fingerprints::read(&self.data_dir)?;
+        for version in keys.versions() {
+            all.insert(version, keys.fingerprint(version).map_err(io::Error::other)?);
+        }
+        fingerprints::write(&self.data_dir, &all)
+    }
+
     /// Takes up a newer version of the key, if there is one. A source that does not answer is
     /// reported once, in `failed`, and so is its return.
     fn refresh(&self, failed: &mut Option<String>, log: &Log) {
@@ -231,6 +278,41 @@ fn check_mode(settings: &Settings, provider: Provider, data_dir: &Path) -> Resul
     }
 }
 
+/// Refuses keys that are not those of the versions that encrypted in `data_dir`, which `found` has,
+/// and returns the newest one of these, or 0. An older one may have been retired.
+fn check_keys(
+    found: &Fingerprints,
+    keys: &TablespaceKeys,
+    data_dir: &Path,
+    place: &str,
+) -> Result<u32, PluginError> {
+    let Some((newest, _)) = found.last_key_value() else { return Ok(0) };
+    for (version, found) in found {
+        let own = match keys.fingerprint(*version) {
+            Err(TablespaceError::MissingVersion { .. }) if version != newest => continue,
+            outcome => outcome?,
+        };
+        if own != *found {
+            let (dir, place) = (data_dir.to_owned(), place.to_owned());
+            return Err(PluginError::OtherKey {
+                dir,
+                version: *version,
+                found: *found,
+                own,
+                place,
+            });
+        }
+    }
+    Ok(*newest)
+}
+
+fn unrecorded(error: &io::Error) -> String {
+    format!(
+        "no record of keys in {}: {error}; another key would not be noticed",
+        fingerprints::NAME
+    )
+}
+
 fn greeting(keys: &TablespaceKeys, provider: Provider, place: &str) -> String {
     let current = keys.current();
     let others: Vec<String> = keys
@@ -250,4 +332,60 @@ fn greeting(keys: &TablespaceKeys, provider: Provider, place: &str) -> String {
         current.mode().mode().word(),
         current.version()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use sealstone_keys::KeyFile;
+
+    use super::*;
+    use crate::settings::Texts;
+
+    fn start(key: &Path, data_dir: &Path) -> Result<Plugin, PluginError> {
+        let texts = Texts { key: key.to_str().unwrap(), cipher: "aria-256", ..Texts::default() };
+        Plugin::start(&Settings::new(texts, 60).unwrap(), data_dir, Arc::new(|_, _| {}))
+    }
+
+    #[test]
+    fn keys_are_those_that_encrypted_in_the_directory() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        let (key, data_dir) = (at("orders.key"), at("data"));
+        fs::create_dir(&data_dir).unwrap();
+        for name in ["orders.key", "other.key"] {
+            KeyFile::create(&at(name), "orders").unwrap();
+        }
+        let is_refused = |name: &str| {
+            let error = start(&at(name), &data_dir).unwrap_err();
+            match error {
+                PluginError::OtherKey { version: 1, .. } => "another key",
+                PluginError::Unit(TablespaceError::MissingVersion { wanted: 2, .. }) => "missing",
+                other => panic!("{other}"),
+            }
+        };
+        // nothing was encrypted yet
+        drop(start(&at("other.key"), &data_dir).unwrap());
+        let plugin = start(&key, &data_dir).unwrap();
+        plugin.encrypts_under(plugin.current());
+        drop(plugin);
+        assert_eq!(is_refused("other.key"), "another key");
+
+        fs::copy(&key, at("older.key")).unwrap();
+        KeyFile::open(&key).unwrap().rotate().unwrap();
+        drop(start(&at("older.key"), &data_dir).unwrap());
+        let plugin = start(&key, &data_dir).unwrap();
+        plugin.encrypts_under(plugin.current());
+        drop(plugin);
+        assert_eq!(fingerprints::read(&data_dir).unwrap().len(), 2);
+        assert_eq!(is_refused("older.key"), "missing");
+        assert_eq!(is_refused("other.key"), "another key");
+        // an older version may be gone
+        KeyFile::open(&key).unwrap().retire(1).unwrap();
+        let plugin = start(&key, &data_dir).unwrap();
+        // and a number of another plug-in is none of ours
+        plugin.encrypts_under(1);
+        assert_eq!(fingerprints::read(&data_dir).unwrap().len(), 2);
+    }
 }

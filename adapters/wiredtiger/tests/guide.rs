@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use sealstone_cipher::cipher;
 use sealstone_keys::kmip::KmipError;
 use sealstone_keys::{KeyError, KeyRef};
-use sealstone_seal::engine_page::{EnginePageError, FORMAT_VERSION, Fingerprint};
+use sealstone_seal::Fingerprint;
+use sealstone_seal::engine_page::{EnginePageError, FORMAT_VERSION};
 use sealstone_wiredtiger::{ExtensionError, JournalError, SeriesError, SettingsError, Version};
 
 const GUIDE: &str = include_str!("../../../docs/guide/mongodb.md");

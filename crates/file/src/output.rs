@@ -361,7 +361,8 @@ fn beginning(name: &OsStr) -> OsString {
 }
 
 /// Returns whether `found` is the name of an unfinished file that will become `name`.
-pub(crate) fn is_partial_of(found: &[u8], name: &OsStr) -> bool {
+#[must_use]
+pub fn is_partial_of(found: &[u8], name: &OsStr) -> bool {
     let digits = found
         .strip_prefix(beginning(name).as_bytes())
         .and_then(|rest| rest.strip_suffix(ENDING.as_bytes()));

@@ -22,15 +22,14 @@ use sealstone_keys::{KeyError, KeyRef, Secret, subkey};
 use zeroize::Zeroizing;
 
 use crate::file::KEY_BYTES_MAX;
+use crate::fingerprint::Fingerprint;
 
 mod draw;
 mod error;
-mod fingerprint;
 mod header;
 mod version;
 
 pub use error::EnginePageError;
-pub use fingerprint::Fingerprint;
 pub use header::{
     EnginePageInfo, HEADER_BYTES, OVERHEAD_BYTES, PADDING_BYTES_MAX, PLACE_TAG_BYTES, PlaceKind,
     SALT_BYTES, inspect,

@@ -28,6 +28,7 @@ mod error;
 pub mod esp;
 mod field;
 mod file;
+mod fingerprint;
 pub mod frame;
 mod header;
 mod identity;
@@ -46,6 +47,7 @@ pub use field::{
     record_bytes as field_record_bytes,
 };
 pub use file::{SealedFile, SyncedMark};
+pub use fingerprint::Fingerprint;
 pub use header::{
     FILE_ID_BYTES, FORMAT_VERSION, HEADER_BYTES, HeaderInfo, Layout, MAGIC, copies_agree, inspect,
     is_sealed, keys_named,

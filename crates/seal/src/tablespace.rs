@@ -27,6 +27,7 @@ use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::file::KEY_BYTES_MAX;
+use crate::fingerprint::Fingerprint;
 
 /// Length of the nonce that the server gives for a unit, in bytes.
 pub const NONCE_BYTES: usize = 16;
@@ -342,7 +343,7 @@ impl TablespaceKeys {
             .ok_or(TablespaceError::TooManyVersions { id, version })?;
         let (place, provider) = (place.to_owned(), provider.into());
         let made = Self { keys, current: number, place, provider, units: RwLock::default() };
-        made.secret(made.known(number.number())?)?;
+        made.secret(made.known(number.number())?.version())?;
         if provider.module().is_some() {
             made.try_all(number)?;
         }
@@ -369,6 +370,14 @@ impl TablespaceKeys {
         self.keys.iter().map(|(key, _)| key.version)
     }
 
+    /// Returns the fingerprint of version `version` of the key.
+    ///
+    /// # Errors
+    /// [`TablespaceError::MissingVersion`]; [`TablespaceError::Cipher`] where a module fails.
+    pub fn fingerprint(&self, version: u32) -> Result<Fingerprint, TablespaceError> {
+        Ok(Fingerprint::of_tablespaces(self.secret(version)?, self.provider)?)
+    }
+
     /// Returns the key that the server itself is given for its number `key_id` and `version`: a
     /// child of ours, since the server shows it to its own code.
     ///
@@ -382,7 +391,7 @@ impl TablespaceKeys {
         let version = self.known(version)?;
         let mut key = Zeroizing::new([0; SERVER_KEY_BYTES]);
         let context: [&[u8]; 2] = [version.cipher().name.as_bytes(), &key_id.to_be_bytes()];
-        let secret = self.secret(version)?.as_bytes();
+        let secret = self.secret(version.version())?.as_bytes();
         subkey(self.provider, secret, "tablespace server key", &context, &mut *key)?;
         Ok(key)
     }
@@ -422,7 +431,7 @@ impl TablespaceKeys {
     /// Sets the key named `name`, and keeps it for the next unit.
     fn keep(&self, name: Name) -> Result<Arc<UnitKey>, TablespaceError> {
         let cipher = name.version.cipher();
-        let secret = self.secret(name.version)?.as_bytes();
+        let secret = self.secret(name.version.version())?.as_bytes();
         let key_id = name.key_id.to_be_bytes();
         let context: [&[u8]; 3] = [cipher.name.as_bytes(), &key_id, name.passed()];
         let derive =
@@ -469,10 +478,10 @@ impl TablespaceKeys {
         }
     }
 
-    fn secret(&self, version: ServerVersion) -> Result<&Secret, TablespaceError> {
-        let named = |(key, _): &&(KeyRef, Secret)| key.version == version.version();
+    fn secret(&self, version: u32) -> Result<&Secret, TablespaceError> {
+        let named = |(key, _): &&(KeyRef, Secret)| key.version == version;
         let found = self.keys.iter().find(named).map(|(_, secret)| secret);
-        found.ok_or_else(|| self.missing(version.version()))
+        found.ok_or_else(|| self.missing(version))
     }
 
     fn missing(&self, wanted: u32) -> TablespaceError {
@@ -803,6 +812,7 @@ mod tests {
                 "72ec4e6ea3aebd9819cbf80492beda6e044573d98f36ab462834cd7fb4acc87c20f47f23e0a761c8",
                 "be10f06760fd619109d25524da084651a3e57ea2",
                 "10cca029eb5614560faa71c20aa104f1471fb2a17f0f099a",
+                "8a8459b84be2a799",
             ]
         );
         assert_eq!(
@@ -812,12 +822,14 @@ mod tests {
                 "18ea01d55e50f5d44bb9920c6765f732bb47e51218ea4f85c9bb25a6d8f87dfc905ca03d41a0a268",
                 "dcfde6f9bd5f2fcec9c5de9443998dbc49c4d6c5",
                 "4afe28f94bffe2e2a7fc081d3a43606b934d716e3376baff",
+                "8a8459b84be2a799",
             ]
         );
     }
 
-    /// Returns the key for the server, a page, a log and a block in `mode`, in hexadecimal digits.
-    fn found_in(mode: PageMode) -> [String; 4] {
+    /// Returns the key for the server, a page, a log, a block and the key's fingerprint in `mode`,
+    /// in hexadecimal digits.
+    fn found_in(mode: PageMode) -> [String; 5] {
         let keys = keys_of(&[(1, 0x11)], "aes-256", mode);
         let version = keys.current().number();
         let key = keys.server_key(100, version).unwrap();
@@ -829,6 +841,7 @@ mod tests {
         let mut block = [0x33; 24];
         unit().seal_block(&mut block).unwrap();
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        [hex(&key[..]), hex(&whole), hex(&stream), hex(&block)]
+        let fingerprint = keys.fingerprint(1).unwrap().to_string();
+        [hex(&key[..]), hex(&whole), hex(&stream), hex(&block), fingerprint]
     }
 }

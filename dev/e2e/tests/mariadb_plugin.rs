@@ -340,21 +340,27 @@ fn what_is_wrong_with_keys_is_one_line_in_the_log_and_loses_nothing() {
         assert_eq!(said.len(), 1, "{said:?}");
         assert!(said[0].contains(line), "{said:?}, not {line}");
     }
-    // another key of the same version opens nothing, and writes nothing either; no page and no log
-    // names its key, so it is the server that finds it, in the first record of its log
+    // another key of the same version opens nothing, and writes nothing either
+    let record = place.at("server/data/SEALSTONE-KEYS");
     let wrong_key = || {
         let settings = place.settings("other.key", "lea-256");
         let other = start_mariadb(&place.at("server"), place.options(&settings));
         assert!(other.is_err(), "{}", place.log());
-        let log = place.log();
-        let found = log.lines().filter(|line| line.contains("InnoDB: Malformed log record at LSN"));
-        // 11.4.5 goes on to a second record
-        assert!((1..=2).contains(&found.count()), "{log}");
-        // where it reads, and nothing that went wrong
-        let said = place.said();
-        assert!(said.len() == 1 && said[0].contains("other.key"), "{said:?}");
+        place.said()
     };
-    wrong_key();
+    let is_named = || {
+        let said = wrong_key();
+        assert!(said.len() == 1 && said[0].starts_with("wrong key: "), "{said:?}");
+        for part in ["server/data was encrypted under version 1 of a key with", "other.key has"] {
+            assert!(said[0].contains(part), "{said:?}, not {part}");
+        }
+    };
+    is_named();
+    // without the record it is the server that finds rubbish, in the first record of its log
+    fs::rename(&record, place.at("record")).unwrap();
+    let said = wrong_key();
+    assert!(said.len() == 1 && said[0].starts_with("encrypting with lea-256 "), "{said:?}");
+    fs::rename(place.at("record"), &record).unwrap();
     let server = start_mariadb(&place.at("server"), place.options(&right)).unwrap();
     let server = SqlServer::MariaDb(server);
     let mut session = server.session();
@@ -363,7 +369,7 @@ fn what_is_wrong_with_keys_is_one_line_in_the_log_and_loses_nothing() {
     drop(session);
     // after a server that was stopped in order, too
     drop(server);
-    wrong_key();
+    is_named();
 
     // an older copy of the key file, without the version of what is written now
     fs::copy(place.at("k.key"), place.at("old.key")).unwrap();
@@ -376,12 +382,28 @@ fn what_is_wrong_with_keys_is_one_line_in_the_log_and_loses_nothing() {
     let settings = place.settings("old.key", "lea-256");
     let old = start_mariadb(&place.at("server"), place.options(&settings));
     assert!(old.is_err(), "{}", place.log());
-    let said = place.said();
-    let missing = |line: &&String| line.starts_with("no version 2 of key ");
-    assert_eq!(said.iter().filter(missing).count(), 1, "{said:?}");
-    assert!(said[1].ends_with("old.key; there are: 1"), "{said:?}");
-
+    let missing = |said: &[String]| {
+        let is_missing = |line: &&String| line.starts_with("no version 2 of key ");
+        let found: Vec<&String> = said.iter().filter(is_missing).collect();
+        assert!(found.len() == 1 && found[0].ends_with("old.key; there are: 1"), "{said:?}");
+    };
+    assert_eq!(place.said().len(), 1, "before the server looks at anything");
+    missing(&place.said());
+    // without the record it is found where the server asks for that version
+    fs::remove_file(&record).unwrap();
+    let old = start_mariadb(&place.at("server"), place.options(&settings));
+    assert!(old.is_err(), "{}", place.log());
+    missing(&place.said());
+    // something else in its place is no reason to stop, and is said
+    if record.exists() {
+        // the server came as far as to write under version 1
+        fs::remove_file(&record).unwrap();
+    }
+    fs::create_dir(&record).unwrap();
     let server = start_mariadb(&place.at("server"), place.options(&right)).unwrap();
+    let unrecorded = |line: &&String| line.starts_with("no record of keys in SEALSTONE-KEYS: ");
+    assert_eq!(place.said().iter().filter(unrecorded).count(), 2, "{:?}", place.said());
+    fs::remove_dir(&record).unwrap();
     let mut server = SqlServer::MariaDb(server);
     let mut session = server.session();
     does(&mut session, "DELETE FROM t WHERE a = 'under version 2'");

@@ -17,7 +17,7 @@ use sealstone_e2e::kmip_cases::Place;
 use sealstone_e2e::kmip_server::Kind;
 use sealstone_e2e::transcript::{Transcript, finish, run, sealstone};
 use sealstone_keys::{KeyFile, KeySource, Keyring, KmipSource};
-use sealstone_seal::engine_page::Fingerprint;
+use sealstone_seal::Fingerprint;
 use sealstone_servers::testing::is_installed;
 use sealstone_servers::{
     MONGOD_PROGRAM, Mongod, MongodOptions, PYKMIP_PROGRAM, PyKmip, PyKmipOptions, ReplicaSet,

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use sealstone_cipher::Provider;
 use sealstone_keys::{KeyError, KeyRef, Secret};
+use sealstone_seal::Fingerprint;
 use sealstone_seal::account::Account;
-use sealstone_seal::engine_page::Fingerprint;
 use sealstone_servers::MONGOD_SERVER;
 use sealstone_store::EngineError;
 use sealstone_wiredtiger::{EXTENSION_VARIABLE, EngineOptions, Settings, find_extension, survey};

@@ -4,8 +4,8 @@ use sealstone_cipher::Error as CipherError;
 use sealstone_cipher::memory::Forked;
 use sealstone_keys::{KeyError, KeyRef};
 
-use super::fingerprint::Fingerprint;
 use super::version::FORMAT_VERSION;
+use crate::fingerprint::Fingerprint;
 
 /// Reason why a page was not sealed, or a block not opened. Never holds key bytes or data.
 #[derive(Debug, thiserror::Error)]

@@ -7,9 +7,9 @@ use std::ops::Range;
 use sealstone_cipher::{Cipher, cipher_by_id};
 
 use super::error::EnginePageError;
-use super::fingerprint::Fingerprint;
 use super::version::{FORMAT_VERSION, MAGIC};
 use crate::TAG_BYTES;
+use crate::fingerprint::Fingerprint;
 
 /// Length of what precedes the ciphertext, in bytes.
 pub const HEADER_BYTES: usize = 48;

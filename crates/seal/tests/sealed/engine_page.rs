@@ -5,9 +5,10 @@ use std::collections::HashSet;
 
 use sealstone_cipher::{Backend, Mode, Provider, aead, cipher, ciphers};
 use sealstone_keys::{KeyRef, Secret, subkey};
+use sealstone_seal::Fingerprint;
 use sealstone_seal::engine_page::{
-    EnginePageError, EnginePages, Fingerprint, HEADER_BYTES, OVERHEAD_BYTES, Place, PlaceKind,
-    inspect, page_bytes,
+    EnginePageError, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, Place, PlaceKind, inspect,
+    page_bytes,
 };
 
 use crate::fixture::data;
