@@ -355,7 +355,7 @@ mod tests {
         let (key, data_dir) = (at("orders.key"), at("data"));
         fs::create_dir(&data_dir).unwrap();
         for name in ["orders.key", "other.key"] {
-            KeyFile::create(&at(name), "orders").unwrap();
+            KeyFile::create(at(name), "orders").unwrap();
         }
         let is_refused = |name: &str| {
             let error = start(&at(name), &data_dir).unwrap_err();
