@@ -12,7 +12,7 @@
 //! without a copy of each value.
 //!
 //! A column keeps the version that it was opened with, so that the mark that a program writes
-//! beside a sealed value is that of the value. Whoever rotates a key opens a new session.
+//! beside a sealed value is that of the value. A program that rotates a key opens a new session.
 //!
 //! Not here: how a value is sealed (`sealstone-fields`), files, drivers of databases. Nothing in
 //! Rust uses it.

@@ -6,7 +6,7 @@
 //! A manifest is renamed into place before its file is.
 //!
 //! Not here: the work on what is in a file (`sealstone-fields`, `sealstone-parquet`), which columns
-//! and which keys, whether an existing file may be replaced, and what is shown meanwhile.
+//! and which keys, whether an existing file may be replaced, and what is shown while it runs.
 
 mod error;
 mod output;

@@ -1,4 +1,4 @@
-//! The input file, of either kind, and the pass over it. Not here: the output (`output`).
+//! The input file, of either kind, and the pass over it.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

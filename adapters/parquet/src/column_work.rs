@@ -1,5 +1,5 @@
 //! The work on one sealed column of a row group: its values are read, sealed or opened together,
-//! and encoded. Not here: threads, and the file (`pass`).
+//! and encoded.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
-//! A column without the rows that are left out: any type, including nested ones, encoded again. Not
-//! here: sealed columns (`column_work`).
+//! A column without the rows that are left out: any type, including nested ones, encoded again.
 
 use parquet::basic::{LogicalType, Type as Physical};
 use parquet::column::writer::ColumnWriterImpl;

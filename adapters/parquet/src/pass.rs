@@ -1,6 +1,5 @@
 //! One pass over a file: threads work on row groups and their columns, the caller's thread writes
-//! in the order of the file. Only a few row groups' sealed columns are in memory at once. Not here:
-//! the work on a column (`column_work`).
+//! in the order of the file. Only a few row groups' sealed columns are in memory at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;

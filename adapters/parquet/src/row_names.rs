@@ -1,5 +1,5 @@
 //! Names of the rows that values are bound to: text, or whole numbers as decimal digits, as in a
-//! CSV file. Not here: the choice of the column (`columns`).
+//! CSV file.
 
 use std::fmt::Write;
 

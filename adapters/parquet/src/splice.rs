@@ -1,5 +1,5 @@
 //! Column chunks moved unchanged from one file to another: pages, Bloom filter and page indexes
-//! keep every byte, except the offsets of the pages. Not here: the choice of chunks (`writer`).
+//! keep every byte, except the offsets of the pages.
 
 use crate::error::ParquetError;
 use crate::footer::{

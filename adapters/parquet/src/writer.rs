@@ -1,5 +1,4 @@
-//! The output file: pages as they arrive, then their entries in the footer. Not here: the source of
-//! pages (`pass`), and moving them (`splice`).
+//! The output file: pages as they arrive, then their entries in the footer.
 
 use crate::columns::Columns;
 use crate::error::ParquetError;

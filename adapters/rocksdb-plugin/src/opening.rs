@@ -1,5 +1,4 @@
-//! From settings to a sealed environment: opens the key source, chooses cipher and backend. Not
-//! here: the notation of settings (`settings`), and the use of the result (`ffi`).
+//! From settings to a sealed environment: opens the key source, chooses cipher and backend.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -22,8 +22,6 @@
 //! `OpenForReadOnly` begins. Another process may be writing there, so a difference counts only if
 //! several looks agree on it. A name counts as there only if it is a regular file's: `place` checks
 //! that for readers without RocksDB, `shim/regular_fs.cc` below the seal.
-//!
-//! Not here: the file system's own calls (`shim/sealed_fs.cc`), sealing (`file_system`).
 
 mod directory;
 mod known;
@@ -78,8 +76,10 @@ pub(crate) struct Catalogues {
 /// Makes the result for a reader of the file at `path` that the owner of the store has removed: the
 /// same as a moment later.
 fn removed(path: &str) -> Refusal {
-    RawError(format!("{path}: No such file or directory: whoever writes the store has removed it"))
-        .into()
+    RawError(format!(
+        "{path}: No such file or directory: the process that writes the store has removed it"
+    ))
+    .into()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

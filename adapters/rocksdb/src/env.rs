@@ -1,5 +1,4 @@
-//! Sealed environments, which RocksDB uses instead of the operating system's files. Not here:
-//! sealing a page or a frame (`file_system`).
+//! Sealed environments, which RocksDB uses instead of the operating system's files.
 
 use std::path::Path;
 use std::sync::Arc;

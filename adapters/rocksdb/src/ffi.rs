@@ -3,8 +3,7 @@
 //! file for each. This file and those below `ffi/` are the only ones of this crate with `unsafe`;
 //! everything else is built on the wrappers.
 //!
-//! The boundary is described in `shim/sealstone.h`. Not here: sealing (`file_system`), settings
-//! (`engine`), records (`store`).
+//! The boundary is described in `shim/sealstone.h`.
 //!
 //! Rules kept in all of these files, on which every `SAFETY` line relies:
 //! - *Owner.* Each wrapper holds the one pointer to its object, obtained from a `_new` or `_open`

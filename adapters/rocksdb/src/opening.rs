@@ -1,6 +1,5 @@
 //! Takes the keys of a sealed file from its header while others may be rewriting it: the writer of
-//! a log, its synced length; a rotation, the wrapped key. Not here: pages and frames
-//! (`file_system`, `rest`).
+//! a log, its synced length; a rotation, the wrapped key.
 
 use std::thread;
 use std::time::Duration;

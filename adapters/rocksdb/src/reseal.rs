@@ -18,8 +18,7 @@
 //!   stays open only they remain.
 //!
 //! The remaining work is read from the headers of the files. So there is no state to lose: after a
-//! kill, resealing again continues with the remaining files. Not here: the work itself
-//! (`reseal/work.rs`), the limit on it (`pace`), the sealed files in a directory (`rest`).
+//! kill, resealing again continues with the remaining files.
 
 mod control_files;
 mod error;

@@ -1,5 +1,4 @@
-//! MariaDB: making, starting, awaiting and ending a server. Not here: queries of users
-//! (`adapters/stores`).
+//! MariaDB: making, starting, awaiting and ending a server.
 
 mod log;
 mod row;

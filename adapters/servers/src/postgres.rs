@@ -1,5 +1,4 @@
-//! PostgreSQL: making, starting, awaiting and ending a server. Not here: queries of users
-//! (`adapters/stores`).
+//! PostgreSQL: making, starting, awaiting and ending a server.
 
 mod log;
 mod row;

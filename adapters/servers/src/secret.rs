@@ -1,5 +1,5 @@
 //! Secrets that only a server and its owner may read: passwords, keys of certificates, and the
-//! files with them. Not here: their use by a server (`postgres`, `mariadb`).
+//! files with them.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};

@@ -1,5 +1,4 @@
-//! Servers that refuse to run as root, such as PostgreSQL: starting them as root. Not here: their
-//! commands (`postgres`, `mariadb`).
+//! Servers that refuse to run as root, such as PostgreSQL: starting them as root.
 //!
 //! The first of two working ways is taken. In its own user namespace a process has another number
 //! and none of root's rights over the system, and its files belong to the user who started it: so

@@ -1,6 +1,5 @@
 //! Block devices as stores: a file or a disk by its path, a unit behind iSCSI, or a target with a
-//! file that is started on this machine, optionally behind a link of a chosen speed. Not here:
-//! requests over iSCSI (`sealstone-wire`), the workloads (`sealstone-bench`).
+//! file that is started on this machine, optionally behind a link of a chosen speed.
 
 mod engine;
 mod error;

@@ -1,5 +1,4 @@
 //! The tables of this build, by which a study resolves names, and the engine of one of its points.
-//! Not here: the tables themselves (`table`, `sealstone-wire`), studies (`sealstone-bench`).
 
 use std::path::Path;
 use std::sync::Arc;

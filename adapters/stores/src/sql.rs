@@ -9,8 +9,6 @@
 //! `columns` names the columns, `bound` checks that they return values unchanged, `statements` has
 //! the text of every statement in a [`Dialect`]; `store` and `transaction` run them over
 //! connections of a `pool`, and `engine` provides comparisons with their own servers or the user's.
-//!
-//! Not here: drivers, addresses, the errors of a server (`postgres`).
 
 mod address;
 mod bound;

@@ -1,5 +1,4 @@
-//! State of a volume as it is found when it is opened. Not here: what an opening for writing does
-//! with it (`volume`).
+//! State of a volume as it is found when it is opened.
 
 use std::sync::Arc;
 

@@ -103,8 +103,8 @@ impl Pages {
         Ok(())
     }
 
-    /// Returns the first block after the stretch of holes that `block` lies in, as far as pages
-    /// that were never written tell; `block` itself if it is on one that was.
+    /// Returns the first block after the stretch of holes that `block` is in, as far as pages that
+    /// were never written tell; `block` itself if it is on one that was.
     pub(crate) fn after_holes(
         &self,
         keys: &VolumeKeys,

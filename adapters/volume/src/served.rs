@@ -1,4 +1,4 @@
-//! A sealed volume as a device: what fails is reported to whoever runs it, and to the kernel as a
+//! A sealed volume as a device: what fails is reported to the operator, and to the kernel as a
 //! number.
 
 use std::io;

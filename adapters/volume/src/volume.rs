@@ -361,7 +361,7 @@ impl Volume {
             return Ok(());
         }
         match self.checkpoint() {
-            // there is room now; the anchor is tried again, and whoever runs the volume is told
+            // there is room now; the anchor is tried again, and the operator is told
             Err(Failure::Anchor(_)) => Ok(()),
             result => result,
         }

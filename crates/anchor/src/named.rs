@@ -1,5 +1,4 @@
-//! Opens the anchor that a user names: a file, or a note on a key server. Not here: these anchors
-//! (`file`, `kmip`).
+//! Opens the anchor that a user names: a file, or a note on a key server.
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
-//! Rows that a test adds to the table of ciphers. Not in a release build. Not here: the table
-//! ([`crate::registry`]).
+//! Rows that a test adds to the table of ciphers. Not in a release build.
 
 use std::sync::OnceLock;
 

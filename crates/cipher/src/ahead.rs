@@ -1,6 +1,6 @@
 //! Authenticated encryption whose key stream is made before the message is there: for callers that
 //! seal under a lock while others wait, such as the writer of a log. Only an XOR and a hash remain
-//! to be done under the lock. Not here: all other messages ([`crate::aead`]).
+//! to be done under the lock.
 
 use std::fmt;
 

@@ -2,8 +2,6 @@
 //!
 //! Help texts, tests, benches and the report iterate over them. A cipher is one file, which holds
 //! its rows, and one line here; CONTRIBUTING.md lists what else the tests demand.
-//!
-//! Not here: the rows (`block`), and the fields of a row (`facts`).
 
 use crate::Cipher;
 use crate::block::{aes, aria, blowfish, hight, lea, pipo, seed, tdes};

@@ -4,8 +4,7 @@
 //! It takes a way to set a key and checks published vectors, lengths on every boundary, counters
 //! just below a carry, misaligned buffers, pieces against the whole, forgeries and refused
 //! arguments, each against a plain [`mod@reference`]. A failed check panics with the cipher, the
-//! backend and the input's shape; checks that were impossible are counted in the [`Summary`]. Not
-//! here: speed ([`crate::speed`]).
+//! backend and the input's shape; checks that were impossible are counted in the [`Summary`].
 
 mod blocks;
 mod cbc_cs1;

@@ -1,6 +1,5 @@
 //! `sealstone audit`: one page for an auditor about what is sealed, what is not, under which keys,
-//! and whether a text that must not be in the clear is anywhere. Not here: facts, conclusions and
-//! page (`sealstone-audit`), how each kind of place is looked at (`places`).
+//! and whether a text that must not be in the clear is anywhere.
 
 mod leaks;
 

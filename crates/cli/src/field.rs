@@ -1,5 +1,4 @@
-//! `sealstone field`: columns of a file sealed, opened, checked and sealed again. Not here: the
-//! sealing (`sealstone_fields`), tables of databases (`migrate`).
+//! `sealstone field`: columns of a file sealed, opened, checked and sealed again.
 
 mod chosen;
 mod computed;

@@ -430,7 +430,7 @@ pub(crate) struct PlanFlags {
     /// Instead of a number of rounds: go on for this long at each point of the lists, such as 10m
     #[arg(long, value_name = "TIME")]
     pub(crate) max_time: Option<MaxTime>,
-    /// Rounds after which the stores are loaded anew; intervals are over loads
+    /// Rounds after which the stores are loaded again; intervals are over loads
     #[arg(long, value_name = "N", value_parser = parse_small)]
     pub(crate) load_every: Option<usize>,
     /// Cache of the store [default: sized to the data]

@@ -1,5 +1,4 @@
-//! `sealstone lab`: servers on this machine that outlive the command that started them. Not here:
-//! starting and ending servers (`adapters/servers`).
+//! `sealstone lab`: servers on this machine that outlive the command that started them.
 
 mod asked;
 mod sealed;

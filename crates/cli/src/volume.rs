@@ -1,5 +1,4 @@
-//! `sealstone volume`: sealed block devices, for the files of any database. Not here: what a volume
-//! is (`sealstone-volume`).
+//! `sealstone volume`: sealed block devices, for the files of any database.
 
 mod attach;
 mod convert;

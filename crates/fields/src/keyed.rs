@@ -1,5 +1,5 @@
 //! The key under which a table is sealed: its source, its version, and a separate subkey for each
-//! use. Not here: key sources (`sealstone-keys`).
+//! use.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
-//! An engine around another engine, whose stores seal columns if the variant requires it. Not here:
-//! the store itself (`sealed`).
+//! An engine around another engine, whose stores seal columns if the variant requires it.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};

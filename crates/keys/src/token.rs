@@ -3,7 +3,7 @@
 //! the secrets in the file.
 //!
 //! Each use opens a session of its own, so nothing is lost when a token was away in the meantime,
-//! and a forked process begins anew. Not here: the data that is sealed (`file`).
+//! and a forked process starts over.
 
 mod address;
 mod error;

@@ -1,4 +1,4 @@
-//! The error for an unknown name. Not here: finding the nearest name (`nearest`).
+//! The error for an unknown name.
 
 use crate::nearest::nearest;
 

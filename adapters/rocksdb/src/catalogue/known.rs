@@ -1,5 +1,4 @@
-//! The state of a catalogue in memory: as read, with the changes since. Not here: reading it
-//! (`directory`), writing it (`owned`).
+//! The state of a catalogue in memory: as read, with the changes since.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
-//! Environments: the place of a database's files, and the layers that count and seal them. Not
-//! here: environments on files that are kept in Rust (`dev/simulator`).
+//! Environments: the place of a database's files, and the layers that count and seal them.
 //!
 //! The rules of `ffi` hold here, too.
 

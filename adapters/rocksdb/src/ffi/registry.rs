@@ -1,5 +1,4 @@
-//! RocksDB's registry of objects: URIs of ours that it passes back to be opened. Not here: the
-//! content of a URI, defined by the caller of [`register`].
+//! RocksDB's registry of objects: URIs of ours that it passes back to be opened.
 //!
 //! The rules of `ffi` hold here, too.
 

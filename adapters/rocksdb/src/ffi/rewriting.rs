@@ -1,5 +1,4 @@
-//! Rewriting files of an open database: the list of them, and RocksDB replacing them. Not here: the
-//! order and the rate (`reseal`).
+//! Rewriting files of an open database: the list of them, and RocksDB replacing them.
 //!
 //! The rules of `ffi` hold here, too.
 

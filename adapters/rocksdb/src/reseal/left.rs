@@ -1,5 +1,5 @@
 //! Files that are not under the target cipher and key, with the reasons why they are still there:
-//! read from the headers of the files. Not here: rewriting them (`work`).
+//! read from the headers of the files.
 
 use std::collections::BTreeSet;
 use std::path::Path;

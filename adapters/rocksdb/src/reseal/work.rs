@@ -1,5 +1,4 @@
 //! One run of resealing over one database: the order in which its files are replaced, and its end.
-//! Not here: small control files (`control_files`), the thread of the work (`reseal`).
 //!
 //! A run ends only when every compaction that began before the cipher changed has ended, since they
 //! may still add files under the old cipher.

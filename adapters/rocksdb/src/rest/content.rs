@@ -1,5 +1,4 @@
 //! The whole content of one sealed file, read directly from the disk and passed on piece by piece.
-//! Not here: the meaning of the content (`manifest`, `live_set`).
 
 use std::fs::File;
 use std::io;

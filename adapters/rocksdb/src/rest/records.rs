@@ -1,5 +1,4 @@
-//! The records of a sealed store that no process has open, read without writing a byte to it. Not
-//! here: their display (`sealstone-cli`).
+//! The records of a sealed store that no process has open, read without writing a byte to it.
 
 use std::ops::ControlFlow;
 use std::path::Path;

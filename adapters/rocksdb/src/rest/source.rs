@@ -1,6 +1,5 @@
 //! A sealed store that no process has open, to be read without changing a byte of it: its lock, its
-//! key, and the check of its files against its catalogue. Not here: its records (`records`), its
-//! files in the clear (`unseal`).
+//! key, and the check of its files against its catalogue.
 //!
 //! The lock belongs to the open file, where RocksDB's own belongs to the process.
 

@@ -58,7 +58,7 @@ pub(super) fn read_header(file: &File) -> io::Result<Vec<u8>> {
 pub(super) struct Listing {
     /// Every regular file, with its length.
     pub(super) files: Vec<(String, u64)>,
-    /// Every name that stands for something else than a file or a directory, or whose file cannot
+    /// Every name that refers to something other than a file or a directory, or whose file cannot
     /// be looked at, and what there is instead.
     pub(super) others: Vec<(String, String)>,
 }

@@ -1,4 +1,4 @@
-//! The rows of block devices in the table of stores. Not here: their work (`engine`).
+//! The rows of block devices in the table of stores.
 
 use sealstone_servers::{TGT_PROGRAM, TgtOptions};
 use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};

@@ -1,6 +1,5 @@
 //! A target behind a link of a chosen speed, with packets sealed on it or not: for each variant two
-//! network namespaces of this machine, the target in one of them. Not here: namespaces and tunnels
-//! (`sealstone-wire`).
+//! network namespaces of this machine, the target in one of them.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,5 +1,4 @@
-//! A connection to running servers: their address, and commands to them. Not here: records
-//! (`store`), error messages (`error`), servers that we start ourselves (`engine`).
+//! A connection to running servers: their address, and commands to them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -332,7 +331,7 @@ fn settings(options: &MongoDbOptions, route: &Route) -> Result<ClientOptions, Er
         return Err(wrong(found).into());
     }
     if options.uri.contains(&format!("//{LEFT_OUT}@")) {
-        let found = format!("{LEFT_OUT} stands where something was left out of what was printed");
+        let found = format!("{LEFT_OUT} marks where something was left out of what was printed");
         return Err(wrong(found).into());
     }
     settings.app_name.get_or_insert_with(|| "sealstone".into());

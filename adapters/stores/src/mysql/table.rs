@@ -269,7 +269,7 @@ impl MysqlTable {
             let stored = answers[1].1.first().map(Vec::as_slice).unwrap_or_default();
             if let Some(found) = difference(layout, change, stored) {
                 let step = "find the trigger of the table that changes what is written, and remove \
-                            it meanwhile";
+                            it for now";
                 return Err(self.failed(ATTEMPT, Failure::new(found, step)));
             }
             changed += 1;

@@ -1,7 +1,6 @@
 //! Guard between the driver and a server that may be hostile: it makes the connection, with TLS or
 //! without, and passes on only legal messages. No wait is longer than [`Patience`] allows, no
-//! message is longer than its maximum, and no password is sent in the clear on request. Not here:
-//! files for TLS (`tls`), the meaning of errors (`failure`).
+//! message is longer than its maximum, and no password is sent in the clear on request.
 //!
 //! The driver is configured to begin every connection with TLS, with this guard as the TLS: so it
 //! leaves the whole negotiation, and every byte, to this file.

@@ -1,5 +1,4 @@
-//! A connection, with its prepared statements. Not here: making it (`connection`), the statements
-//! (`sql`).
+//! A connection, with its prepared statements.
 
 use std::collections::HashMap;
 use std::io::Write;

@@ -49,7 +49,7 @@ const UNKEPT: &str = "values that were changed since cannot be told from sealed 
 const NO_BACKUP: &str =
     "restore the table from a backup: which values are sealed, nothing else says";
 const OTHER_TRIGGER: &str =
-    "find the trigger of the table that changes what is written, and remove it meanwhile";
+    "find the trigger of the table that changes what is written, and remove it for now";
 
 /// A connection to a table.
 pub(crate) struct PostgresTable {

@@ -1,5 +1,4 @@
-//! Running servers: their kind, connections to them, and operations that survive a failover. Not
-//! here: addresses (`address`), records (`store`).
+//! Running servers: their kind, connections to them, and operations that survive a failover.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,5 +1,4 @@
-//! A requested comparison: settings, presets, the study that they resolve to, and its machine. Not
-//! here: running it (`compare`).
+//! A requested comparison: settings, presets, the study that they resolve to, and its machine.
 
 pub mod client_group;
 pub mod coverage;

@@ -1,5 +1,5 @@
 //! Studies by name: the settings with which a published study is repeated by one command, and where
-//! to find it. Not here: what they found, and what was found here (`docs/guide/studies.md`).
+//! to find it.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,6 @@
 //! A toy: a cipher that protects nothing, written like all others, so that tests can follow a
 //! cipher from its row to a sealed store. It is in no table: builds with the feature `testing` have
 //! it as `testing::TOY_CIPHERS`, others lack it.
-//!
-//! Not here: a cipher to use.
 
 use super::word_sliced::{WordCipher, WordSliced};
 use crate::arch::{Lanes, with_every};

@@ -1,5 +1,4 @@
-//! Report of the work of CPU and device, in the answer of a command with `--device`. Not here: the
-//! choice between them (`computing`).
+//! Report of the work of CPU and device, in the answer of a command with `--device`.
 
 #![cfg_attr(not(feature = "gpu"), allow(dead_code, reason = "nothing but the CPU computes then"))]
 

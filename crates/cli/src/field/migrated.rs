@@ -180,8 +180,8 @@ impl Migrated<'_> {
             text.push_str(&format!("{} with a value in the clear\n", counted(*clear_rows, "row")));
             if misfits.values == 0 {
                 text.push_str(
-                    "they were written meanwhile: run the same command again when applications \
-                     write sealed values\n",
+                    "they were written while it ran: run the same command again when \
+                     applications write sealed values\n",
                 );
             }
         }

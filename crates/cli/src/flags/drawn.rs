@@ -1,5 +1,4 @@
-//! The flags of `report` that say what is drawn of the results. Not here: which results, and what
-//! is printed.
+//! The flags of `report` that say what is drawn of the results.
 
 use std::path::PathBuf;
 
@@ -9,7 +8,7 @@ use super::language::LanguageName;
 
 #[derive(Args, Debug)]
 pub(crate) struct DrawnFlags {
-    /// One sheet of A4 for whoever decides, in place of the report [default: summary.html]
+    /// One sheet of A4 for decision makers, in place of the report [default: summary.html]
     #[arg(long, conflicts_with_all = ["json", "markdown"])]
     pub(crate) summary: bool,
     /// Each chart as an SVG file in DIR, and no page

@@ -101,7 +101,7 @@ pub(crate) enum KeysCommand {
         /// File with the new passphrase [default: a prompt]
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         new_passphrase_file: Option<PathBuf>,
-        /// Take the passphrase off: whoever reads the file then has the key
+        /// Take the passphrase off: anyone who reads the file then has the key
         #[arg(long, conflicts_with_all = ["new_passphrase_file", "token"])]
         no_passphrase: bool,
         #[command(flatten)]

@@ -70,7 +70,7 @@ pub(super) fn passwd(
     )?;
     if new.is_none() {
         say(&format!(
-            "warning: key file {file} has no passphrase any more: whoever reads it has the key"
+            "warning: key file {file} no longer has a passphrase: anyone who reads it has the key"
         ));
     } else {
         let copies = if had_one {

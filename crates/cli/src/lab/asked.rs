@@ -1,6 +1,5 @@
 //! Record of the settings with which the servers of a lab were started, so that the same command
-//! finds them running and a different command is informed of the difference. Not here: how a server
-//! is started again (`sealstone_servers::Instance`).
+//! finds them running and a different command is informed of the difference.
 
 use std::collections::BTreeMap;
 use std::path::Path;

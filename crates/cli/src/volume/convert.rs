@@ -1,5 +1,4 @@
 //! `sealstone volume create --from` and `unseal`: a directory of files onto a new volume, and back.
-//! Not here: copying and comparing (`sealstone_volume::tree`).
 //!
 //! A file says that it is not finished (`unfinished`): within the volume, or within the directory
 //! that is written. The same command goes on there.
@@ -307,7 +306,7 @@ fn check_same(differences: &[Difference], copy: &Path) -> anyhow::Result<()> {
     let mut text = format!("{} differ\n", differences.len());
     let words = |one: &Difference| format!("{}: the copy {}", one.path.display(), one.how);
     list(&mut text, differences.iter().map(words));
-    bail!("{text}the same command copies them again; nobody may write there meanwhile")
+    bail!("{text}the same command copies them again; nobody may write there while it runs")
 }
 
 fn bar(what: &'static str, bytes: u64) -> ProgressBar {

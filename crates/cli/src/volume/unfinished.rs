@@ -1,4 +1,4 @@
-//! Volumes onto which not everything is copied yet. Not here: the copying (`convert`).
+//! Volumes onto which not everything is copied yet.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};

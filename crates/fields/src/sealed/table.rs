@@ -1,5 +1,5 @@
 //! One table whose records have sealed columns: its form in the store below, and whole records or
-//! single values sealed and opened, many at a time. Not here: the calls to the store (`sealed`).
+//! single values sealed and opened, many at a time.
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! A few bytes sealed with AES-256-GCM under a subkey, as a key file contains them. Not here: the
-//! data and their keys (`format`, `holders`).
+//! A few bytes sealed with AES-256-GCM under a subkey, as a key file contains them.
 
 use sealstone_cipher::{Aead, Provider, aead, cipher, memory};
 use zeroize::Zeroizing;

@@ -1,4 +1,4 @@
-//! Secrets that a token has sealed, by AES-GCM. Not here: the token (`session`).
+//! Secrets that a token has sealed, by AES-GCM.
 
 /// Length of what is sealed, in bytes.
 pub(super) const SECRET_BYTES: usize = 32;

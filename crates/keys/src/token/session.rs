@@ -298,7 +298,7 @@ fn in_words(error: &Error) -> String {
 }
 
 /// Returns the library at `path`, which stays loaded as long as the process lives. A forked process
-/// has to begin anew with it.
+/// has to initialise it again.
 fn library(path: &Path) -> Result<Pkcs11, String> {
     static LOADED: Mutex<BTreeMap<PathBuf, (Pkcs11, u32)>> = Mutex::new(BTreeMap::new());
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);

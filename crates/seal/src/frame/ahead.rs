@@ -1,6 +1,6 @@
 //! Key stream of the next frames, made before their data arrive: a log is written under the lock of
 //! its store, and others wait. The nonce of a frame depends on its number alone, so its key stream
-//! can be made as soon as the previous frame is begun. Not here: the frames (`frame`).
+//! can be made as soon as the previous frame is begun.
 //!
 //! The writer uses up one batch while a thread that has time makes another:
 //! [`KeyStreamAhead::prepare`]. If none had time, the writer makes the next batch itself, which is

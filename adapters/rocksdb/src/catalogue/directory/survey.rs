@@ -1,5 +1,5 @@
 //! The files of a directory compared with its catalogue: the differences that a crash explains, and
-//! the resulting actions. Not here: the actions themselves (`directory`).
+//! the resulting actions.
 
 use std::collections::BTreeSet;
 

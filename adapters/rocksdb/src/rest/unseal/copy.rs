@@ -1,5 +1,4 @@
-//! The content of a store's files, out of their seals and into the copy. Not here: the list of
-//! files (`plan`).
+//! The content of a store's files, out of their seals and into the copy.
 
 use std::io::{self, Read, Write};
 use std::path::Path;

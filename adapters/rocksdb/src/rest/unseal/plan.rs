@@ -1,5 +1,5 @@
 //! Contents of the copy of a store: the live set that its MANIFEST names, its logs and settings,
-//! each with the id under which it was sealed. Not here: copying (`copy`).
+//! each with the id under which it was sealed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
