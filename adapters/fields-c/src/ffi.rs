@@ -22,7 +22,7 @@ use sealstone_fields::{Texts, Values};
 
 use crate::column::Column;
 use crate::failure::{Code, Failure};
-use crate::laid_out::{LaidOut, One, lay_out};
+use crate::utf8_array::{LaidOut, One, lay_out};
 use crate::session::{Described, Session};
 
 /// A column, with the name of the column of its rows as C reads it.

@@ -22,7 +22,7 @@ use crate::columns::Columns;
 use crate::error::ParquetError;
 use crate::row_names::RowNames;
 use crate::source::Source;
-use crate::typed::Typed;
+use crate::column_values::Typed;
 
 /// Number of rows that are sealed at once by default: enough for the ciphers' batches, few enough
 /// to stay in the cache.

@@ -12,7 +12,7 @@ use parquet::schema::types::TypePtr;
 use crate::alone;
 use crate::error::ParquetError;
 use crate::source::Source;
-use crate::typed::Typed;
+use crate::column_values::Typed;
 
 /// Number of rows that are read at once.
 const BATCH_ROWS: usize = 4096;

@@ -21,14 +21,14 @@ mod filter;
 mod footer;
 mod guard;
 mod key_values;
-mod out;
+mod output;
 mod pass;
 mod row_names;
 mod schema;
 mod source;
 mod splice;
 mod thrift;
-mod typed;
+mod column_values;
 mod writer;
 
 pub use column_work::BATCH_ROWS;

@@ -24,7 +24,7 @@ use crate::filter::filtered;
 use crate::footer::{Footer, chunks};
 use crate::guard::guarded;
 use crate::key_values::{self, Change};
-use crate::out::Out;
+use crate::output::Out;
 use crate::schema::{self, Added};
 use crate::source::{Input, Source};
 use crate::thrift::Struct;

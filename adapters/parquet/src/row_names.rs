@@ -10,7 +10,7 @@ use sealstone_fields::Texts;
 use crate::columns::{RowColumn, RowKind};
 use crate::error::ParquetError;
 use crate::source::Source;
-use crate::typed::Typed;
+use crate::column_values::Typed;
 
 /// The column that names rows.
 pub(crate) enum RowNames {

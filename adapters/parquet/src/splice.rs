@@ -7,7 +7,7 @@ use crate::footer::{
     CHUNK_OFFSET_INDEX_LENGTH, META_BLOOM, META_BLOOM_LENGTH, META_DATA_PAGE, META_DICTIONARY,
     META_INDEX_PAGE, pages,
 };
-use crate::out::Out;
+use crate::output::Out;
 use crate::source::Source;
 use crate::thrift::{Struct, Value};
 

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use sealstone_rocksdb::{SealedEnv, library, register};
 
-use crate::opening::sealing;
+use crate::environment::sealing;
 use crate::settings::SCHEME;
 
 /// Exit code of a program that cannot be run, as the loader's own where a symbol is missing.

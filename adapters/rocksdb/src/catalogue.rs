@@ -24,9 +24,9 @@
 //! that for readers without RocksDB, `shim/regular_fs.cc` below the seal.
 
 mod directory;
-mod known;
+mod state;
 mod log_directory;
-mod owned;
+mod writer;
 pub(crate) mod raw;
 mod refusal;
 mod sealer;
@@ -44,8 +44,8 @@ use sealstone_seal::catalogue::FileId;
 use sealstone_seal::{FileKind, HeaderInfo, Identity, SealError, rocksdb_name};
 
 use directory::Directory;
-pub(crate) use known::is_temporary;
-use owned::Owned;
+pub(crate) use state::is_temporary;
+use writer::Owned;
 use raw::{RawError, RawFiles, SystemFiles};
 pub(crate) use refusal::Refusal;
 use refusal::refuse;

@@ -9,7 +9,7 @@ use sealstone_keys::KeySource;
 use crate::ffi::{Abilities, Backups, Base, Cache, Code, Db, Env, Error};
 use crate::file_system::SealedFiles;
 use crate::place::not_text;
-use crate::sealing::Sealing;
+use crate::sealing_options::Sealing;
 
 /// Options for opening a database.
 #[derive(Clone, Debug)]

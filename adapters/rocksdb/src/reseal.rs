@@ -23,7 +23,7 @@
 mod control_files;
 mod error;
 mod kind;
-mod left;
+mod remainder;
 mod progress;
 mod work;
 
@@ -42,10 +42,10 @@ use crate::env::SealedEnv;
 use crate::ffi::Db;
 use crate::pace::Pace;
 use crate::rest::{self, Contents, RestError, State, lack};
-use crate::sealing::Sealing;
+use crate::sealing_options::Sealing;
 pub use error::ResealError;
 use kind::{Kind, kind};
-pub use left::{Left, Why, left};
+pub use remainder::{Left, Why, left};
 pub use progress::Progress;
 use progress::{Shared, TICK};
 use work::Work;

@@ -60,7 +60,7 @@ pub mod state;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod tgt;
-mod unprivileged;
+mod privilege;
 mod volume;
 mod watchdog;
 

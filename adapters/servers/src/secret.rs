@@ -10,7 +10,7 @@ use sealstone_message::Password;
 
 use crate::LabError;
 use crate::error::io;
-use crate::unprivileged::Identity;
+use crate::privilege::Identity;
 
 /// Makes a password that nobody guesses.
 ///

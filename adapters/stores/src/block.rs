@@ -5,11 +5,11 @@ mod engine;
 mod error;
 mod file;
 mod kind;
-mod linked;
+mod link_target;
 mod stream;
 mod upkeep;
 
 pub use error::BlockError;
 pub use file::FileDevice;
 pub use kind::{BLOCK, ISCSI};
-pub use linked::{link_called, link_names, suite_names, tunnels};
+pub use link_target::{link_called, link_names, suite_names, tunnels};

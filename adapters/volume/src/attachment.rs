@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::Failure;
 use crate::front::fuse::{CONTROL_NAME, FILE_NAME, STATUS_NAME};
-use crate::served::{AttachedStatus, Order};
+use crate::service::{AttachedStatus, Order};
 use crate::tool;
 
 /// Directory in which volumes are shown.

@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError};
 
 use sealstone_seal::volume::{EntryPage, Level, Root, Run};
 
-use crate::aligned::Aligned;
+use crate::aligned_memory::Aligned;
 use crate::error::Failure;
 use crate::index::{Index, Pending, Source};
 use crate::log::Closed;

@@ -8,7 +8,7 @@ use sealstone_seal::volume::{
     CHILDREN, Entry, EntryPage, Level, PAGE_BYTES, Places, Root, VolumeKeys,
 };
 
-use crate::aligned::Aligned;
+use crate::aligned_memory::Aligned;
 use crate::disk::DiskFile;
 use crate::error::Failure;
 use crate::names;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sealstone_seal::volume::{BlockPlace, Root};
 
-use crate::aligned::Aligned;
+use crate::aligned_memory::Aligned;
 use crate::error::Failure;
 use crate::index::{Pending, Source};
 use crate::names;

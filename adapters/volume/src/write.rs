@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError};
 use sealstone_seal::volume::frame::{Data, Record};
 use sealstone_seal::volume::{Level, PAGE_BYTES};
 
-use crate::aligned::Aligned;
+use crate::aligned_memory::Aligned;
 use crate::error::Failure;
 use crate::names;
 use crate::read::Located;

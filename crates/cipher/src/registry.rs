@@ -95,7 +95,7 @@ pub fn ciphers() -> &'static [Cipher] {
 /// Returns the rows that can be looked up: the table's, and any that a test added.
 fn known() -> impl Iterator<Item = &'static Cipher> {
     #[cfg(any(test, feature = "testing"))]
-    let added = crate::added::added_ciphers();
+    let added = crate::test_rows::added_ciphers();
     #[cfg(not(any(test, feature = "testing")))]
     let added: &[Cipher] = &[];
     CIPHERS.iter().chain(added)

@@ -14,7 +14,7 @@ use sealstone_file::output::{self, Access};
 
 use crate::flags::AuditFlags;
 use crate::message::{Answer, print, print_json, say};
-use crate::numbered::numbered;
+use crate::free_name::numbered;
 use crate::places::{self, Looking, keys};
 use crate::secret_words::{hide, hide_json};
 

@@ -4,7 +4,7 @@
 
 mod audit;
 mod columns;
-mod drawn;
+mod figures;
 mod examples;
 mod field;
 mod keys;
@@ -14,7 +14,7 @@ mod language;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod migrate;
 mod names;
-mod opening;
+mod key_access;
 mod places;
 mod properties;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
@@ -52,7 +52,7 @@ pub(crate) use audit::AuditFlags;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use columns::ServerTls;
 pub(crate) use columns::{ApprovedName, ColumnFlags};
-use drawn::DrawnFlags;
+use figures::DrawnFlags;
 pub(crate) use field::{
     FieldCheckFlags, FieldColumns, FieldCommand, FieldDevice, FieldLayout, FieldOpenFlags,
     FieldOutput, FieldResealFlags, FieldSealFlags, SealedFields,
@@ -65,7 +65,7 @@ use names::{
     Suggest, accel_names, cipher_names, cipher_names_only, layer_names, link_names, seal_names,
     store_names, study_names, suite_names, threat_names, workload_names,
 };
-pub(crate) use opening::{HolderFlags, OpeningFlags};
+pub(crate) use key_access::{HolderFlags, OpeningFlags};
 pub(crate) use places::{PlacesFlags, TablesFlags};
 use properties::parse_property;
 #[cfg(any(feature = "mysql", feature = "postgres"))]

@@ -6,7 +6,7 @@ mod mount;
 pub(crate) mod place;
 mod reseal;
 mod status;
-mod unfinished;
+mod partial_copy;
 mod unit;
 
 use std::path::Path;

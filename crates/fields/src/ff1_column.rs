@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use crate::error::FieldsError;
 use crate::format::Format;
-use crate::keyed::Keyed;
+use crate::table_key::Keyed;
 use crate::misfit::Misfit;
 use crate::permute::{Permutation, Permuter};
 use crate::policy::{Column, Table, Tweak};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::c;
 use super::call::NO_MEMORY;
-use super::sealing::SEAL_OPS;
+use super::sealed_fs::SEAL_OPS;
 use crate::file_system::SealedFiles;
 
 /// Storage that an environment keeps its files on.

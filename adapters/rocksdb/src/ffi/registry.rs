@@ -9,9 +9,9 @@ use std::sync::{Arc, OnceLock};
 use super::c;
 use super::call::{call, from_bytes};
 use super::error::Error;
-use super::sealing::SEAL_OPS;
+use super::sealed_fs::SEAL_OPS;
 use crate::file_system::SealedFiles;
-use crate::sealing::Sealing;
+use crate::sealing_options::Sealing;
 
 /// Opens what a URI names: how files are sealed there, or why not, for the person who wrote the
 /// URI.

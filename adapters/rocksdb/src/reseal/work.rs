@@ -18,7 +18,7 @@ use sealstone_keys::KeyRef;
 use sealstone_seal::{HEADER_BYTES, HeaderInfo, inspect};
 
 use super::error::ResealError;
-use super::left::{Left, Why, left_beside};
+use super::remainder::{Left, Why, left_beside};
 use super::progress::{Shared, TICK};
 use crate::directory::explain;
 use crate::ffi::{Db, Error, LiveFile, LiveKind, Rewrite};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::content::Contents;
 use super::file_state::State;
-use super::stored::lengths;
+use super::files_on_disk::lengths;
 use crate::place::{self, Place};
 
 /// Longest list of the files of a backup.

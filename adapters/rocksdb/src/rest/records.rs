@@ -12,7 +12,7 @@ use super::source::{Source, SourceError};
 use crate::directory::DirectoryError;
 use crate::env::SealedEnv;
 use crate::ffi::{Db, Error, Range};
-use crate::sealing::Sealing;
+use crate::sealing_options::Sealing;
 
 /// The comparator under which keys with a common beginning are next to each other, and RocksDB's
 /// default.

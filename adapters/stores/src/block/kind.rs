@@ -5,7 +5,7 @@ use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{Layer, StoreError};
 
 use super::engine::{FileEngine, Named, TargetEngine, UserEngine};
-use super::linked::LinkedEngine;
+use super::link_target::LinkedEngine;
 
 /// Settings that suit devices: slices that are long compared with filling and emptying a queue.
 const SUITED: &str = "workloads = [\"seq-read\", \"seq-write\", \"rand-read\", \"rand-write\", \

@@ -18,8 +18,8 @@ use sealstone_store::{EngineFacts, Table};
 
 use super::error::{Error, Route, wrong_address};
 use crate::server_error::ServerError;
-use crate::waiting::CONNECT_LIMIT;
-use crate::within::within;
+use crate::time_limits::CONNECT_LIMIT;
+use crate::deadline::within;
 
 /// Default database, if neither the options nor the address name one.
 const DATABASE: &str = "sealstone";

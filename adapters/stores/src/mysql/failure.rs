@@ -6,7 +6,7 @@ use mysql::{DriverError, Error, MySqlError};
 use sealstone_message::printable;
 
 use crate::sql::Failure;
-use crate::told::without_values;
+use crate::server_message::without_values;
 
 const PASSWORD: &str = "give user and password in the address: \
                         mysql://USER:PASSWORD@HOST:PORT/DATABASE, and ?ssl-mode=REQUIRED behind it \

@@ -8,7 +8,7 @@ use sealstone_message::{printable, without_addresses};
 
 use super::guard::Refusal;
 use crate::sql::Failure;
-use crate::told::without_values;
+use crate::server_message::without_values;
 
 const PASSWORD: &str =
     "give user and password in the address: postgres://USER:PASSWORD@HOST:PORT/DATABASE";

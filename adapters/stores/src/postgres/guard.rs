@@ -23,7 +23,7 @@ use tokio::time::Sleep;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::SslMode;
-use crate::waiting::CONNECT_LIMIT;
+use crate::time_limits::CONNECT_LIMIT;
 
 /// The request for TLS: its length, and a number that no version of the protocol has.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];

@@ -21,7 +21,7 @@ use super::table_text::{NAME_BYTES_MAX, Named, STATE, TRIGGER, literal, quoted};
 use super::trigger_order::{self, Later};
 use crate::server_error::Place;
 use crate::sql::{Error, Failure, OutOfOrder, Server};
-use crate::waiting::LONG_LIMIT;
+use crate::time_limits::LONG_LIMIT;
 
 /// Settings of a connection: values are written in one way, nobody waits for us for long, no row is
 /// hidden silently, and rows are found by their key.

@@ -3,7 +3,7 @@
 pub mod client_group;
 pub mod coverage;
 pub mod machine;
-pub mod named;
+pub mod catalogue;
 pub mod passwords;
 pub mod plan;
 pub mod plan_difference;

@@ -14,8 +14,8 @@ use sealstone_fields::policy::Table;
 use sealstone_keys::{KeyFile, KeySource, source};
 use sealstone_stores::is_table_address;
 
-use super::chosen;
-use super::migrated::{self, Did, Migrated};
+use super::selection;
+use super::migration_answers::{self, Did, Migrated};
 use crate::audit_log;
 use crate::confirm::confirm;
 use crate::flags::{FieldCheckFlags, FieldMigrateFlags};

@@ -9,7 +9,7 @@ use sealstone_keys::TokenAddress;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use super::columns::ServerTls;
 use super::names::{Suggest, cipher_names_only};
-use super::opening::{HolderFlags, ModuleFlag, OpeningFlags};
+use super::key_access::{HolderFlags, ModuleFlag, OpeningFlags};
 
 const PASSWD_EXAMPLES: &str = "\
 Examples:

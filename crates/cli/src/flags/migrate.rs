@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use sealstone_fields::pass::OnMisfit;
 
 use super::columns::{ColumnFlags, ServerTls};
-use super::opening::OpeningFlags;
+use super::key_access::OpeningFlags;
 use crate::count::parse_small;
 
 pub(super) const EXAMPLES: &str = "\

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueHint};
 use sealstone_bench::words::count::parse_count;
 
-use super::opening::OpeningFlags;
+use super::key_access::OpeningFlags;
 use crate::bytes::{self, Bytes};
 use crate::path::quoted;
 

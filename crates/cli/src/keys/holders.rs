@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::bail;
 use sealstone_keys::{Cost, Protect, source};
 
-use super::shown::show;
+use super::key_answers::show;
 use crate::flags::{HolderCommand, HolderFlags, TokenFlags};
 use crate::key_source;
 use crate::message::{Answer, say};

@@ -1,6 +1,6 @@
 //! `sealstone volume create --from` and `unseal`: a directory of files onto a new volume, and back.
 //!
-//! A file says that it is not finished (`unfinished`): within the volume, or within the directory
+//! A file says that it is not finished (`partial_copy`): within the volume, or within the directory
 //! that is written. The same command goes on there.
 
 use std::ffi::OsStr;
@@ -15,7 +15,7 @@ use sealstone_volume::attachment;
 use sealstone_volume::tree::{Difference, Tree, TreeError};
 use sealstone_volume::{Failure, Serving, ServingProcess, header};
 
-use super::unfinished::{self, UNFINISHED};
+use super::partial_copy::{self, UNFINISHED};
 use super::{attach, mount, place};
 use crate::flags::{FileSystem, SealedStore, VolumeCreateFlags, VolumeRuntime, VolumeUnsealFlags};
 use crate::interrupt;

@@ -16,7 +16,7 @@ use super::layout::{former, layout, rooms};
 use super::server::{FailureKind, Phase, Row, RowChange, State, TableServer, Wanted};
 use super::shape::{Layout, Shape, TextRoom};
 use super::width::Width;
-use crate::keyed::{Keyed, numbered};
+use crate::table_key::{Keyed, numbered};
 use crate::misfit::Misfit;
 use crate::pass::OnMisfit;
 use crate::policy::{Column, Table};

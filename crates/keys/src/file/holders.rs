@@ -24,7 +24,7 @@ use hpke::{
 use sealstone_cipher::Provider;
 use zeroize::Zeroizing;
 
-use crate::file::sealed::{NotOpened, Purpose, Sealed, TAG_BYTES, parts};
+use crate::file::sealed_bytes::{NotOpened, Purpose, Sealed, TAG_BYTES, parts};
 use crate::passphrase::{Cost, SALT_BYTES, Stretched, WORK_KIB_MAX};
 use crate::{KeyError, Secret};
 

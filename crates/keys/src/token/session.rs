@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 
 use super::address::TokenAddress;
 use super::error::TokenError;
-use super::sealed::{NONCE_BYTES, SECRET_BYTES, SealedByToken, TAG_BYTES};
+use super::sealed_secret::{NONCE_BYTES, SECRET_BYTES, SealedByToken, TAG_BYTES};
 
 /// Length of a key that is made in a token, in bytes.
 const KEY_BYTES: u64 = 32;

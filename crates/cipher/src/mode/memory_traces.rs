@@ -12,7 +12,7 @@ use zeroize::Zeroize;
 
 use super::left_on_stack::secrets;
 use crate::aead::{Aead, aead};
-use crate::arch::forked::{WAYS, in_child, in_own_process};
+use crate::arch::fork::{WAYS, in_child, in_own_process};
 use crate::arch::own_stack::left_by;
 use crate::backend::Backend;
 use crate::blocks::{Blocks, blocks};

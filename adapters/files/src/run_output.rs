@@ -10,7 +10,7 @@ use sealstone_fields::{FileMac, Keyed, MANIFEST_ENDING, Manifest};
 
 use crate::error::FileError;
 use crate::output::{Output, beside};
-use crate::reading::{AtOnce, Reading, Target};
+use crate::input::{AtOnce, Reading, Target};
 use crate::sealed_file::SealedFile;
 
 /// Ending that the list of rows that were left out adds to the name of the file.

@@ -10,7 +10,7 @@ use sealstone_files::beside;
 use sealstone_keys::KeyRef;
 use serde::Serialize;
 
-use super::computed::Computed;
+use super::device_report::Computed;
 use crate::listing::list;
 use crate::message::{Answer, print, print_json};
 use crate::path::quoted;

@@ -9,7 +9,7 @@ use sealstone_cipher::ff1::{Domain, Tweaks};
 use sealstone_fields::{FieldsError, Permutation, Permuter};
 use sealstone_gpu::{Device, DeviceFf1, Error, Ff1Settings};
 
-use crate::field::computed::{Computed, ComputedColumn};
+use crate::field::device_report::{Computed, ComputedColumn};
 
 /// Values of a column that are computed on both.
 const SAMPLE_VALUES: usize = 4096;

@@ -8,7 +8,7 @@ use sealstone_store::{Field, Kind, Record, StoreError, Table};
 
 use crate::column::ColumnCipher;
 use crate::error::FieldsError;
-use crate::keyed::Keyed;
+use crate::table_key::Keyed;
 use crate::misfit::Misfit;
 use crate::policy;
 use crate::texts::Texts;

@@ -1,5 +1,5 @@
 //! Choice of the processor that computes FF1 for a command: this machine's CPU, or the requested
-//! device. Not here: computing on a device (`sealstone_gpu`), and the report (`computed`).
+//! device. Not here: computing on a device (`sealstone_gpu`), and the report (`device_report`).
 
 #[cfg(feature = "gpu")]
 mod on_device;
@@ -9,7 +9,7 @@ use sealstone_fields::policy::Table;
 use sealstone_fields::{ColumnCipher, Keyed};
 use sealstone_files::AtOnce;
 
-use super::computed::Computed;
+use super::device_report::Computed;
 use crate::flags::FieldDevice;
 #[cfg(feature = "gpu")]
 use on_device::OnDevice;

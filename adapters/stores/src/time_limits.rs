@@ -5,7 +5,7 @@
 //! PostgreSQL's driver gets its bytes through a filter of ours (`postgres/guard.rs`), with TLS or
 //! without. MySQL's hands out its socket, which a thread closes when an answer is late
 //! (`mysql/watch.rs`). Redis without TLS is read by our own code (`redis/resp.rs`). The limit on
-//! making a connection covers all its steps (`within`).
+//! making a connection covers all its steps (`deadline`).
 
 use std::time::Duration;
 

@@ -11,7 +11,7 @@ use sealstone_seal::catalogue::{
 };
 use sealstone_seal::{CATALOGUE_NAMES, FileKind, HeaderInfo, STORE_ID_BYTES, rocksdb_name};
 
-use super::known::{Known, is_temporary, live};
+use super::state::{Known, is_temporary, live};
 use super::raw::{RawError, RawUpdate};
 use super::refusal::{Refusal, refuse};
 use super::sealer::Changing;

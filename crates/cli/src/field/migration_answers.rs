@@ -7,7 +7,7 @@ use sealstone_fields::migration::{
 use sealstone_fields::policy::Table;
 use serde::Serialize;
 
-use super::said::{CheckedColumn, Column, columns_text, counted, sealed_columns_text};
+use super::column_answers::{CheckedColumn, Column, columns_text, counted, sealed_columns_text};
 use crate::message::{Answer, print, print_json};
 use crate::standing;
 

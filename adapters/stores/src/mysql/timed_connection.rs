@@ -1,5 +1,5 @@
 //! A connection of the driver with time limits for making it and for answers. Not here: the limits
-//! (`crate::waiting`), ending a late connection (`watch`).
+//! (`crate::time_limits`), ending a late connection (`watch`).
 
 use std::os::fd::AsRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,8 +11,8 @@ use mysql::{Conn, Opts};
 use super::failure::{late, unconnected};
 use super::watch::Watch;
 use crate::sql::Failure;
-use crate::waiting::CONNECT_LIMIT;
-use crate::within::within;
+use crate::time_limits::CONNECT_LIMIT;
+use crate::deadline::within;
 
 /// The step to take with a server that speaks something else.
 const NO_MYSQL: &str = "check host and port of the address: something else may listen there";

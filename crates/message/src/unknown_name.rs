@@ -1,6 +1,6 @@
 //! The error for an unknown name.
 
-use crate::nearest::nearest;
+use crate::suggestion::nearest;
 
 /// A name that is in no table, with the probable name and all known names.
 ///
