@@ -1,5 +1,4 @@
-//! Arrays sealed and opened by a column's cipher. Not here: Arrow's texts (`texts`, `dictionary`),
-//! names of rows (`rows`).
+//! Arrays sealed and opened by a column's cipher.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 #![forbid(unsafe_code)]
-//! Columns of Arrow arrays, sealed and opened: for whoever has tables in memory as Arrow lays them
-//! out, such as Parquet files, pandas, Polars, DuckDB and Spark.
+//! Columns of Arrow arrays, sealed and opened: for programs with tables in memory as Arrow lays
+//! them out, such as pandas, Polars, DuckDB, Spark and readers of Parquet files.
 //!
 //! [`seal_array`] and [`open_array`] take the texts of an array where they lie, and hand the memory
 //! that the results were written to on to Arrow as it is: no value is copied by itself. Nulls stay

@@ -1,6 +1,5 @@
 //! Arrays from a user's view: every type of text, nulls, slices, rows that are numbers, values that
-//! do not fit, dictionaries, and the same results as without Arrow. Not here: formats and ciphers
-//! (`crates/fields`).
+//! do not fit, dictionaries, and the same results as without Arrow.
 
 use std::sync::Arc;
 

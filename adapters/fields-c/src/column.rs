@@ -1,5 +1,5 @@
 //! One column, whose values may be under several versions of its key: values sealed and opened, one
-//! or many at a time. Not here: sealing itself (`sealstone_fields::ColumnCipher`).
+//! or many at a time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};

@@ -1,8 +1,6 @@
 //! The functions of `include/sealstone_fields.h`. The only file of this crate with `unsafe`, but
 //! for those of Java (`ffi/java.rs`).
 //!
-//! Not here: their effect (`session`, `column`).
-//!
 //! Rules kept here, on which every `SAFETY` line relies. They are the header's, and the caller
 //! keeps them; whatever of them can be checked is checked first.
 //! - *Settings.* A text from the caller is null, or ends with a zero byte and lives through the
@@ -24,7 +22,7 @@ use sealstone_fields::{Texts, Values};
 
 use crate::column::Column;
 use crate::failure::{Code, Failure};
-use crate::laid_out::{LaidOut, One, lay_out};
+use crate::utf8_array::{LaidOut, One, lay_out};
 use crate::session::{Described, Session};
 
 /// A column, with the name of the column of its rows as C reads it.

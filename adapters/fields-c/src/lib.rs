@@ -8,11 +8,11 @@
 //! A [`session::Session`] has a policy, or a manifest, and key sources; a [`column::Column`] has
 //! one column under one version of its key for sealing, and under each version that a value turns
 //! out to be marked with for opening. Both serve many threads at once. Values come and go as Arrow
-//! lays texts out ([`laid_out`]): one piece of memory and offsets, which both languages have
+//! lays texts out ([`utf8_array`]): one piece of memory and offsets, which both languages have
 //! without a copy of each value.
 //!
 //! A column keeps the version that it was opened with, so that the mark that a program writes
-//! beside a sealed value is that of the value. Whoever rotates a key opens a new session.
+//! beside a sealed value is that of the value. A program that rotates a key opens a new session.
 //!
 //! Not here: how a value is sealed (`sealstone-fields`), files, drivers of databases. Nothing in
 //! Rust uses it.
@@ -21,5 +21,5 @@ mod column;
 mod failure;
 #[allow(unsafe_code)]
 mod ffi;
-mod laid_out;
+mod utf8_array;
 mod session;

@@ -1,5 +1,4 @@
-//! A session: which columns of which tables are sealed, and the keys. Not here: the work on values
-//! (`column`).
+//! A session: which columns of which tables are sealed, and the keys.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

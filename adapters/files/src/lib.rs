@@ -6,17 +6,17 @@
 //! A manifest is renamed into place before its file is.
 //!
 //! Not here: the work on what is in a file (`sealstone-fields`, `sealstone-parquet`), which columns
-//! and which keys, whether an existing file may be replaced, and what is shown meanwhile.
+//! and which keys, whether an existing file may be replaced, and what is shown while it runs.
 
 mod error;
 mod output;
-mod reading;
+mod input;
 mod sealed_file;
-mod writing;
+mod run_output;
 
 pub use error::FileError;
 pub use output::{beside, check_target};
-pub use reading::{AtOnce, Reading, Target, check_parquet, file_layout, is_parquet};
+pub use input::{AtOnce, Reading, Target, check_parquet, file_layout, is_parquet};
 pub use sealed_file::SealedFile;
 pub use sealstone_file::output::ENDING as PARTIAL_ENDING;
-pub use writing::{Job, REJECTS_ENDING, Writing};
+pub use run_output::{Job, REJECTS_ENDING, Writing};

@@ -15,7 +15,7 @@ use sealstone_keys::KeySource;
 
 use crate::error::FileError;
 use crate::output::beside;
-use crate::reading::{AtOnce, Reading, Target, check_parquet};
+use crate::input::{AtOnce, Reading, Target, check_parquet};
 
 /// A sealed file, and the content of its manifest.
 pub struct SealedFile {

@@ -1,7 +1,6 @@
 //! Counter mode on a device: any length, any offset, more data than the device holds.
 //!
-//! A message goes through the device in chunks, in several lanes (`lanes`). Not here: the place of
-//! chunks (`place`), and access to devices (`runtime`).
+//! A message goes through the device in chunks, in several lanes (`lanes`).
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};

@@ -1,6 +1,4 @@
 //! Devices by name, and the kernels compiled for each.
-//!
-//! Not here: the ways to reach them (`ffi`).
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -10,8 +10,6 @@
 //! the thread's values, but the cipher takes them all at once. Values that follow from radix and
 //! length are arguments, so one kernel serves all radices. The tweak of a value is encrypted on the
 //! device; the part that all values share comes from the CPU.
-//!
-//! Not here: the arguments of a kernel (`ff1_shape`), and access to devices (`runtime`).
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,8 +1,6 @@
 //! Chunks of work through a device: several lanes, each a thread with its own queue, device memory
 //! and page-locked memory, take one chunk after the other, so that copying in, computing and
 //! copying out overlap.
-//!
-//! Not here: the chunks (`ctr`, `ff1`), and access to devices (`runtime`).
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 

@@ -1,8 +1,6 @@
 //! Positions of the bytes of a message in tiles of key stream. A kernel makes whole tiles of 256
 //! blocks, whose first counter is a multiple of 256; data is put into the device's memory at its
 //! position in the tile.
-//!
-//! Not here: making a tile (`kernels/dialect.h`).
 
 use sealstone_cipher::Error;
 

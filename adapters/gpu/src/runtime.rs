@@ -1,7 +1,6 @@
 //! Requirements on an interface to devices: a few calls that return when the device is done.
 //!
-//! Overlap of copying and computing comes from several lanes, each in its own thread. Not here: the
-//! interfaces (`ffi/cuda.rs`, `ffi/opencl.rs`).
+//! Overlap of copying and computing comes from several lanes, each in its own thread.
 //!
 //! Every call waits until it is done, which keeps the borrows of the drivers' wrappers honest.
 //! Round keys are expanded on the CPU (`ciphers`), since `sealstone_cipher` exposes none, and are

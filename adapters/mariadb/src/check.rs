@@ -3,9 +3,6 @@
 //!
 //! A page has the number of its version, which names a cipher and a mode of ours, and not the key:
 //! another key with the same version looks the same.
-//!
-//! Not here: where the number is in a page, a table or a log (`units`); the account itself
-//! (`sealstone_seal::account`).
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -100,10 +97,10 @@ const SYSTEM_BYTES_MAX: u64 = 16 << 20;
 /// Remedy for a tablespace in the clear.
 const ENCRYPT_IT: &str = "innodb_encrypt_tables=FORCE and innodb_encryption_threads=1: the server \
                           encrypts it in the background, but for pages that were free before; \
-                          OPTIMIZE TABLE writes a table anew (docs/guide/mariadb.md)";
+                          OPTIMIZE TABLE rewrites a table (docs/guide/mariadb.md)";
 /// Remedy for an Aria table in the clear.
 const REBUILD_IT: &str =
-    "aria_encrypt_tables=ON, then ALTER TABLE … ENGINE=Aria, which writes it anew";
+    "aria_encrypt_tables=ON, then ALTER TABLE … ENGINE=Aria, which rewrites it";
 /// Remedy for a log in the clear.
 const ENCRYPT_LOGS: &str = "innodb_encrypt_log=ON, encrypt_binlog=ON; older binary logs stay as \
                             they are: PURGE BINARY LOGS";

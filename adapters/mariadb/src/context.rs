@@ -12,8 +12,8 @@
 //!   has alone;
 //! - temporary files: key 2, in one piece, and they may grow.
 //!
-//! So a piece of more than 256 bytes under a key of 16 bytes is a whole, and whoever reads it has
-//! it in one piece, too. Pages of key numbers from 3 on are wholes however short.
+//! So a piece of more than 256 bytes under a key of 16 bytes is a whole, and it is read in one
+//! piece, too. Pages of key numbers from 3 on are wholes however short.
 //!
 //! Not here: the bytes (`sealstone_seal::tablespace`).
 

@@ -2,8 +2,6 @@
 //! calls. Its structures, declared by hand, are in `ffi/api.rs`, its variables in
 //! `ffi/variables.rs`. The only files of this crate with `unsafe`.
 //!
-//! Not here: keys (`plugin`), and what a call enciphers (`context`).
-//!
 //! Rules kept here, on which every `SAFETY` line relies:
 //! - *Bytes.* The server passes keys, nonces and sources of the lengths that it says, readable, and
 //!   a destination that has room for as many bytes as [`Context::output_bytes`] says of the source:

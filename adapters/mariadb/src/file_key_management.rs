@@ -1,5 +1,5 @@
 //! The encryption that MariaDB brings itself, as a rival: its plug-in `file_key_management`, whose
-//! keys are in a file and which knows AES alone. Not here: our own plug-in (`server_options`).
+//! keys are in a file and which knows AES alone.
 
 use std::fmt::Write as _;
 use std::io;

@@ -3,8 +3,6 @@
 //! would give the server rubbish, which it takes for damage; this file lets the plug-in refuse it
 //! by name before. Who may write in the directory may write or remove the file: it protects from a
 //! mistake.
-//!
-//! Not here: the time at which it is compared and written (`plugin`).
 
 use std::collections::BTreeMap;
 use std::io;

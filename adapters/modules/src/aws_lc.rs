@@ -1,5 +1,5 @@
 //! The FIPS module of AWS-LC, built from its source with this crate (feature `aws-lc-fips`), as a
-//! module. Not here: its build (`aws-lc-rs`).
+//! module.
 //!
 //! It reports a wrong tag and a failure while opening alike; both are an error that returns no
 //! data, and are taken for a wrong tag.

@@ -1,5 +1,4 @@
-//! CBC of whole blocks in a module, with blocks of 16 bytes. Not here: the calls of each kind of
-//! module (`openssl`, `aws_lc`, `library`).
+//! CBC of whole blocks in a module, with blocks of 16 bytes.
 
 use sealstone_cipher::Error;
 use sealstone_cipher::module::KeyedCbc;

@@ -1,5 +1,4 @@
-//! Counter mode in a module, at any offset of its key stream. Not here: the calls of each kind of
-//! module (`openssl`, `aws_lc`, `library`).
+//! Counter mode in a module, at any offset of its key stream.
 
 use sealstone_cipher::memory::Protected;
 use sealstone_cipher::{Ctr, Error};

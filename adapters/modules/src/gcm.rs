@@ -1,5 +1,4 @@
-//! GCM in a module, with what every AEAD of ours checks around it. Not here: the calls of each kind
-//! of module (`openssl`, `library`).
+//! GCM in a module, with what every AEAD of ours checks around it.
 
 use sealstone_cipher::memory::Protected;
 use sealstone_cipher::module::open_parts_whole;

@@ -1,4 +1,4 @@
-//! A copy of a key, for modules that take it with each use. Not here: their calls.
+//! A copy of a key, for modules that take it with each use.
 
 use sealstone_cipher::memory::Protected;
 use zeroize::Zeroize;

@@ -1,5 +1,5 @@
 //! Names of modules as users give them, `NAME?certificate=TEXT`: what is named, and what is stated
-//! about it. Not here: loading it (`load`).
+//! about it.
 
 use std::borrow::Cow;
 use std::io;

@@ -334,7 +334,7 @@ impl KeySource for Rotated {
     }
 }
 
-/// Whoever goes on with a file that a module made is that module: its title stays true. A file of
+/// A file that a module made is continued by that module alone, so its title stays true. A file of
 /// ours goes over to a module without a claim.
 #[test]
 fn a_file_of_a_module_is_rewrapped_and_written_by_that_module_alone() {

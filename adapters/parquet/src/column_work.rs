@@ -1,5 +1,5 @@
 //! The work on one sealed column of a row group: its values are read, sealed or opened together,
-//! and encoded. Not here: threads, and the file (`pass`).
+//! and encoded.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::columns::Columns;
 use crate::error::ParquetError;
 use crate::row_names::RowNames;
 use crate::source::Source;
-use crate::typed::Typed;
+use crate::column_values::Typed;
 
 /// Number of rows that are sealed at once by default: enough for the ciphers' batches, few enough
 /// to stay in the cache.

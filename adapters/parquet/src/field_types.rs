@@ -1,7 +1,7 @@
 //! Types of the fields of a footer, for each struct whose fields are read or changed here. A field
 //! of another type is damage: a reader made from `parquet.thrift` skips it, others take its bytes
 //! for the expected type, and a place in the file that only some of them see would be left
-//! unchanged when everything moves. Not here: the meaning of the fields (`footer`, `schema`).
+//! unchanged when everything moves.
 //!
 //! Source: apache/parquet-format, `parquet.thrift`.
 

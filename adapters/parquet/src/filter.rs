@@ -1,5 +1,4 @@
-//! A column without the rows that are left out: any type, including nested ones, encoded again. Not
-//! here: sealed columns (`column_work`).
+//! A column without the rows that are left out: any type, including nested ones, encoded again.
 
 use parquet::basic::{LogicalType, Type as Physical};
 use parquet::column::writer::ColumnWriterImpl;
@@ -13,7 +12,7 @@ use parquet::schema::types::TypePtr;
 use crate::alone;
 use crate::error::ParquetError;
 use crate::source::Source;
-use crate::typed::Typed;
+use crate::column_values::Typed;
 
 /// Number of rows that are read at once.
 const BATCH_ROWS: usize = 4096;

@@ -1,5 +1,4 @@
-//! Protection of the program against damaged files: the crate `parquet` panics on some of them. Not
-//! here: errors that it returns (`error`).
+//! Protection of the program against damaged files: the crate `parquet` panics on some of them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

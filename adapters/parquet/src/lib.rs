@@ -1,7 +1,7 @@
 #![forbid(unsafe_code)]
 //! Columns of Parquet files, sealed and opened: the pages of all other columns are moved as they
 //! are, with their encodings, statistics and indexes, and so is what the footer says of them. Only
-//! sealed columns are decoded, and encoded anew.
+//! sealed columns are decoded and encoded again.
 //!
 //! The footer is read as a tree of Thrift values, in which only what concerns sealed columns, and
 //! places in the file, change. There is no conversion to Arrow and back, which would lose types,
@@ -21,14 +21,14 @@ mod filter;
 mod footer;
 mod guard;
 mod key_values;
-mod out;
+mod output;
 mod pass;
 mod row_names;
 mod schema;
 mod source;
 mod splice;
 mod thrift;
-mod typed;
+mod column_values;
 mod writer;
 
 pub use column_work::BATCH_ROWS;

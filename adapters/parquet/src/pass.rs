@@ -1,6 +1,5 @@
 //! One pass over a file: threads work on row groups and their columns, the caller's thread writes
-//! in the order of the file. Only a few row groups' sealed columns are in memory at once. Not here:
-//! the work on a column (`column_work`).
+//! in the order of the file. Only a few row groups' sealed columns are in memory at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -25,7 +24,7 @@ use crate::filter::filtered;
 use crate::footer::{Footer, chunks};
 use crate::guard::guarded;
 use crate::key_values::{self, Change};
-use crate::out::Out;
+use crate::output::Out;
 use crate::schema::{self, Added};
 use crate::source::{Input, Source};
 use crate::thrift::Struct;

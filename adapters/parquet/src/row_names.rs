@@ -1,5 +1,5 @@
 //! Names of the rows that values are bound to: text, or whole numbers as decimal digits, as in a
-//! CSV file. Not here: the choice of the column (`columns`).
+//! CSV file.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use sealstone_fields::Texts;
 use crate::columns::{RowColumn, RowKind};
 use crate::error::ParquetError;
 use crate::source::Source;
-use crate::typed::Typed;
+use crate::column_values::Typed;
 
 /// The column that names rows.
 pub(crate) enum RowNames {

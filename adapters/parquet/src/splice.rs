@@ -1,5 +1,5 @@
 //! Column chunks moved unchanged from one file to another: pages, Bloom filter and page indexes
-//! keep every byte, except the offsets of the pages. Not here: the choice of chunks (`writer`).
+//! keep every byte, except the offsets of the pages.
 
 use crate::error::ParquetError;
 use crate::footer::{
@@ -7,7 +7,7 @@ use crate::footer::{
     CHUNK_OFFSET_INDEX_LENGTH, META_BLOOM, META_BLOOM_LENGTH, META_DATA_PAGE, META_DICTIONARY,
     META_INDEX_PAGE, pages,
 };
-use crate::out::Out;
+use crate::output::Out;
 use crate::source::Source;
 use crate::thrift::{Struct, Value};
 

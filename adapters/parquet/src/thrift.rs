@@ -1,6 +1,6 @@
 //! Thrift's compact protocol as a tree of values, of any type and field: reading and writing again
 //! gives the same bytes, including a newer writer's fields. Footers and offset indexes of Parquet
-//! files use it. Not here: the meaning of fields (`footer`, `splice`).
+//! files use it.
 
 /// Limit on how deep values may be nested; a footer of Parquet needs about ten levels.
 const DEPTH_MAX: usize = 64;

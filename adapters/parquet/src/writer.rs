@@ -1,5 +1,4 @@
-//! The output file: pages as they arrive, then their entries in the footer. Not here: the source of
-//! pages (`pass`), and moving them (`splice`).
+//! The output file: pages as they arrive, then their entries in the footer.
 
 use crate::columns::Columns;
 use crate::error::ParquetError;
@@ -7,7 +6,7 @@ use crate::footer::{
     CHUNK_META, FILE_GROUPS, FILE_ROWS, GROUP_BYTES, GROUP_CHUNKS, GROUP_COMPRESSED, GROUP_OFFSET,
     GROUP_ORDINAL, GROUP_ROWS, MAGIC, META_COMPRESSED, META_UNCOMPRESSED, chunks, of_bytes,
 };
-use crate::out::Out;
+use crate::output::Out;
 use crate::schema::change_sorting;
 use crate::source::Source;
 use crate::splice::{Placed, Stored};

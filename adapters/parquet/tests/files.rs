@@ -1,5 +1,4 @@
-//! Files sealed and opened: changed and unchanged parts, byte by byte. Not here: refusals
-//! (`refused.rs`).
+//! Files sealed and opened: changed and unchanged parts, byte by byte.
 
 mod scene;
 

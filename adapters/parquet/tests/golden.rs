@@ -1,6 +1,5 @@
 //! A sealed Parquet file of every format version opens for ever. `vectors/formats/fields-v2.py`
-//! made this file from docs/formats.md with pyarrow, without our code. Not here: files that we
-//! sealed ourselves (`files.rs`).
+//! made this file from docs/formats.md with pyarrow, without our code.
 
 mod scene;
 

@@ -1,5 +1,5 @@
 //! Tests with files that are not whole Parquet files, and with columns that cannot be sealed: each
-//! gives a single clear error, and never a panic. Not here: files that are sealed (`files.rs`).
+//! gives a single clear error, and never a panic.
 
 mod scene;
 

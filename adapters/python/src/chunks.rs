@@ -1,4 +1,4 @@
-//! Results, as other libraries take them. Not here: the structures in the capsules (`ffi`).
+//! Results, as other libraries take them.
 
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::FieldRef;

@@ -1,4 +1,4 @@
-//! Policies as Python sees them. Not here: their meaning (`sealstone_fields::policy`).
+//! Policies as Python sees them.
 
 use std::path::{Path, PathBuf};
 

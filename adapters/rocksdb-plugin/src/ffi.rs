@@ -1,8 +1,6 @@
 //! Startup of the library when it is loaded, and the functions of `include/sealstone_rocksdb.h`.
 //! The only file of this crate with `unsafe`.
 //!
-//! Not here: their effect (`opening`), and RocksDB's calls (`sealstone_rocksdb`).
-//!
 //! Rules kept here, on which every `SAFETY` line relies:
 //! - *Texts.* A text from the caller is null, or ends with a zero byte and lives through the call.
 //!   A returned text comes from `malloc` and is the caller's, or lives as long as the process where
@@ -16,7 +14,7 @@ use std::sync::OnceLock;
 
 use sealstone_rocksdb::{SealedEnv, library, register};
 
-use crate::opening::sealing;
+use crate::environment::sealing;
 use crate::settings::SCHEME;
 
 /// Exit code of a program that cannot be run, as the loader's own where a symbol is missing.

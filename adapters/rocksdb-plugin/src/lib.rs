@@ -10,7 +10,7 @@
 //! It is a crate of its own because it is another artefact: nothing in it is visible but the
 //! functions of that header, and there is no second RocksDB inside. When it is loaded it registers
 //! the scheme `sealstone` in RocksDB's registry of objects (`shim/registry.cc` of
-//! `sealstone-rocksdb`), and RocksDB hands every URI with that scheme to `opening`.
+//! `sealstone-rocksdb`), and RocksDB hands every URI with that scheme to `environment`.
 //!
 //! Before anything of RocksDB's is called, the version of its headers is compared with that of the
 //! library that is loaded (`sealstone_rocksdb::library::check`): objects of C++ are laid out
@@ -26,5 +26,5 @@
 
 #[allow(unsafe_code)]
 mod ffi;
-mod opening;
+mod environment;
 mod settings;

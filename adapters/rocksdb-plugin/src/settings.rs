@@ -1,7 +1,5 @@
 //! The settings of a sealed store as a URI: `sealstone://?key=/etc/orders.key&cipher=aria-256`.
 //! Never a secret: a URI is on a command line, which every user of the machine can read.
-//!
-//! Not here: the effect of the settings (`opening`).
 
 use std::path::PathBuf;
 

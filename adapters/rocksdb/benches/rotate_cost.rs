@@ -140,8 +140,8 @@ fn key(number: u64) -> [u8; 8] {
     number.to_be_bytes()
 }
 
-/// Makes `readers` threads read random rows of `rows` while `meanwhile` runs; returns the longest
-/// wait for one row, in milliseconds.
+/// Makes `readers` threads read random rows of `rows` while the given work runs; returns the
+/// longest wait for one row, in milliseconds.
 fn read(db: &Db, rows: u64, readers: u64, meanwhile: impl FnOnce()) -> Result<f64, AnyError> {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {

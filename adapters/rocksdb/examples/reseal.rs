@@ -83,7 +83,7 @@ fn in_use(
         let result = work();
         done.store(true, Ordering::Release);
         user.join().expect("it does not panic")?;
-        println!("{} reads and as many writes meanwhile", count.load(Ordering::Relaxed));
+        println!("{} reads and as many writes while it ran", count.load(Ordering::Relaxed));
         Ok(result)
     })
 }

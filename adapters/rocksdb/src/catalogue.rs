@@ -22,13 +22,11 @@
 //! `OpenForReadOnly` begins. Another process may be writing there, so a difference counts only if
 //! several looks agree on it. A name counts as there only if it is a regular file's: `place` checks
 //! that for readers without RocksDB, `shim/regular_fs.cc` below the seal.
-//!
-//! Not here: the file system's own calls (`shim/sealed_fs.cc`), sealing (`file_system`).
 
 mod directory;
-mod known;
+mod state;
 mod log_directory;
-mod owned;
+mod writer;
 pub(crate) mod raw;
 mod refusal;
 mod sealer;
@@ -46,8 +44,8 @@ use sealstone_seal::catalogue::FileId;
 use sealstone_seal::{FileKind, HeaderInfo, Identity, SealError, rocksdb_name};
 
 use directory::Directory;
-pub(crate) use known::is_temporary;
-use owned::Owned;
+pub(crate) use state::is_temporary;
+use writer::Owned;
 use raw::{RawError, RawFiles, SystemFiles};
 pub(crate) use refusal::Refusal;
 use refusal::refuse;
@@ -78,8 +76,10 @@ pub(crate) struct Catalogues {
 /// Makes the result for a reader of the file at `path` that the owner of the store has removed: the
 /// same as a moment later.
 fn removed(path: &str) -> Refusal {
-    RawError(format!("{path}: No such file or directory: whoever writes the store has removed it"))
-        .into()
+    RawError(format!(
+        "{path}: No such file or directory: the process that writes the store has removed it"
+    ))
+    .into()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,5 +1,4 @@
-//! Sealed environments, which RocksDB uses instead of the operating system's files. Not here:
-//! sealing a page or a frame (`file_system`).
+//! Sealed environments, which RocksDB uses instead of the operating system's files.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use sealstone_keys::KeySource;
 use crate::ffi::{Abilities, Backups, Base, Cache, Code, Db, Env, Error};
 use crate::file_system::SealedFiles;
 use crate::place::not_text;
-use crate::sealing::Sealing;
+use crate::sealing_options::Sealing;
 
 /// Options for opening a database.
 #[derive(Clone, Debug)]

@@ -1,10 +1,9 @@
 //! The boundary to RocksDB: C declarations of the shim (`c`), calls of its functions (`call`), the
-//! callbacks it makes (`sealing`, `stored_files`), and small owned wrappers around its objects, one
+//! callbacks it makes (`sealed_fs`, `stored_files`), and small owned wrappers around its objects, one
 //! file for each. This file and those below `ffi/` are the only ones of this crate with `unsafe`;
 //! everything else is built on the wrappers.
 //!
-//! The boundary is described in `shim/sealstone.h`. Not here: sealing (`file_system`), settings
-//! (`engine`), records (`store`).
+//! The boundary is described in `shim/sealstone.h`.
 //!
 //! Rules kept in all of these files, on which every `SAFETY` line relies:
 //! - *Owner.* Each wrapper holds the one pointer to its object, obtained from a `_new` or `_open`
@@ -32,8 +31,8 @@ pub(crate) mod foreign;
 mod iterator;
 #[cfg(feature = "plugin")]
 mod registry;
-mod rewriting;
-mod sealing;
+mod rewrite;
+mod sealed_fs;
 mod stored_files;
 mod table_writer;
 mod transaction;
@@ -49,7 +48,7 @@ pub use error::{Code, Error};
 pub use iterator::{Iterator, Range};
 #[cfg(feature = "plugin")]
 pub use registry::{Opener, register};
-pub(crate) use rewriting::{LiveFile, LiveKind, Rewrite};
+pub(crate) use rewrite::{LiveFile, LiveKind, Rewrite};
 pub use table_writer::TableWriter;
 pub use transaction::Transaction;
 

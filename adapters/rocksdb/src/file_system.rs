@@ -28,8 +28,8 @@ use sealstone_seal::{
 
 use crate::catalogue::{Catalogues, Refusal, Sealer};
 use crate::meter::{CipherMeter, CipherWork};
-use crate::opening::{self, Header};
-use crate::sealing::{self, Sealing};
+use crate::file_keys::{self, Header};
+use crate::sealing_options::{self, Sealing};
 use failure::failure;
 pub(crate) use failure::{Failure, RawFailed, RawRead};
 pub(crate) use reader::Reader;

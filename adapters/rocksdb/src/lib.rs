@@ -31,12 +31,12 @@ mod file_system;
 pub mod library;
 mod manifest;
 mod meter;
-mod opening;
+mod file_keys;
 mod pace;
 mod place;
 pub mod reseal;
 pub mod rest;
-mod sealing;
+mod sealing_options;
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub mod testing;
@@ -50,7 +50,7 @@ pub use ffi::{
 #[cfg(feature = "plugin")]
 pub use ffi::{Opener, register};
 pub use meter::CipherWork;
-pub use sealing::{PAGE_BYTES, Sealing, TABLE_PAGE_BYTES};
+pub use sealing_options::{PAGE_BYTES, Sealing, TABLE_PAGE_BYTES};
 #[cfg(feature = "kmip")]
 pub use sealstone_anchor::KmipAnchor;
 pub use sealstone_anchor::{Anchor, AnchorError, FileAnchor, Mark as AnchorMark};

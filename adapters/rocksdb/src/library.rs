@@ -1,5 +1,4 @@
-//! Facts about the linked RocksDB: version, origin, and state of its assertions. Not here: opening
-//! a database (`env`).
+//! Facts about the linked RocksDB: version, origin, and state of its assertions.
 
 /// Returns the way in which RocksDB came into this program.
 pub fn build() -> &'static str {

@@ -1,7 +1,6 @@
 //! Reading of a RocksDB MANIFEST, which determines the contents of a database: its *live set* of
 //! tables, blob files and logs. Pure: bytes in, the set out; every length in the bytes is checked
-//! before it is used, and no memory is allocated for missing data. Not here: files and seals
-//! (`rest`).
+//! before it is used, and no memory is allocated for missing data.
 //!
 //! Its tests make the engine create stores of every shape and compare the result with the engine's
 //! after each step.

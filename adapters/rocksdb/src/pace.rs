@@ -1,6 +1,5 @@
 //! Limit on how fast a single thread may write to sealed files: it applies to resealing only,
-//! whereas RocksDB's own rate limiter would also limit other writers. Not here: the writes
-//! (`reseal`).
+//! whereas RocksDB's own rate limiter would also limit other writers.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -40,7 +40,7 @@ impl Place {
     }
 }
 
-/// Looks at what `path` stands for, and opens nothing.
+/// Looks at what `path` refers to, and opens nothing.
 ///
 /// # Errors
 /// A name that cannot be examined.

@@ -18,13 +18,12 @@
 //!   stays open only they remain.
 //!
 //! The remaining work is read from the headers of the files. So there is no state to lose: after a
-//! kill, resealing again continues with the remaining files. Not here: the work itself
-//! (`reseal/work.rs`), the limit on it (`pace`), the sealed files in a directory (`rest`).
+//! kill, resealing again continues with the remaining files.
 
 mod control_files;
 mod error;
 mod kind;
-mod left;
+mod remainder;
 mod progress;
 mod work;
 
@@ -43,10 +42,10 @@ use crate::env::SealedEnv;
 use crate::ffi::Db;
 use crate::pace::Pace;
 use crate::rest::{self, Contents, RestError, State, lack};
-use crate::sealing::Sealing;
+use crate::sealing_options::Sealing;
 pub use error::ResealError;
 use kind::{Kind, kind};
-pub use left::{Left, Why, left};
+pub use remainder::{Left, Why, left};
 pub use progress::Progress;
 use progress::{Shared, TICK};
 use work::Work;

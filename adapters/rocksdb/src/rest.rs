@@ -18,7 +18,7 @@ mod report;
 mod rotate;
 mod source;
 mod status;
-mod stored;
+mod files_on_disk;
 mod unseal;
 mod verify;
 
@@ -30,6 +30,6 @@ pub use report::{ComparedWith, Comparison, Finding, Progress, Verification};
 pub use rotate::{Protected, Rotation, RotationProgress, protected, rotate};
 pub use source::SourceError;
 pub use status::{FileStatus, Status, Total, status};
-pub(crate) use stored::StoredFile;
+pub(crate) use files_on_disk::StoredFile;
 pub use unseal::{Unopened, UnsealError, Unsealed, unseal};
 pub use verify::verify;

@@ -1,6 +1,6 @@
 //! Tests of the reports of `rest verify` on destroyed stores: files removed, emptied or swapped,
 //! one by one and in every combination of two, in databases, backups and directories of loose
-//! tables. Not here: changed bytes within a file (`sealed.rs`).
+//! tables. Not here: changed bytes within a file (`sealed`).
 
 mod site;
 
@@ -525,7 +525,7 @@ fn a_store_in_use_is_whole_whatever_it_does() {
             manifests.insert(manifest.clone());
             looks += 1;
         }
-        assert!(manifests.len() > 1, "it went on to another MANIFEST meanwhile: {manifests:?}");
+        assert!(manifests.len() > 1, "it went on to another MANIFEST: {manifests:?}");
     });
 }
 

@@ -1,5 +1,5 @@
 //! Certificates for the servers of a lab and their clients, made for the purpose by an authority
-//! that nobody else trusts. Not here: the use of each certificate (`pykmip`).
+//! that nobody else trusts.
 
 use std::fs;
 use std::io;

@@ -1,5 +1,4 @@
-//! Reasons why a lab is not in the requested state, worded for the person who reads them. Not here:
-//! messages of servers (`log`).
+//! Reasons why a lab is not in the requested state, worded for the person who reads them.
 
 use std::path::{Path, PathBuf};
 

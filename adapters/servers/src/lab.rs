@@ -1,5 +1,5 @@
 //! A lab: a directory with servers in it, of one kind or of several. One process may start it and
-//! another stop it. Not here: the servers (`registry`), their records (`state`).
+//! another stop it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -185,14 +185,18 @@ impl Lab {
     ///
     /// - `server`: the requested kind, which must not be running; without it, at least one kind
     ///   must not be running
-    /// - `anew`: whether settings were given, which a restarted lab does not take
+    /// - `has_settings`: whether settings were given, which a restarted lab does not take
     ///
     /// # Errors
     /// [`LabError::Running`], [`LabError::NotEmpty`] for a lab that was never complete,
     /// [`LabError::AsItWas`]; a server that does not start. Servers that ran before keep running,
     /// and no others.
-    pub fn start_again(mut self, server: Option<&Server>, anew: bool) -> Result<Self, LabError> {
-        if let Err(error) = self.check_again(server, anew) {
+    pub fn start_again(
+        mut self,
+        server: Option<&Server>,
+        has_settings: bool,
+    ) -> Result<Self, LabError> {
+        if let Err(error) = self.check_again(server, has_settings) {
             self.leave_running();
             return Err(error);
         }
@@ -221,7 +225,7 @@ impl Lab {
         Ok(self)
     }
 
-    fn check_again(&mut self, server: Option<&Server>, anew: bool) -> Result<(), LabError> {
+    fn check_again(&mut self, server: Option<&Server>, has_settings: bool) -> Result<(), LabError> {
         let mut pids = Vec::new();
         let mut all_run = true;
         for kind in &mut self.kinds {
@@ -237,7 +241,7 @@ impl Lab {
             return Err(LabError::Running { dir: self.dir.clone(), pids: processes(&pids) });
         }
         self.kinds.iter().try_for_each(|kind| kind.running.check_complete())?;
-        if anew {
+        if has_settings {
             return Err(LabError::AsItWas { dir: self.dir.clone() });
         }
         Ok(())

@@ -6,7 +6,7 @@
 //! - [`Lab`] is a directory with servers in it, which one process may start and another stop.
 //! - [`Instance`] is one process with its record, its port and its log, whatever the server:
 //!   [`Mongod`], [`Redis`], [`Postgres`], [`MariaDb`], [`PyKmip`] and [`Tgt`] are theirs.
-//! - [`Single`] is a server that stands alone in a lab.
+//! - [`Single`] is a server that runs alone in a lab.
 //! - [`Authority`] signs certificates for servers, and [`state`] keeps the files of a lab.
 //! - `testing` (a feature) is what tests with them share.
 //!
@@ -60,7 +60,7 @@ pub mod state;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod tgt;
-mod unprivileged;
+mod privilege;
 mod volume;
 mod watchdog;
 

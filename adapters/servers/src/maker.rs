@@ -1,5 +1,4 @@
-//! The program that makes a server's data directory: run to its end. Not here: its arguments and
-//! output (`postgres`, `mariadb`).
+//! The program that makes a server's data directory: run to its end.
 
 use std::fs::File;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! MongoDB's server: starting, awaiting and ending it; with the feature `mongodb`, replica sets.
-//! Not here: queries of users (`adapters/stores`), the extension (`adapters/wiredtiger`).
 
 #[cfg(feature = "mongodb")]
 mod admin;

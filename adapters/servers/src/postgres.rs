@@ -1,5 +1,4 @@
-//! PostgreSQL: making, starting, awaiting and ending a server. Not here: queries of users
-//! (`adapters/stores`).
+//! PostgreSQL: making, starting, awaiting and ending a server.
 
 mod log;
 mod row;
@@ -17,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::io;
 use crate::instance::{Instance, ServerKind};
 use crate::secret::{escaped, hand_over, random_password, write};
-use crate::unprivileged::Identity;
+use crate::privilege::Identity;
 use crate::{LabError, Place, Program, maker};
 
 pub use row::{PostgresServer, SERVER};

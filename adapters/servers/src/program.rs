@@ -1,5 +1,4 @@
-//! Location of a server's program on this machine, and how to install it. Not here: starting it
-//! (`instance`).
+//! Location of a server's program on this machine, and how to install it.
 
 use std::path::{Path, PathBuf};
 

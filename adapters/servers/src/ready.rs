@@ -1,5 +1,4 @@
-//! Readiness of a server: free and taken ports, and waiting with a limit. Not here: the logs of
-//! servers (`mongod`, `pykmip`).
+//! Readiness of a server: free and taken ports, and waiting with a limit.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;

@@ -1,5 +1,5 @@
 //! Redis: starting, awaiting and ending a server; with the feature `redis`, servers of a lab, alone
-//! or as a cluster. Not here: queries of users (`adapters/stores`).
+//! or as a cluster.
 
 #[cfg(feature = "redis")]
 mod admin;

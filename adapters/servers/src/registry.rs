@@ -1,4 +1,4 @@
-//! The table of servers that a lab can run. Not here: the type of a row (`server`).
+//! The table of servers that a lab can run.
 
 use crate::LabError;
 use crate::server::Server;
@@ -42,7 +42,7 @@ mod tests {
         for (at, row) in servers().iter().enumerate() {
             assert!(
                 servers()[..at].iter().all(|other| other.name != row.name),
-                "{} stands there twice",
+                "{} is there twice",
                 row.name
             );
             assert_eq!(server(row.name).unwrap().name, row.name);

@@ -1,5 +1,5 @@
 //! Secrets that only a server and its owner may read: passwords, keys of certificates, and the
-//! files with them. Not here: their use by a server (`postgres`, `mariadb`).
+//! files with them.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -10,7 +10,7 @@ use sealstone_message::Password;
 
 use crate::LabError;
 use crate::error::io;
-use crate::unprivileged::Identity;
+use crate::privilege::Identity;
 
 /// Makes a password that nobody guesses.
 ///

@@ -58,7 +58,7 @@ impl<K: SingleKind> Single<K> {
         // its files have their own modes, and a server running as another user must reach them
         let made = DirBuilder::new().recursive(true).mode(0o711).create(&dir);
         made.map_err(|error| io("create directory", &dir, error))?;
-        // whoever owns it could put links in the place of the server's files
+        // its owner could put links in the place of the server's files
         let real = lab.canonicalize().map_err(|error| io("look at", lab, error))?;
         for own in [&real, &dir] {
             check_own_directory(own).map_err(|error| io("use directory", own, error))?;

@@ -1,6 +1,5 @@
 //! tgt, an iSCSI target in user space: starting, awaiting and ending a target with a single unit, a
-//! file. It is set up through tgtadm over its own socket, so that several run side by side. Not
-//! here: initiators (`adapters/wire`).
+//! file. It is set up through tgtadm over its own socket, so that several run side by side.
 
 mod log;
 mod row;

@@ -1,5 +1,5 @@
-//! The sealed volume of a lab, on which its servers keep everything that they write. Not here:
-//! volumes themselves: `sealstone volume` makes, mounts and unmounts this one.
+//! The sealed volume of a lab, on which its servers keep everything that they write. `sealstone
+//! volume` makes, mounts and unmounts it.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};

@@ -1,5 +1,5 @@
 //! One process and its record, with a shell script as the server: the common behaviour of all
-//! servers. Not here: real servers (`lab.rs`, `dev/e2e`).
+//! servers.
 
 use std::fs;
 use std::path::{Path, PathBuf};

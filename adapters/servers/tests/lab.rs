@@ -1,5 +1,4 @@
-//! Real servers and replica sets: started, ended, found again by another process, grown. Not here:
-//! their sealed data (`dev/e2e`).
+//! Real servers and replica sets: started, ended, found again by another process, grown.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
-//! A real PostgreSQL: started, ended, found again by another process. Not here: queries of clients
-//! (`adapters/stores`).
+//! A real PostgreSQL: started, ended, found again by another process.
 
 use std::fs;
 use std::net::TcpStream;

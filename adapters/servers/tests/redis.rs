@@ -1,5 +1,4 @@
-//! Real Redis servers and clusters: started, ended, found again by another process. Not here:
-//! queries of clients (`adapters/stores`).
+//! Real Redis servers and clusters: started, ended, found again by another process.
 
 use std::fs;
 use std::net::TcpStream;

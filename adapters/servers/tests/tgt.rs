@@ -1,5 +1,4 @@
-//! A real tgt: started, ended, found again by another process, several side by side. Not here:
-//! requests of initiators (`adapters/wire`).
+//! A real tgt: started, ended, found again by another process, several side by side.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};

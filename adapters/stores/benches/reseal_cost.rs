@@ -136,7 +136,7 @@ impl Bench {
             most(&longest[1])
         );
         println!(
-            "resealed {} meanwhile, all of the store {} times",
+            "resealed {} in that time, all of the store {} times",
             human_bytes(self.resealed.0),
             self.resealed.1
         );

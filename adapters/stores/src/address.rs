@@ -37,7 +37,7 @@ pub(crate) fn check_user(who: &str) -> Result<(), String> {
         );
     }
     if who == LEFT_OUT {
-        return Err(format!("{LEFT_OUT} stands where something was left out of what was printed"));
+        return Err(format!("{LEFT_OUT} marks where something was left out of what was printed"));
     }
     Ok(())
 }

@@ -39,7 +39,7 @@ mod address;
 pub mod at_rest;
 #[cfg(feature = "block")]
 pub mod block;
-mod built;
+mod tables_of_build;
 mod engines;
 #[cfg(any(feature = "mongodb", feature = "postgres", feature = "mysql", feature = "redis"))]
 mod lab_tls;
@@ -64,15 +64,15 @@ mod table;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod tables;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "redis", feature = "mongodb"))]
-mod told;
+mod server_message;
 #[cfg(feature = "volume")]
 mod volume;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "redis", feature = "mongodb"))]
-mod waiting;
+mod time_limits;
 #[cfg(any(feature = "mysql", feature = "redis", feature = "mongodb"))]
-mod within;
+mod deadline;
 
-pub use built::{Built, engine as open_engine};
+pub use tables_of_build::{Built, engine as open_engine};
 pub use engines::{
     engines, of_server as sealed_server, owner as engine_of, servers as sealed_servers,
 };

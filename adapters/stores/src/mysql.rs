@@ -21,7 +21,7 @@ mod table_shape;
 mod table_text;
 mod trigger_order;
 mod watch;
-mod watched;
+mod timed_connection;
 
 pub(crate) use at_rest::AT_REST;
 pub use connection::{Mysql, MysqlOptions, MysqlStore};

@@ -10,8 +10,6 @@
 //!
 //! Every client thread keeps a connection (`links`), and an operation is tried again while a
 //! cluster replaces a node. SSDB is the same code with its own names of commands (`Dialect`).
-//!
-//! Not here: starting servers (`adapters/servers`).
 
 mod address;
 mod connection;

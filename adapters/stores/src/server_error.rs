@@ -1,6 +1,5 @@
 //! Reasons why a server of any kind cannot be used, worded for the person reading them: server,
-//! command, finding, next step; and the name of a server in messages. Not here: the reasons of one
-//! kind of server, and the errors of its driver (`sql`, `redis`, `mongodb`).
+//! command, finding, next step; and the name of a server in messages.
 
 use std::io;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "redis"))]

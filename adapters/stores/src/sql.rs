@@ -9,8 +9,6 @@
 //! `columns` names the columns, `bound` checks that they return values unchanged, `statements` has
 //! the text of every statement in a [`Dialect`]; `store` and `transaction` run them over
 //! connections of a `pool`, and `engine` provides comparisons with their own servers or the user's.
-//!
-//! Not here: drivers, addresses, the errors of a server (`postgres`).
 
 mod address;
 mod bound;
@@ -20,7 +18,7 @@ mod error;
 mod function;
 mod function_key;
 mod out_of_order;
-mod owned;
+mod own_server;
 mod pool;
 mod server;
 mod statements;
@@ -35,7 +33,7 @@ pub use error::Error;
 pub(crate) use error::Failure;
 pub(crate) use function::SqlFunction;
 pub(crate) use out_of_order::OutOfOrder;
-pub(crate) use owned::Owned;
+pub(crate) use own_server::Owned;
 pub(crate) use server::{EachRow, Link, Server};
 pub(crate) use statements::{Dialect, Statement};
 pub(crate) use store::SqlStore;

@@ -1,6 +1,6 @@
 //! Tables of databases whose columns are sealed in place: the server of an address, and a
-//! connection to it. Not here: the migration of a table (`sealstone_fields::migration`), the
-//! servers (`mysql`, `postgres`).
+//! connection to it. Not here: the migration of a table (`sealstone_fields::migration`), the table
+//! of stores (`table`).
 
 use std::path::PathBuf;
 

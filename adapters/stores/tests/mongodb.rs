@@ -1,5 +1,4 @@
-//! The store as a benchmark uses it, on a single real server and on a replica set. Not here: the
-//! servers themselves (`adapters/servers`), their sealed data (`dev/e2e`).
+//! The store as a benchmark uses it, on a single real server and on a replica set.
 
 mod conformance;
 mod workloads;

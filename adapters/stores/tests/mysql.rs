@@ -1,5 +1,4 @@
-//! The store as a benchmark uses it, on a real MariaDB, and its errors when the server fails. Not
-//! here: the server itself (`adapters/servers`), records of other programs (`dev/ycsb-rivals`).
+//! The store as a benchmark uses it, on a real MariaDB, and its errors when the server fails.
 
 mod conformance;
 mod sql;

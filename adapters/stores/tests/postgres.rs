@@ -1,5 +1,4 @@
 //! The store as a benchmark uses it, on a real PostgreSQL, and its errors when the server fails.
-//! Not here: the server itself (`adapters/servers`), records of other programs (`dev/ycsb-rivals`).
 
 mod conformance;
 mod sql;

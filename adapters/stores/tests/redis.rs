@@ -1,6 +1,5 @@
 //! The store as a benchmark uses it, on a single real server and on a cluster, and its errors when
-//! a server fails. Not here: the servers themselves (`adapters/servers`), records of other programs
-//! (`dev/rivals`).
+//! a server fails.
 
 mod conformance;
 mod workloads;

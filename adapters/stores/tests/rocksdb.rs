@@ -1,5 +1,4 @@
-//! The store as a benchmark uses it, sealed and unsealed. Not here: attacks on sealed files
-//! (`adapters/rocksdb`).
+//! The store as a benchmark uses it, sealed and unsealed.
 
 mod conformance;
 

@@ -1,5 +1,5 @@
 //! SSDB as a store: on the server that `SEALSTONE_SSDB_URL` names, otherwise a SKIP. The commands
-//! that it shares with Redis are tried on a real Redis. Not here: Redis as a store (`redis.rs`).
+//! that it shares with Redis are tried on a real Redis.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

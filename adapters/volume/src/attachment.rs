@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::Failure;
 use crate::front::fuse::{CONTROL_NAME, FILE_NAME, STATUS_NAME};
-use crate::served::{AttachedStatus, Order};
+use crate::service::{AttachedStatus, Order};
 use crate::tool;
 
 /// Directory in which volumes are shown.
@@ -234,7 +234,7 @@ impl Attachment {
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-        // another volume may have come meanwhile, or somebody looks at it
+        // by now there may be another volume, or somebody is looking at it
         let _ = fs::remove_dir(&self.dir);
         Ok(())
     }
@@ -308,7 +308,8 @@ pub fn mount_with(device: &str, at: &Path, options: &[&str]) -> Result<(), Failu
     tool::run("mount", &all).map(drop)
 }
 
-/// Unmounts what is mounted at `at`, whoever still uses it; what is open stays until it is closed.
+/// Unmounts what is mounted at `at`, even while it is in use; what is open stays until it is
+/// closed.
 ///
 /// # Errors
 /// [`Failure::Tool`].

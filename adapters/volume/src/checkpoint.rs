@@ -1,5 +1,5 @@
 //! Checkpoints: what is in the log is put in place, and a new root says so. Readers and writers go
-//! on meanwhile.
+//! on while it runs.
 //!
 //! In this order, each step on stable storage before the next: the log and the mark that says how
 //! long it is; blocks, tag pages and leaf pages; the root. Pages go to the place of the two that
@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError};
 
 use sealstone_seal::volume::{EntryPage, Level, Root, Run};
 
-use crate::aligned::Aligned;
+use crate::aligned_memory::Aligned;
 use crate::error::Failure;
 use crate::index::{Index, Pending, Source};
 use crate::log::Closed;
@@ -182,7 +182,7 @@ impl Volume {
             one.1.source.is_followed_by(&other.1.source, block_bytes as u64)
         };
         let mut rest = &mut sealed[..];
-        // what one request wrote lies side by side in the log
+        // what one request wrote is side by side in the log
         for stretch in piece.chunk_by(is_next) {
             let (here, later) = rest.split_at_mut(stretch.len() * block_bytes);
             let Source::Logged { segment, offset } = &stretch[0].1.source else {

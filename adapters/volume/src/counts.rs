@@ -1,5 +1,4 @@
-//! Counts of what a volume that is open has done since it was opened. Not here: how new it is
-//! (`roots`), its last failure (`served`).
+//! Counts of what a volume that is open has done since it was opened.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

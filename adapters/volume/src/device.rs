@@ -1,11 +1,10 @@
-//! A block device as a kernel sees one: what a front serves. Not here: what is behind it (`plain`,
-//! the core), and the front itself.
+//! A block device as a kernel sees one: what a front serves.
 
 use std::io;
 
 /// A device of fixed blocks, used by many threads at once.
 ///
-/// Every offset and length is in bytes, lies within the device, and may begin and end anywhere; a
+/// Every offset and length is in bytes and within the device, and may begin and end anywhere; a
 /// request of at most one mebibyte is one request, and after a crash wholly there or not at all.
 pub trait Device: Send + Sync + 'static {
     /// Returns the size, in bytes: a multiple of [`Device::block_bytes`].
@@ -39,10 +38,10 @@ pub trait Device: Send + Sync + 'static {
     /// As [`Device::write`].
     fn discard(&self, offset: u64, bytes: u64) -> io::Result<()>;
 
-    /// Returns the state, for whoever runs it.
+    /// Returns the state, for the operator.
     fn status(&self) -> String;
 
-    /// Obeys a command of whoever runs it.
+    /// Obeys a command of the operator.
     ///
     /// # Errors
     /// It was not obeyed.

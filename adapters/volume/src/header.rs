@@ -10,7 +10,7 @@ use sealstone_seal::{HEADER_BYTES, HeaderInfo, Layout, SealError, inspect, keys_
 use crate::directory::Directory;
 use crate::disk::{Disk, DiskFile};
 use crate::error::Failure;
-use crate::found::open;
+use crate::state_on_disk::open;
 use crate::log::segments;
 use crate::names;
 use crate::segment::Segment;

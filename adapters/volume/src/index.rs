@@ -25,7 +25,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// Returns whether `other` lies in the log directly behind this block of `block_bytes`.
+    /// Returns whether `other` is in the log directly behind this block of `block_bytes`.
     pub(crate) fn is_followed_by(&self, other: &Self, block_bytes: u64) -> bool {
         match (self, other) {
             (Self::Logged { segment, offset }, Self::Logged { segment: other, offset: next }) => {

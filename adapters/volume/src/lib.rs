@@ -1,8 +1,8 @@
 #![deny(unsafe_code)]
 //! A sealed block device in user space.
 
-mod aligned;
-mod anchored;
+mod aligned_memory;
+mod volume_anchor;
 pub mod attachment;
 mod checkpoint;
 mod counts;
@@ -13,7 +13,7 @@ mod disk;
 mod error;
 #[allow(unsafe_code)]
 mod ffi;
-mod found;
+mod state_on_disk;
 pub mod front;
 mod header;
 mod in_flight;
@@ -28,8 +28,8 @@ mod recovery;
 pub mod reseal;
 mod roots;
 mod segment;
-mod served;
-mod serving;
+mod service;
+mod child_process;
 mod sizes;
 mod tool;
 pub mod tree;
@@ -46,8 +46,8 @@ pub use ffi::{become_io_flusher, lock_memory};
 pub use header::{header, in_use, keys_of, misplaced, rotate};
 pub use names::is_of_volume;
 pub use plain::PlainFile;
-pub use served::{AttachedStatus, Order, Report, Served};
-pub use serving::{Serving, ServingProcess};
+pub use service::{AttachedStatus, Order, Report, Served};
+pub use child_process::{Serving, ServingProcess};
 pub use sizes::Sizes;
 pub use upkeep::Upkeep;
 pub use verify::{Verification, verify};

@@ -8,7 +8,7 @@ use sealstone_seal::volume::{
     CHILDREN, Entry, EntryPage, Level, PAGE_BYTES, Places, Root, VolumeKeys,
 };
 
-use crate::aligned::Aligned;
+use crate::aligned_memory::Aligned;
 use crate::disk::DiskFile;
 use crate::error::Failure;
 use crate::names;
@@ -103,8 +103,8 @@ impl Pages {
         Ok(())
     }
 
-    /// Returns the first block after the stretch of holes that `block` lies in, as far as pages
-    /// that were never written tell; `block` itself if it is on one that was.
+    /// Returns the first block after the stretch of holes that `block` is in, as far as pages that
+    /// were never written tell; `block` itself if it is on one that was.
     pub(crate) fn after_holes(
         &self,
         keys: &VolumeKeys,

@@ -10,7 +10,7 @@ use std::path::Path;
 use nix::fcntl::{FallocateFlags, fallocate};
 
 use crate::Device;
-use crate::aligned::Aligned;
+use crate::aligned_memory::Aligned;
 
 /// A plain file as a device.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sealstone_seal::volume::{BlockPlace, Root};
 
-use crate::aligned::Aligned;
+use crate::aligned_memory::Aligned;
 use crate::error::Failure;
 use crate::index::{Pending, Source};
 use crate::names;
@@ -67,7 +67,7 @@ impl Volume {
                 Err(Failure::Seal(error)) => Failure::Seal(error),
                 result => return result,
             };
-            // a checkpoint may have moved them meanwhile, and something else may be there now
+            // a checkpoint may have moved them since, and something else may be there now
             let again = self.locate(blocks.clone())?;
             if located.iter().zip(&again).all(|(one, other)| one.is_same(other)) {
                 return Err(failure);

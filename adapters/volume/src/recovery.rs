@@ -10,7 +10,7 @@ use std::sync::Arc;
 use sealstone_seal::volume::frame::{self, Data, HEAD_BYTES, Head, Record};
 use sealstone_seal::volume::{BlockPlace, Mark, Places, Root, Run, VolumeError, VolumeKeys};
 
-use crate::aligned::Aligned;
+use crate::aligned_memory::Aligned;
 use crate::disk::{Disk, DiskFile};
 use crate::error::Failure;
 use crate::index::{self, Index};

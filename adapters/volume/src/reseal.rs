@@ -30,7 +30,7 @@ pub enum Resealed {
         /// The bytes.
         written: u64,
     },
-    /// Whoever asked for it stopped it; the same call goes on.
+    /// The caller stopped it; the same call goes on.
     Stopped,
 }
 

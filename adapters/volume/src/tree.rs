@@ -39,7 +39,7 @@ pub enum TreeError {
         /// Its own words.
         said: String,
     },
-    /// Whoever asked for it wants it no more.
+    /// The caller no longer wants it.
     #[error("interrupted")]
     Stopped,
 }
@@ -174,7 +174,7 @@ impl Tree {
     /// what is there and not in this tree is removed.
     ///
     /// - `without`: names directly in `to` that are left alone
-    /// - `tick`: called again and again meanwhile; false stops the copying
+    /// - `tick`: called again and again while it copies; false stops it
     ///
     /// # Errors
     /// [`TreeError`]; the same call goes on afterwards.

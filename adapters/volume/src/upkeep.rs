@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::error::Failure;
-use crate::served::Report;
+use crate::service::Report;
 use crate::volume::Volume;
 
 /// Time between two looks.

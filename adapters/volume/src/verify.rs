@@ -8,11 +8,11 @@ use sealstone_cipher::Backend;
 use sealstone_keys::KeySource;
 use sealstone_seal::volume::{BlockPlace, CHILDREN, Entry, EntryPage, Level, Places};
 
-use crate::aligned::Aligned;
-use crate::anchored::{self, mark};
+use crate::aligned_memory::Aligned;
+use crate::volume_anchor::{self, mark};
 use crate::disk::{Disk, DiskFile};
 use crate::error::Failure;
-use crate::found::Found;
+use crate::state_on_disk::Found;
 use crate::index::{Pending, Source};
 use crate::names;
 use crate::segment::Segment;

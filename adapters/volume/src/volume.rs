@@ -19,11 +19,11 @@ use sealstone_keys::KeySource;
 use sealstone_seal::volume::{Epoch, Places, Root, Run, VolumeKeys};
 use sealstone_seal::{FileKind, HEADER_BYTES, Identity, Layout, SealedFile};
 
-use crate::anchored::Anchored;
+use crate::volume_anchor::Anchored;
 use crate::counts::Counts;
 use crate::disk::{Disk, DiskFile};
 use crate::error::Failure;
-use crate::found::Found;
+use crate::state_on_disk::Found;
 use crate::in_flight::InFlight;
 use crate::index::{Index, Pending};
 use crate::log::{self, Log};
@@ -361,7 +361,7 @@ impl Volume {
             return Ok(());
         }
         match self.checkpoint() {
-            // there is room now; the anchor is tried again, and whoever runs the volume is told
+            // there is room now; the anchor is tried again, and the operator is told
             Err(Failure::Anchor(_)) => Ok(()),
             result => result,
         }

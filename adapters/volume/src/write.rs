@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError};
 use sealstone_seal::volume::frame::{Data, Record};
 use sealstone_seal::volume::{Level, PAGE_BYTES};
 
-use crate::aligned::Aligned;
+use crate::aligned_memory::Aligned;
 use crate::error::Failure;
 use crate::names;
 use crate::read::Located;
@@ -54,7 +54,7 @@ impl Volume {
         self.write_blocks(blocks, sealed)
     }
 
-    /// Writes whole blocks, which nobody else writes meanwhile.
+    /// Writes whole blocks, which nobody else writes at the same time.
     fn write_blocks(&self, blocks: Range<u64>, mut sealed: Aligned) -> Result<(), Failure> {
         let located = self.locate(blocks.clone())?;
         let numbers: Vec<u64> = blocks.clone().collect();
@@ -140,7 +140,7 @@ impl Volume {
                 self.data
                     .write(self.places.block(block), &[piece])
                     .map_err(Failure::of("write", names::DATA))?;
-                // before their frame is in the log: whoever sees that one syncs these first
+                // before their frame is in the log: a flush that sees the frame syncs these first
                 self.unsynced_places.store(true, Ordering::Release);
             }
             begin += count.max(1);

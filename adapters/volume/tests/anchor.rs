@@ -186,7 +186,7 @@ fn an_anchor_out_of_reach_is_reported_stops_no_writer_and_is_tried_again() {
     }
     assert!(volume.generation() > remote.read().unwrap().unwrap().generation + 2);
     assert!(matches!(volume.checkpoint(), Err(Failure::Anchor(_))));
-    // whoever runs it sees that in its state
+    // the operator sees that in its state
     let served = Arc::new(Served::new(Arc::clone(&volume), &dir, Box::new(|_| ())));
     let told = Arc::clone(&served);
     let upkeep =

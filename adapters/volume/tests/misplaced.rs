@@ -1,5 +1,5 @@
 //! Something else in the place of a file of a volume: the check and the state say no where an
-//! opening does. Not here: whether what opens is what was written last (`attacker`).
+//! opening does.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -57,7 +57,7 @@ fn a_copy_under_another_cipher_is_the_same_wherever_it_was_stopped() {
     let to_dir = home.path().join("to");
     let mut stops = 0;
     for allowed in (3..).step_by(11) {
-        // opened anew each time, as after a kill
+        // opened again each time, as after a kill
         let to = volume(&to_dir, &new, "3des", BYTES);
         assert!(is_unfinished(&to).unwrap());
         let mut calls = 0;

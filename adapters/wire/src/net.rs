@@ -1,4 +1,4 @@
-//! A network of IP addresses, as `10.9.0.1/24`. Not here: the networks of a tunnel (`config`).
+//! A network of IP addresses, as `10.9.0.1/24`.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

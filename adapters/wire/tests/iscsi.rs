@@ -126,7 +126,7 @@ fn queues_are_sessions_of_their_own_and_are_kept() {
     drop(queues);
     let mut again = device.queue(4).unwrap();
     ask(&mut *again, DeviceAccess::Read, 0).unwrap();
-    assert_eq!(sessions(), 2, "none was made anew");
+    assert_eq!(sessions(), 2, "no new one was made");
     drop(again);
     drop(device);
     assert_eq!(sessions(), 0, "all have said good-bye");

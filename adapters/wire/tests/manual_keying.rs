@@ -1,5 +1,5 @@
 //! Associations from other programs: read in their notations; any other text is refused with the
-//! line. Not here: a peer that uses them (`strongswan`).
+//! line.
 
 use sealstone_seal::esp::{Sealed, suites};
 use sealstone_wire::path::{ManualAssociation, Unreadable, charon, xfrm};

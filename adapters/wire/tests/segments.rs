@@ -1,5 +1,5 @@
 //! Tests of cutting a device's packets and joining them again: the result is the same, and anything
-//! other than a packet is refused. Not here: real devices (`path`).
+//! other than a packet is refused.
 
 use std::io::IoSlice;
 
@@ -174,7 +174,7 @@ fn only_what_follows_is_put_together() {
     for at in [20, 27, 31, 34, 44, 8, 1, 15, 6] {
         assert_eq!(changed(1, &|segment| segment[at] ^= 2), 3, "byte {at}");
     }
-    assert_eq!(changed(1, &|segment| segment[33] |= 4), 3, "a reset stands alone");
+    assert_eq!(changed(1, &|segment| segment[33] |= 4), 3, "a reset is not joined");
     assert_eq!(
         changed(0, &|segment| segment[33] |= PSH),
         2,

@@ -1,6 +1,5 @@
 //! A peer that is not ours: charon at one end, our path with the keys that it logged at the other,
-//! and TCP through both. It takes root and strongSwan's packages (`make setup-strongswan`). Not
-//! here: single packets (`dev/e2e/tests/esp.rs`).
+//! and TCP through both. It takes root and strongSwan's packages (`make setup-strongswan`).
 
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::Command;

@@ -2,8 +2,6 @@
 //! collection or an index may request it, with `encryption=(name=none)` among its options. A new
 //! file of this kind is refused while it is being made, which undoes only the creation; an existing
 //! file is opened, since the server would not start without it, and named in the log.
-//!
-//! Not here: reading the configuration of a file (`ffi`), the content of a file (`check`).
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

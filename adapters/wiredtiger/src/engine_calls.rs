@@ -1,6 +1,5 @@
 //! Calls that WiredTiger makes to write a journal, made without it: for tests of this crate, and
-//! for what measures it (`benches/journal_cost.rs`). Not here: WiredTiger itself
-//! (`dev/e2e/tests/wiredtiger_attack.rs`).
+//! for what measures it (`benches/journal_cost.rs`).
 
 use std::fmt;
 use std::path::{Path, PathBuf};

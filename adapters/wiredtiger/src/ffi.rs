@@ -4,9 +4,6 @@
 //! `ffi/file_system.rs`; `ffi/callbacks.rs` calls the encryptor as WiredTiger does. The only files
 //! of this crate with `unsafe`.
 //!
-//! Not here: the work of the callbacks (`encryptor`, `files`), and the places in WiredTiger's table
-//! (`series`).
-//!
 //! Rules kept here, on which every `SAFETY` line relies:
 //! - *Table.* `WT_CONNECTION` begins with a table of function pointers, the same for every
 //!   connection of a process. Three of them are read and called, at places that `series` proved.

@@ -4,8 +4,7 @@
 //! It follows WiredTiger's documentation of a file system: positions are given with each read and
 //! write, a write is whole when the call returns, a sync that failed is never tried again, and the
 //! lock is one of `fcntl`, like WiredTiger's own, so that programs with and without the extension
-//! exclude each other. Files are not mapped into memory. Not here: WiredTiger's tables of functions
-//! (`ffi`).
+//! exclude each other. Files are not mapped into memory.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};

@@ -1,5 +1,5 @@
 //! The file that a function of the running program came from: its symbols, and WiredTiger's version
-//! line in it. Read only. Not here: the conclusions (`series`).
+//! line in it. Read only.
 
 use std::fs::{self, File};
 use std::io::{self, Read};

@@ -11,9 +11,6 @@
 //! the disk before a journal file gets its name or is removed, and is written after each sync. A
 //! setting determines whether a sync waits for that, since a second flush takes as long as the
 //! first.
-//!
-//! Not here: the bytes of a record (`record`), reading a file (`walk`), the account (`account`),
-//! files in general (`files`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;

@@ -3,8 +3,7 @@
 //! arguments; so nothing is called before the series is certain.
 //!
 //! Three things point to a series: the version of WiredTiger in the running program, the settings,
-//! and the names of the functions in the program's symbol table. Not here: reading them (`image`,
-//! `ffi`).
+//! and the names of the functions in the program's symbol table.
 
 use std::fmt;
 

@@ -1,7 +1,5 @@
 //! The encryptor through its callbacks, as WiredTiger calls it: lengths, headers, failures, many
 //! threads at once.
-//!
-//! Not here: WiredTiger itself (`dev/e2e/tests/wiredtiger.rs`, `wiredtiger_attack.rs`).
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
-//! The messages that the guide explains match the program's, word by word. Not here: their
-//! occurrence (`dev/e2e/tests/mongod.rs`).
+//! The messages that the guide explains match the program's, word by word.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The check of a store against its anchor, for reports. Not here: anchors themselves.
+//! The check of a store against its anchor, for reports.
 
 use serde::Serialize;
 

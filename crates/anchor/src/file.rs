@@ -1,4 +1,4 @@
-//! An anchor in a file. Not here: anchors in general (`anchor`).
+//! An anchor in a file.
 
 use std::fs;
 use std::io::{self, Write};

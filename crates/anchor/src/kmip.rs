@@ -1,5 +1,4 @@
-//! An anchor on a key server that speaks KMIP: the mark is the text of a note there. Not here: what
-//! an anchor is (`anchor`), and how a server keeps a text (`sealstone_keys::Note`).
+//! An anchor on a key server that speaks KMIP: the mark is the text of a note there.
 
 use sealstone_keys::kmip::KmipError;
 use sealstone_keys::{Note, quoted_note};

@@ -16,7 +16,7 @@ mod check;
 mod file;
 #[cfg(feature = "kmip")]
 mod kmip;
-mod named;
+mod address;
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub use check::AnchorCheck;
 pub use file::FileAnchor;
 #[cfg(feature = "kmip")]
 pub use kmip::KmipAnchor;
-pub use named::open;
+pub use address::open;
 
 /// Mark of how new a store is. Of two marks of the same store the larger is newer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

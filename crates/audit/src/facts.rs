@@ -1,6 +1,5 @@
 //! Facts of an audit, as its JSON has them: places that were looked at, the keys that they are
-//! under, and traces of what must not be in the clear. Not here: gathering them (`sealstone-cli`),
-//! conclusions (`verdict`), the page (`page`).
+//! under, and traces of what must not be in the clear.
 
 use std::collections::BTreeMap;
 

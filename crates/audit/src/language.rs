@@ -1,5 +1,4 @@
-//! Words of the page in each language (`texts/`). Not here: the page, what a language is
-//! (`sealstone-message`).
+//! Words of the page in each language (`texts/`).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -33,8 +33,6 @@
 //! assert_eq!((found.hits[0].what.as_str(), found.hits[0].first_offset), ("marker 1", 35));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-//!
-//! Not here: which files a store has, and how a file is sealed.
 
 mod block;
 mod email;

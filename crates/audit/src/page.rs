@@ -1,5 +1,5 @@
 //! The page for an auditor: facts and conclusions in words of a language, filled into
-//! `templates/audit.html`. Not here: the words (`language`), the facts (`facts`).
+//! `templates/audit.html`.
 
 use std::collections::BTreeMap;
 

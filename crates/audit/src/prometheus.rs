@@ -1,5 +1,5 @@
 //! The text format of Prometheus (version 0.0.4), as the textfile collector of its node_exporter
-//! reads it. Not here: the metrics (`metrics`).
+//! reads it.
 
 use sealstone_message::printable;
 

@@ -1,5 +1,4 @@
-//! Conclusions of an audit: whether anything is in the clear, and what asks for attention. Not
-//! here: the facts (`facts`), the words (`page`).
+//! Conclusions of an audit: whether anything is in the clear, and what asks for attention.
 
 use serde::Serialize;
 

@@ -1,5 +1,5 @@
 //! The published schema of results against every field that this build writes, also those that few
-//! runs have; and the page that explains them. Not here: results of real runs (`dev/e2e`).
+//! runs have; and the page that explains them.
 
 #[path = "fixtures/mod.rs"]
 mod fixtures;

@@ -2,8 +2,7 @@
 //! key costs.
 //!
 //! `ctr_speed CIPHER [BACKEND]`. Each figure is the median of rounds that visit all backends and
-//! sizes alternately, so that the machine's drift hits them alike. Not here: other libraries
-//! (`dev/rivals`).
+//! sizes alternately, so that the machine's drift hits them alike.
 
 use std::error::Error;
 use std::time::{Duration, Instant};

@@ -4,8 +4,7 @@
 //! Arguments: the cipher (aes-256), and one backend (all that the CPU has).
 //!
 //! Each figure is the median of rounds that visit all sizes and backends alternately, so that the
-//! machine's drift hits them alike. Not here: 64-bit block ciphers (`sealstone ciphers --speed`)
-//! and other libraries (`dev/rivals`).
+//! machine's drift hits them alike.
 
 use std::error::Error;
 use std::time::{Duration, Instant};

@@ -3,7 +3,7 @@
 //! `hctr2_speed [BACKEND] [CIPHER...]`; without a backend's name the fastest one is taken. Each
 //! figure is the median of rounds in which both have their turn, for every cipher and size, so that
 //! the machine's drift hits them alike; the ratio is that of each round, with the quarters of the
-//! rounds around it. Not here: other libraries (`dev/rivals`).
+//! rounds around it.
 
 use std::error::Error;
 use std::time::{Duration, Instant};

@@ -2,7 +2,7 @@
 //! cipher.
 //!
 //! Not here: how a mode computes (`mode`), and messages whose key stream is made beforehand
-//! ([`crate::ahead`]).
+//! ([`crate::key_stream`]).
 
 use crate::error::Error;
 use crate::facts::Cipher;

@@ -1,6 +1,6 @@
 //! Backends: named sets of CPU instructions, each value a proof that this CPU has them.
 //!
-//! The choice is made once, when a key is set. Not here: the instructions themselves (`arch`).
+//! The choice is made once, when a key is set.
 
 use crate::arch::{self, Isa};
 use sealstone_message::Unknown;

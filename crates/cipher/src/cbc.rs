@@ -4,8 +4,6 @@
 //! next block of the plaintext bit by bit, unnoticed. Anyone who can learn whether a padding is
 //! right can decrypt, so check a MAC over iv and ciphertext before decrypting, and never report why
 //! data was refused. For storage take [`crate::aead`].
-//!
-//! Not here: the block cipher ([`crate::blocks`]), and MACs ([`crate::cmac`]).
 
 use crate::blocks::blocks;
 use crate::error::Error;

@@ -2,9 +2,9 @@
 //! room for a tag or a padding, where a module must encrypt them.
 //!
 //! It protects less than [`crate::hctr2()`], which no module has. Under one key and initialisation
-//! vector it shows how long the equal beginning of two messages is. Whoever changes a block of the
-//! ciphertext changes the next block of the plaintext bit by bit and garbles one, unnoticed. Where
-//! there is room for a tag, take [`crate::aead`].
+//! vector it shows how long the equal beginning of two messages is. An attacker who changes a block
+//! of the ciphertext changes the next block of the plaintext bit by bit and garbles one, unnoticed.
+//! Where there is room for a tag, take [`crate::aead`].
 //!
 //! Of the three variants this is CS1: the blocks stay in their order, and a message of whole blocks
 //! is plain CBC. Not here: how it computes (`mode/cbc_cs1.rs`).

@@ -1,8 +1,6 @@
 //! A MAC from a block cipher (CMAC) by the name of the cipher, for systems that prescribe it.
 //!
 //! It authenticates and hides nothing. For storage take [`crate::aead`], which does both.
-//!
-//! Not here: the block cipher ([`crate::blocks`]), the mode (`mode`).
 
 use std::fmt;
 
@@ -26,7 +24,7 @@ use crate::provider::Provider;
 /// appendix B).
 pub struct Cmac(Computed);
 
-/// Whoever computes.
+/// Implementation that computes: that of this crate, or a module.
 enum Computed {
     /// This crate.
     Own(cmac::Cmac),

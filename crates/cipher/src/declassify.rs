@@ -1,6 +1,4 @@
 //! Point at which a secret becomes public: the outcome of a check, which the caller learns.
-//!
-//! Not here: the checks of paddings (`cbc`).
 
 use subtle::ConstantTimeEq;
 

@@ -1,6 +1,6 @@
 //! Facts about a cipher: one row of the table of ciphers, which is in [`crate::registry`].
 //!
-//! A row is a constant in the file of its cipher. Not here: modes ([`crate::modes`]).
+//! A row is a constant in the file of its cipher.
 
 use crate::error::Error;
 use crate::limits::Limits;

@@ -2,9 +2,9 @@
 //! whose tweak may come again.
 //!
 //! Under one key and tweak it shows that two pages are equal, and nothing else: neither which parts
-//! of them are, as a counter mode would, nor how long the equal beginning is, as CBC would. Whoever
-//! changes a bit gets a page in which every bit is as good as drawn by lot; the change itself is
-//! not noticed. Where there is room for a tag, take [`crate::aead`].
+//! of them are, as a counter mode would, nor how long the equal beginning is, as CBC would. An
+//! attacker who changes a bit gets a page in which every bit is as good as random; the change
+//! itself is not noticed. Where there is room for a tag, take [`crate::aead`].
 //!
 //! Not here: how it computes (`mode/hctr2.rs`).
 

@@ -10,8 +10,6 @@
 //! MD5, SHA-1 and SHA-256 are written once each over `HashWords`: a word alone, or a vector with a
 //! word for each of 4, 8 or 16 messages (`side_by_side`). SHA-1 and SHA-256 have a second version
 //! over `ShaLanes` (`by_instructions`).
-//!
-//! Not here: MACs from block ciphers ([`crate::cmac`]).
 
 mod by_instructions;
 mod hash;

@@ -20,9 +20,9 @@
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 
 #[cfg(any(test, feature = "testing"))]
-mod added;
+mod test_rows;
 mod aead;
-mod ahead;
+mod key_stream;
 mod approval;
 mod arch;
 mod backend;
@@ -58,7 +58,7 @@ pub mod suites;
 pub mod testing;
 
 pub use aead::{Aead, Context, PARTS_MAX, Part, PartError, Unsealed, aead};
-pub use ahead::Ahead;
+pub use key_stream::Ahead;
 pub use approval::{Approval, NOT_A_MODULE};
 pub use backend::{Backend, BackendError};
 pub use blocks::{Blocks, blocks};

@@ -1,10 +1,10 @@
 //! Cryptographic modules: definition of what a module of somebody else, validated or not, computes
 //! in place of this crate.
 //!
-//! Laws ask for a validated *module*, not for an algorithm. Whoever needs one takes every cipher,
-//! MAC, derivation and random byte from it: a [`Module`] given as [`crate::Provider`] replaces
-//! [`crate::Backend`] wherever a key is set, and what it lacks is an error, never done by this
-//! crate instead.
+//! Laws ask for a validated *module*, not for an algorithm. A program that needs one takes every
+//! cipher, MAC, derivation and random byte from it: a [`Module`] given as [`crate::Provider`]
+//! replaces [`crate::Backend`] wherever a key is set, and what it lacks is an error, never done by
+//! this crate instead.
 //!
 //! Not here: modules themselves (`sealstone-modules`).
 

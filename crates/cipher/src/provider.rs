@@ -1,6 +1,4 @@
 //! Providers: who computes with a key, this crate on a [`Backend`] or a [`Module`].
-//!
-//! Not here: the instructions of a backend (`arch`), and modules themselves.
 
 use std::fmt;
 

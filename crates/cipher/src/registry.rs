@@ -2,8 +2,6 @@
 //!
 //! Help texts, tests, benches and the report iterate over them. A cipher is one file, which holds
 //! its rows, and one line here; CONTRIBUTING.md lists what else the tests demand.
-//!
-//! Not here: the rows (`block`), and the fields of a row (`facts`).
 
 use crate::Cipher;
 use crate::block::{aes, aria, blowfish, hight, lea, pipo, seed, tdes};
@@ -97,7 +95,7 @@ pub fn ciphers() -> &'static [Cipher] {
 /// Returns the rows that can be looked up: the table's, and any that a test added.
 fn known() -> impl Iterator<Item = &'static Cipher> {
     #[cfg(any(test, feature = "testing"))]
-    let added = crate::added::added_ciphers();
+    let added = crate::test_rows::added_ciphers();
     #[cfg(not(any(test, feature = "testing")))]
     let added: &[Cipher] = &[];
     CIPHERS.iter().chain(added)

@@ -1,6 +1,5 @@
 //! Speed of a cipher on this machine, with one thread and data in cache. For `sealstone
-//! ciphers --speed` and anyone who has to choose a cipher. Not here: the cost of encryption for a
-//! whole store, which is measured on the store.
+//! ciphers --speed` and anyone who has to choose a cipher.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Standing of a cipher. Not here: the standing of each cipher (`block`).
+//! Standing of a cipher.
 
 /// Standing of a cipher: the kind of body behind it, which decides when it may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,4 @@
-//! The table of suites: the cipher and the MAC of a packet. Not here: packets
-//! (`sealstone_seal::esp`).
+//! The table of suites: the cipher and the MAC of a packet.
 
 use sealstone_message::Unknown;
 

@@ -4,8 +4,7 @@
 //! It takes a way to set a key and checks published vectors, lengths on every boundary, counters
 //! just below a carry, misaligned buffers, pieces against the whole, forgeries and refused
 //! arguments, each against a plain [`mod@reference`]. A failed check panics with the cipher, the
-//! backend and the input's shape; checks that were impossible are counted in the [`Summary`]. Not
-//! here: speed ([`crate::speed`]).
+//! backend and the input's shape; checks that were impossible are counted in the [`Summary`].
 
 mod blocks;
 mod cbc_cs1;
@@ -13,7 +12,7 @@ mod debug_output;
 mod ff1;
 mod hctr2;
 mod hmac;
-mod misaligned;
+mod misaligned_buffer;
 mod parts;
 mod pseudorandom;
 pub mod reference;
@@ -21,7 +20,7 @@ mod summary;
 pub mod vectors;
 
 #[cfg(all(target_os = "linux", not(miri)))]
-pub use crate::arch::forked;
+pub use crate::arch::fork;
 
 use crate::aead::{Aead, Context, Part, PartError, aead};
 use crate::backend::Backend;
@@ -34,7 +33,7 @@ use crate::facts::Cipher;
 use crate::memory::Protected;
 use crate::modes::Mode;
 use debug_output::assert_prints_no_key;
-use misaligned::Misaligned;
+use misaligned_buffer::Misaligned;
 use parts::aead_parts;
 use summary::offered_key;
 use vectors::{Case, vectors_of};
@@ -74,7 +73,7 @@ pub fn add_ciphers(rows: &'static [Cipher]) {
             panic!("{} has the name or the id of {}", row.name, taken.name);
         }
     }
-    assert!(crate::added::add(rows), "ciphers were added before");
+    assert!(crate::test_rows::add(rows), "ciphers were added before");
 }
 
 /// Message lengths in bytes around every boundary that an implementation may have: the block, small

@@ -1,4 +1,4 @@
-//! Ages for people. Not here: the time that is left (`progress`).
+//! Ages for people.
 
 /// Returns text such as `5 min` for an age of `seconds`, in its largest unit.
 pub(crate) fn human_age(seconds: u64) -> String {

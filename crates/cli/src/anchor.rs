@@ -1,5 +1,4 @@
-//! The anchor that a command was given: a file, or an attribute on a key server. Not here: what an
-//! anchor is (`sealstone_anchor`).
+//! The anchor that a command was given: a file, or an attribute on a key server.
 
 use std::path::Path;
 

@@ -1,6 +1,5 @@
 //! `sealstone audit`: one page for an auditor about what is sealed, what is not, under which keys,
-//! and whether a text that must not be in the clear is anywhere. Not here: facts, conclusions and
-//! page (`sealstone-audit`), how each kind of place is looked at (`places`).
+//! and whether a text that must not be in the clear is anywhere.
 
 mod leaks;
 
@@ -15,7 +14,7 @@ use sealstone_file::output::{self, Access};
 
 use crate::flags::AuditFlags;
 use crate::message::{Answer, print, print_json, say};
-use crate::numbered::numbered;
+use crate::free_name::numbered;
 use crate::places::{self, Looking, keys};
 use crate::secret_words::{hide, hide_json};
 

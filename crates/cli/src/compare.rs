@@ -125,8 +125,8 @@ fn print_config(plan: &Plan) -> anyhow::Result<()> {
     let shown = passwords::shown(plan);
     if shown != *plan {
         say(&format!(
-            "{} stands where user, password or parameters of an address are left out: write it \
-             anew, or name a file with the address, @FILE",
+            "{} marks where user, password or parameters of an address are left out: fill them in \
+             again, or name a file with the address, @FILE",
             passwords::HIDDEN
         ));
     }

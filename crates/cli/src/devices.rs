@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::flags::CiphersFlags;
 use crate::message::{Answer, print, print_json};
-use crate::numbered::check_new;
+use crate::free_name::check_new;
 use crate::path::{check_parent, quoted};
 use crate::speed::{bar, size_name, sizes_within, three_digits};
 use crate::table::{Table, wrap};

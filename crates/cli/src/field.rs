@@ -1,17 +1,16 @@
-//! `sealstone field`: columns of a file sealed, opened, checked and sealed again. Not here: the
-//! sealing (`sealstone_fields`), tables of databases (`migrate`).
+//! `sealstone field`: columns of a file sealed, opened, checked and sealed again.
 
-mod chosen;
-mod computed;
-mod computing;
+mod selection;
+mod device_report;
+mod processor;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod migrate;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
-mod migrated;
+mod migration_answers;
 mod need;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod read_back;
-mod said;
+mod column_answers;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod status;
 
@@ -42,11 +41,11 @@ use crate::interrupt;
 use crate::key_source;
 use crate::message::{Answer, say};
 use crate::path::{check_other, check_parent};
-use computing::Computing;
+use processor::Computing;
 pub(crate) use need::check_files_unneeding;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use need::check_tables_unneeding;
-use said::{Said, Verb};
+use column_answers::{Said, Verb};
 
 /// Advice about a row that does not fit.
 const LEAVE_OUT: &str =
@@ -90,9 +89,9 @@ pub(crate) fn run(command: &FieldCommand) -> anyhow::Result<Answer> {
 
 fn seal(flags: &FieldSealFlags) -> anyhow::Result<Answer> {
     let file = &flags.file;
-    let layout = chosen::layout(&flags.layout, file)?;
+    let layout = selection::layout(&flags.layout, file)?;
     // errors in the columns are reported before any passphrase is requested
-    let table = chosen::of_file(&flags.columns, file, None)?;
+    let table = selection::of_file(&flags.columns, file, None)?;
     let named = flags.key.as_ref().or(table.key.as_ref());
     let spec = named.context(
         "no key: name one with --key, or in the policy\nmake one with: sealstone keys new NAME.key",
@@ -101,7 +100,7 @@ fn seal(flags: &FieldSealFlags) -> anyhow::Result<Answer> {
         return Ok(Answer::Negative);
     };
     let keys = key_source::open_to_seal(spec, &flags.opening)?;
-    let table = chosen::of_file(&flags.columns, file, Some(&*keys))?;
+    let table = selection::of_file(&flags.columns, file, Some(&*keys))?;
     warn_of(&table);
     let keyed = Keyed::current(keys)?;
     let ciphers = command.computing.ciphers(&table, &keyed)?;
@@ -151,8 +150,8 @@ fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
     if flags.key.is_some() {
         anyhow::bail!("--key is for tables of databases, whose columns have a width\nleave it out");
     }
-    let layout = chosen::layout(&flags.layout, &flags.file)?;
-    let table = chosen::of_file(&flags.columns, &flags.file, None)?;
+    let layout = selection::layout(&flags.layout, &flags.file)?;
+    let table = selection::of_file(&flags.columns, &flags.file, None)?;
     let plan = Plan { table, work: Work::Check };
     let mut listed = Vec::new();
     let mut on_reject = |reject: &Reject| {
@@ -168,7 +167,7 @@ fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
     let mut reading = Reading::open(&flags.file, layout)?;
     let counts =
         reading.pass(&flags.file, &plan, OnMisfit::Report, &stop, target, &mut listener)?;
-    said::checked(&flags.file, &plan.table, layout, &counts, &listed, flags.json)
+    column_answers::checked(&flags.file, &plan.table, layout, &counts, &listed, flags.json)
 }
 
 /// Returns the sealed file that the flags name, with its manifest.

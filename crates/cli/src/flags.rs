@@ -4,7 +4,7 @@
 
 mod audit;
 mod columns;
-mod drawn;
+mod figures;
 mod examples;
 mod field;
 mod keys;
@@ -14,7 +14,7 @@ mod language;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod migrate;
 mod names;
-mod opening;
+mod key_access;
 mod places;
 mod properties;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
@@ -52,7 +52,7 @@ pub(crate) use audit::AuditFlags;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use columns::ServerTls;
 pub(crate) use columns::{ApprovedName, ColumnFlags};
-use drawn::DrawnFlags;
+use figures::DrawnFlags;
 pub(crate) use field::{
     FieldCheckFlags, FieldColumns, FieldCommand, FieldDevice, FieldLayout, FieldOpenFlags,
     FieldOutput, FieldResealFlags, FieldSealFlags, SealedFields,
@@ -65,7 +65,7 @@ use names::{
     Suggest, accel_names, cipher_names, cipher_names_only, layer_names, link_names, seal_names,
     store_names, study_names, suite_names, threat_names, workload_names,
 };
-pub(crate) use opening::{HolderFlags, OpeningFlags};
+pub(crate) use key_access::{HolderFlags, OpeningFlags};
 pub(crate) use places::{PlacesFlags, TablesFlags};
 use properties::parse_property;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
@@ -430,7 +430,7 @@ pub(crate) struct PlanFlags {
     /// Instead of a number of rounds: go on for this long at each point of the lists, such as 10m
     #[arg(long, value_name = "TIME")]
     pub(crate) max_time: Option<MaxTime>,
-    /// Rounds after which the stores are loaded anew; intervals are over loads
+    /// Rounds after which the stores are loaded again; intervals are over loads
     #[arg(long, value_name = "N", value_parser = parse_small)]
     pub(crate) load_every: Option<usize>,
     /// Cache of the store [default: sized to the data]

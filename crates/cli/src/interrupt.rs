@@ -14,7 +14,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;
 
-use crate::asked_to_end::{self, exit_code};
+use crate::end_request::{self, exit_code};
 use crate::audit_log;
 use crate::message::say;
 

@@ -4,8 +4,8 @@ mod holders;
 #[cfg(feature = "kmip")]
 mod kmip;
 
-mod shown;
-mod unused;
+mod key_answers;
+mod usage_check;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ use sealstone_keys::{
 use sealstone_seal::{Probe, probe};
 use serde_json::{Value, json};
 
-use shown::{SCHEMA, facts, show};
+use key_answers::{SCHEMA, facts, show};
 
 use crate::audit_log;
 use crate::flags::{HolderFlags, KeysCommand, OpeningFlags, SealedWith, TokenFlags};
@@ -322,7 +322,7 @@ fn file_table(keys: &[KeyFileSummary]) -> String {
             key.versions.len().to_string(),
             newest.to_string(),
             created.to_string(),
-            shown::protector(key).to_string(),
+            key_answers::protector(key).to_string(),
             key.path.display().to_string(),
         ]);
     }
@@ -361,7 +361,7 @@ fn retire(key: &KeyFile, version: u32, sealed: &SealedWith, json: bool) -> anyho
     let wanted = key.retirable(version)?;
     audit_log::key_ref(&wanted);
     let names = [wanted.id.clone()];
-    let checked = unused::check(
+    let checked = usage_check::check(
         &wanted,
         &names,
         &|| key.get(&wanted),

@@ -1,8 +1,7 @@
-//! `sealstone lab`: servers on this machine that outlive the command that started them. Not here:
-//! starting and ending servers (`adapters/servers`).
+//! `sealstone lab`: servers on this machine that outlive the command that started them.
 
-mod asked;
-mod sealed;
+mod settings_record;
+mod seal_account;
 mod sealing;
 
 use std::path::Path;
@@ -16,7 +15,7 @@ use sealstone_servers::{
 use sealstone_stores::sealed_server;
 use serde_json::{Value, json};
 
-use self::sealed::Sealed;
+use self::seal_account::Sealed;
 use crate::flags::{LabCommand, LabUp};
 use crate::listing::list as list_lines;
 use crate::message::{Answer, print, print_json, say};
@@ -50,7 +49,7 @@ fn up(flags: &LabUp) -> anyhow::Result<Answer> {
             }
             (Ok(lab), server) => match lab.start_again(server, takes_settings(flags)) {
                 Err(LabError::Running { dir, .. }) => {
-                    if takes_settings(flags) && !asked::is_as_before(&dir, flags) {
+                    if takes_settings(flags) && !settings_record::is_as_before(&dir, flags) {
                         return Err(LabError::AsItWas { dir }.into());
                     }
                     say(&format!("runs already in {}", flags.dir.display()));
@@ -83,7 +82,7 @@ fn start(server: &'static Server, flags: &LabUp) -> anyhow::Result<Lab> {
     let of_seal = sealing::settings(&mut lab, &flags.dir, server, &flags.sealing)?;
     of_seal.into_iter().for_each(|(name, value)| settings.set(name, value));
     lab.start(server, &settings)?;
-    asked::remember(&flags.dir, flags)?;
+    settings_record::remember(&flags.dir, flags)?;
     Ok(lab)
 }
 

@@ -7,7 +7,7 @@
 #[cfg(any(feature = "volume", feature = "wire"))]
 mod age;
 mod anchor;
-mod asked_to_end;
+mod end_request;
 mod audit;
 mod audit_log;
 #[cfg(any(feature = "volume", feature = "wire"))]
@@ -31,7 +31,7 @@ mod lab;
 mod listing;
 mod manual;
 mod message;
-mod numbered;
+mod free_name;
 mod own_workloads;
 mod path;
 mod places;

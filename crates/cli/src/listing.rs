@@ -1,4 +1,4 @@
-//! Long lists in an answer for a person. Not here: tables (`table`).
+//! Long lists in an answer for a person.
 
 /// Most files or findings that are listed; JSON lists all.
 pub(crate) const LISTED_MAX: usize = 20;

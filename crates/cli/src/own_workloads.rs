@@ -1,5 +1,4 @@
-//! Workloads that are files: read, and put into the plan. Not here: reading such a file
-//! (`sealstone_bench::workload`).
+//! Workloads that are files: read, and put into the plan.
 
 use std::path::Path;
 

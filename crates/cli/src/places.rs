@@ -1,6 +1,5 @@
 //! Places that commands look at: what each path is, and how it is looked at. An audit and the
-//! status for a monitor are made of it. Not here: files with sealed columns (`columns`), tables
-//! (`tables`), the keys (`keys`), what follows from the facts (`sealstone_audit`).
+//! status for a monitor are made of it.
 
 mod columns;
 mod findings;

@@ -1,6 +1,4 @@
 //! `sealstone rest get`, `scan` and `dump`: the records of a sealed store that no process has open.
-//!
-//! Not here: reading them (`sealstone_rocksdb::rest`).
 
 use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;

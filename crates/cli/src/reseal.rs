@@ -1,8 +1,5 @@
 //! `sealstone rest reseal`: rewrites a closed store under another cipher or key, or seals a plain
-//! store.
-//!
-//! Not here: the resealing (`sealstone_rocksdb::reseal`); a program reseals the stores that it has
-//! open itself.
+//! store. A program reseals the stores that it has open itself.
 
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -86,8 +83,8 @@ fn agrees(flags: &ResealFlags, keys: &dyn KeySource) -> anyhow::Result<bool> {
     }
     let about = format!(
         "sealing the store in {} ({} in the clear) under key {}, {}:\n\
-         - it then opens only with that key: whoever has the key can read it, and without\n  \
-         the key it is lost. Keep a copy of the key, apart from the store\n\
+         - it then opens only with that key: anyone who has the key can read it, and\n  \
+         without the key it is lost. Keep a copy of the key, apart from the store\n\
          - RocksDB's own tools no longer open it; `sealstone rest unseal` is the way back\n\
          - until it is done, whatever is in the directory in the clear is trusted\n\
          - the old blocks stay on the disk until something else is written there (on an\n  \

@@ -1,6 +1,5 @@
 //! Words of the command line that hold an address, and so perhaps a password: no output of this
 //! program about such a word, including the parser's own errors, shows more of it than is allowed.
-//! Not here: the allowed parts (`sealstone_message::shown_address`).
 
 use std::ffi::OsString;
 use std::sync::OnceLock;

@@ -1,5 +1,5 @@
 //! `sealstone completions`, the completions themselves, and `sealstone man`: from the same
-//! definition as the flags. Not here: the layout of a manual page (`manual`).
+//! definition as the flags.
 
 use std::ffi::OsString;
 use std::fs;

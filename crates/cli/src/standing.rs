@@ -1,5 +1,5 @@
 //! On which lists the cipher of a column is in the mode of the column, and the refusal of those
-//! that are not on a list that was asked for. Not here: the lists (`sealstone_cipher::ciphers`).
+//! that are not on a list that was asked for.
 
 use anyhow::bail;
 use sealstone_cipher::{Approval, Cipher, Mode, NOT_A_MODULE, ciphers};

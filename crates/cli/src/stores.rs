@@ -1,5 +1,4 @@
-//! Engine and key of a point of a study. Not here: the list of points (`sealstone_bench::study`),
-//! stores (`sealstone_stores`).
+//! Engine and key of a point of a study.
 
 use sealstone_bench::study::plan::Plan;
 use sealstone_bench::study::point::StudyPoint;

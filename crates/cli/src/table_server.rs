@@ -1,5 +1,4 @@
-//! Tables of databases as commands name them, and connections to their servers. Not here: what is
-//! done with a table (`field`, `places`).
+//! Tables of databases as commands name them, and connections to their servers.
 
 use anyhow::Context;
 use sealstone_fields::migration::TableServer;

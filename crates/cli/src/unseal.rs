@@ -1,6 +1,4 @@
 //! `sealstone rest unseal`: makes a plain RocksDB store from a sealed store, which stays unchanged.
-//!
-//! Not here: the unsealing (`sealstone_rocksdb::rest`).
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_bench::words::size::human_bytes;
@@ -86,7 +84,7 @@ fn text(done: &Unsealed, flags: &UnsealFlags) -> String {
         }
     }
     text.push_str(&format!(
-        "{out} is in the clear and no longer protected: whoever can read its files reads every \
+        "{out} is in the clear and no longer protected: anyone who can read its files reads every \
          record\n\
          its directory was made for this user alone (mode 0700); {dir} is sealed as before\n"
     ));

@@ -1,5 +1,4 @@
-//! `sealstone volume`: sealed block devices, for the files of any database. Not here: what a volume
-//! is (`sealstone-volume`).
+//! `sealstone volume`: sealed block devices, for the files of any database.
 
 mod attach;
 mod convert;
@@ -7,7 +6,7 @@ mod mount;
 pub(crate) mod place;
 mod reseal;
 mod status;
-mod unfinished;
+mod partial_copy;
 mod unit;
 
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! `sealstone wire`: a tunnel of sealed packets between two machines. Not here: the tunnel
-//! (`sealstone-wire`).
+//! `sealstone wire`: a tunnel of sealed packets between two machines.
 
 mod down;
 mod guard;

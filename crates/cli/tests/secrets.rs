@@ -1,7 +1,6 @@
 //! Every flag of every command is given addresses with a password in them, right and wrong in every
 //! way, and files that hold such an address or a person's data in place of a header line: no output
-//! may show them. The flags come from the definition of the command line itself. Not here: the
-//! parts of an address that may be shown (`sealstone_message::shown_address`).
+//! may show them. The flags come from the definition of the command line itself.
 
 use std::fs;
 use std::io::{Read, Write};

@@ -1,5 +1,4 @@
-//! Alphabets: the characters of values, each with its number. Not here: the length of a value
-//! (`format`).
+//! Alphabets: the characters of values, each with its number.
 
 use std::collections::HashMap;
 

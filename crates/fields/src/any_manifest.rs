@@ -6,7 +6,7 @@ use std::path::Path;
 
 use sealstone_keys::KeyRef;
 
-use crate::keyed::Keyed;
+use crate::table_key::Keyed;
 use crate::manifest::{Manifest, ManifestError};
 use crate::policy::Table;
 use crate::table_manifest::{BEGINNING, TableManifest};

@@ -7,7 +7,7 @@ use sealstone_seal::{FieldError, FieldOpener, FieldPlace, FieldSealer, inspect_f
 use crate::error::FieldsError;
 use crate::ff1_column::{Direction, Ff1Column};
 use crate::index::IndexCipher;
-use crate::keyed::Keyed;
+use crate::table_key::Keyed;
 use crate::misfit::Misfit;
 use crate::permute::Permuter;
 use crate::policy::{Column, Method, Table};

@@ -1,6 +1,5 @@
 //! FF1 over the values of a column: taken apart by the format, grouped by length, sealed many at a
-//! time, and put together again. Not here: the formats (`format`), FF1 itself
-//! (`sealstone_cipher::ff1`).
+//! time, and put together again.
 //!
 //! Results that are no value of the format go through FF1 again. Formats that are no power of a
 //! radix number their values in the smallest radix that holds them (`rank`), so that this hardly
@@ -12,7 +11,7 @@ use zeroize::Zeroizing;
 
 use crate::error::FieldsError;
 use crate::format::Format;
-use crate::keyed::Keyed;
+use crate::table_key::Keyed;
 use crate::misfit::Misfit;
 use crate::permute::{Permutation, Permuter};
 use crate::policy::{Column, Table, Tweak};

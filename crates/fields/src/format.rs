@@ -1,6 +1,5 @@
 //! Formats: the form of a column's values, so that sealed values have the same form. The table of
-//! formats is here; the guide's table (docs/guide/fields.md) is checked against it. Not here: the
-//! encryption (`ff1_column`).
+//! formats is here; the guide's table (docs/guide/fields.md) is checked against it.
 
 mod card;
 mod date;

@@ -5,7 +5,7 @@ use sealstone_cipher::{Backend, Cipher, Cmac, cmac};
 use zeroize::Zeroizing;
 
 use crate::error::FieldsError;
-use crate::keyed::Keyed;
+use crate::table_key::Keyed;
 
 /// The shortest index value, in bits.
 pub(crate) const BITS_MIN: u32 = 8;

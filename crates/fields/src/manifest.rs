@@ -13,7 +13,7 @@ use sealstone_keys::{HmacSha256, KeyRef, check_key_id};
 use toml::{Table as Toml, Value};
 
 use crate::error::FieldsError;
-use crate::keyed::Keyed;
+use crate::table_key::Keyed;
 use crate::policy::{ColumnReader, PolicyFileError, Table, columns_text, syntax};
 use sealstone_csv::{Encoding, Layout};
 

@@ -1,6 +1,5 @@
 //! Interface for permuting the numerals of many values at once: FF1 on this machine's CPU, or any
-//! other implementation from a caller that gives the same results. Not here: the conversion of
-//! values to numerals (`format`), and their grouping (`ff1_column`).
+//! other implementation from a caller that gives the same results.
 //!
 //! The caller brings the implementation for a device, so neither this crate nor `sealstone-gpu`
 //! uses the other.

@@ -1,5 +1,4 @@
-//! Policies: the sealed columns of tables, their methods, and their keys. Not here: reading them
-//! from TOML (`policy/read.rs`), and the sealing (`column`).
+//! Policies: the sealed columns of tables, their methods, and their keys.
 
 mod read;
 

@@ -1,5 +1,5 @@
 //! Field records as text: base64url without padding (RFC 4648, 5), which every file format and
-//! database takes. Not here: the record (`sealstone_seal::FieldSealer`).
+//! database takes.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -1,5 +1,4 @@
-//! An engine around another engine, whose stores seal columns if the variant requires it. Not here:
-//! the store itself (`sealed`).
+//! An engine around another engine, whose stores seal columns if the variant requires it.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -7,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use sealstone_store::{Engine, EngineFacts, OpenStore, StoreError, StoreOptions, Variant};
 
 use crate::layer::FieldLayer;
-use crate::sealed::Sealed;
+use crate::sealed_store::Sealed;
 
 /// Opens stores of the engine below, with the columns sealed that its layer names, for variants
 /// that seal fields.

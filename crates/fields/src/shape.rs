@@ -1,6 +1,5 @@
 //! Operations of a format on a value: it takes out the encrypted part as numerals, and puts other
-//! numerals in their place. Not here: the table of formats (`format`), and the encryption
-//! (`ff1_column`).
+//! numerals in their place.
 
 use std::fmt;
 

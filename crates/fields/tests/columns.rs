@@ -1,5 +1,5 @@
 //! Columns from the view of a library user: sealed values open, keep their format, and are bound to
-//! their context. Not here: files (`csv.rs`), and single formats (`src/format`).
+//! their context.
 
 use std::sync::{Arc, Mutex};
 

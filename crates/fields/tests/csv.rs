@@ -1,5 +1,5 @@
 //! CSV files in memory: a sealed file differs in the sealed columns only, and opens to the same
-//! bytes. Not here: files on disk (`dev/e2e`).
+//! bytes.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

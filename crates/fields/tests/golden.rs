@@ -1,6 +1,6 @@
 //! A file with sealed columns of every format version opens for ever.
 //! `vectors/formats/fields-v1.py` made this file from docs/formats.md and SP 800-38G, without our
-//! code. Not here: files that we sealed ourselves (`csv.rs`).
+//! code.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! Migrations of a table in memory, ended at every single call to the server, before and after its
-//! work, while others write: the values come out unchanged. Not here: real servers (`dev/e2e`).
+//! work, while others write: the values come out unchanged.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -667,7 +667,7 @@ fn a_value_whose_mark_names_another_version_is_found_before_that_version_goes() 
     is_open(&db.borrow());
 }
 
-/// Whoever may write into the table can name a key that nobody has.
+/// An attacker who may write to the table can name a key that nobody has.
 #[test]
 fn a_value_that_names_a_key_nobody_has_stops_no_other_value() {
     let all = two_keys();

@@ -1,8 +1,6 @@
 //! Counts that a process keeps of its work on the data in a directory, and the file in which others
 //! find them. They are for people who look after a server: anyone who may write in the directory
 //! may write them, so they prove nothing.
-//!
-//! Not here: what is counted (the adapters), and metrics made of it (`sealstone-audit`).
 
 use std::io;
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! Directories: the directory of a file, and private directories of this user. Not here: files made
-//! in them (`output`).
+//! Directories: the directory of a file, and private directories of this user.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File, OpenOptions};

@@ -1,5 +1,5 @@
 //! Shared libraries of ours that another program loads: found by name, by variable, or where they
-//! are installed. Not here: what loads them.
+//! are installed.
 
 use std::path::{Path, PathBuf};
 

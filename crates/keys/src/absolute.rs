@@ -1,7 +1,5 @@
 //! Paths and key sources in a form that works for another process wherever it was started, such as
 //! a server that gets a key.
-//!
-//! Not here: opening the sources (`source`, `file`).
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -289,7 +289,8 @@ pub enum KeyError {
     },
     /// A holder was to be added to a key file without a passphrase.
     #[error(
-        "key file {} has no passphrase: whoever reads it has the key, whatever holders it names\n\
+        "key file {} has no passphrase: anyone who reads it has the key, whatever holders it \
+         names\n\
          give it one first, with: sealstone keys passwd {}", path.display(), path.display()
     )]
     NothingToShare {

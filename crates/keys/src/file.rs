@@ -25,10 +25,10 @@ mod directory;
 mod format;
 mod hex;
 mod holders;
-mod nearest;
+mod suggestion;
 mod protection;
 mod replace;
-mod sealed;
+mod sealed_bytes;
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek};
@@ -43,7 +43,7 @@ use zeroize::Zeroizing;
 pub use directory::{in_directory, new_id};
 use format::{Content, FILE_BYTES_MAX, Guard, Opener, Protection, Stored, Version};
 pub use holders::HOLDERS_MAX;
-use nearest::nearest;
+use suggestion::nearest;
 
 use crate::passphrase::Stretched;
 use crate::token::{Token, TokenAddress};

@@ -1,5 +1,4 @@
-//! HMAC-SHA-256 of a message that comes in pieces, by whoever computes with the key. Not here:
-//! where its keys come from ([`crate::subkey()`]).
+//! HMAC-SHA-256 of a message that comes in pieces, computed by this program or by a module.
 
 use std::fmt;
 

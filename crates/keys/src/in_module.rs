@@ -1,5 +1,4 @@
-//! Keys that are used in a cryptographic module and nowhere else. Not here: modules
-//! (`sealstone-modules`).
+//! Keys that are used in a cryptographic module and nowhere else.
 
 use std::sync::Arc;
 

@@ -55,7 +55,7 @@ use sealstone_cipher::{Backend, Provider};
 /// A source of key-encryption keys: a key file, a key server.
 pub trait KeySource: Send + Sync {
     /// The key under which new files are wrapped, and its name. Called for every file that is made,
-    /// so that a key that was rotated meanwhile is used at once.
+    /// so that a new version of a rotated key is used at once.
     ///
     /// # Errors
     /// Whatever prevents the source from answering.

@@ -1,4 +1,4 @@
-//! Random bytes: from the operating system, or from a module. Not here: their use.
+//! Random bytes: from the operating system, or from a module.
 
 use sealstone_cipher::{Provider, own_in_use};
 

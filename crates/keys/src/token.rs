@@ -3,11 +3,11 @@
 //! the secrets in the file.
 //!
 //! Each use opens a session of its own, so nothing is lost when a token was away in the meantime,
-//! and a forked process begins anew. Not here: the data that is sealed (`file`).
+//! and a forked process starts over.
 
 mod address;
 mod error;
-mod sealed;
+mod sealed_secret;
 #[cfg(feature = "pkcs11")]
 mod session;
 #[cfg(not(feature = "pkcs11"))]
@@ -21,7 +21,7 @@ use sealstone_cipher::memory::Protected;
 
 pub use address::TokenAddress;
 pub use error::TokenError;
-pub(crate) use sealed::SealedByToken;
+pub(crate) use sealed_secret::SealedByToken;
 pub(crate) use session::TokenKey;
 
 /// Longest PIN, in bytes: tokens state their longest in one byte.

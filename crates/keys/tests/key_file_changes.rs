@@ -1,6 +1,5 @@
 //! Key files that change: rotated, retired, copied version by version, by several processes at
-//! once, while others read them. Not here: the requirements on a key file (`key_file.rs`),
-//! passphrases (`key_file_passphrase.rs`).
+//! once, while others read them.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -74,8 +73,8 @@ fn a_long_lived_reader_sees_what_others_do() {
     assert!(matches!(reader.get(&orders(1)), Err(KeyError::MissingVersion { .. })));
 }
 
-/// Two copies that were rotated apart have other secrets under one number. Whoever has sealed under
-/// the first keeps it, and says so.
+/// Two copies that were rotated apart have different secrets under one number. A process that has
+/// sealed under the first keeps it, and says so.
 #[test]
 fn another_secret_under_a_version_in_use_is_refused() {
     let dir = tempfile::tempdir().unwrap();

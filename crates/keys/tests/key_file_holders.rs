@@ -1,6 +1,5 @@
 //! Key files with several holders: each opens the file with their own passphrase, none can be
-//! added, exchanged, put back or left out unnoticed, and a removed holder opens no later file. Not
-//! here: one passphrase (`key_file_passphrase.rs`).
+//! added, exchanged, put back or left out unnoticed, and a removed holder opens no later file.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,5 +1,4 @@
-//! Key files under a passphrase: nothing of them can be read or changed without it. Not here: key
-//! files without a passphrase (`key_file.rs`), rotation (`key_file_changes.rs`).
+//! Key files under a passphrase: nothing of them can be read or changed without it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -7,9 +7,9 @@
 
 use strsim::osa_distance;
 
-use crate::nearest::{nearest, similar};
+use crate::suggestion::{nearest, similar};
 use crate::shown_address::may_hold_secret;
-use crate::unknown::suggestion;
+use crate::unknown_name::suggestion;
 
 /// Letters of a name for each letter of it that may be wrong.
 const LETTERS_A_SLIP: usize = 4;

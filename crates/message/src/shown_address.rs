@@ -4,8 +4,6 @@
 //! An address that was written wrong can have its password anywhere: behind a question mark, as the
 //! port, as the path behind a password with a slash in it. So nothing ambiguous is shown: of an
 //! ambiguous address only its kind, `postgres://…`, and without a kind nothing.
-//!
-//! Not here: foreign text in general ([`crate::printable`]).
 
 /// Placeholder for the hidden part of an address of a known kind.
 const REST: &str = "…";

@@ -6,8 +6,7 @@
 //!
 //! Each figure is the median of rounds that visit all counts alternately. Every batch is sealed
 //! under its own numbers and opened once; keys are set again, outside the timed part, before they
-//! have sealed too much. Not here: the path with its system calls, and other libraries
-//! (`dev/rivals`).
+//! have sealed too much.
 
 use std::error::Error;
 use std::time::Instant;

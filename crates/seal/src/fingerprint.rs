@@ -1,5 +1,4 @@
-//! Fingerprint of a version of a key, which reveals nothing about the key's secret. Not here: the
-//! headers and files that name it.
+//! Fingerprint of a version of a key, which reveals nothing about the key's secret.
 
 use std::fmt;
 use std::str::FromStr;

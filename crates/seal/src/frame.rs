@@ -38,13 +38,13 @@
 //! # }
 //! ```
 
-mod ahead;
+mod key_stream;
 mod place;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-pub use ahead::KeyStreamAhead;
+pub use key_stream::KeyStreamAhead;
 use place::{Cursor, SECTOR_BYTES};
 pub use place::{End, Frame, FramePlace, HEAD_BYTES, OVERHEAD_BYTES};
 
@@ -58,7 +58,7 @@ use crate::{SealError, SealedFile, TAG_BYTES};
 pub struct FrameWriter {
     file: SealedFile,
     cursor: Cursor,
-    ahead: Option<ahead::Consumer>,
+    ahead: Option<key_stream::Consumer>,
 }
 
 impl FrameWriter {
@@ -90,7 +90,7 @@ impl FrameWriter {
     ) -> Result<Option<Arc<KeyStreamAhead>>, SealError> {
         let Some(keyed) = self.file.ahead(0)? else { return Ok(None) };
         let shared = Arc::new(KeyStreamAhead::new(keyed, wanted));
-        self.ahead = Some(ahead::Consumer::new(Arc::clone(&shared)));
+        self.ahead = Some(key_stream::Consumer::new(Arc::clone(&shared)));
         Ok(Some(shared))
     }
 

@@ -426,5 +426,5 @@ pub(crate) fn is_volume_block(block_bytes: u32) -> bool {
 }
 
 fn take<const N: usize>(slot: &[u8; SLOT_BYTES], at: usize) -> [u8; N] {
-    slot[at..].first_chunk().copied().expect("every field lies within the slot")
+    slot[at..].first_chunk().copied().expect("every field is within the slot")
 }

@@ -1,5 +1,5 @@
 //! Identity of a sealed file within its store: kind, number and the store's own id, from its header
-//! and from the engine's name for it. Not here: the list of a store's files (`catalogue`).
+//! and from the engine's name for it.
 
 /// Length of a store id, in bytes.
 pub const STORE_ID_BYTES: usize = 16;

@@ -1,5 +1,5 @@
 //! Test that a key can be obtained and used, and how long that takes: the requirements of sealing
-//! and reopening a file on a key source. Not here: opening a source (`sealstone_keys::source`).
+//! and reopening a file on a key source.
 
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,5 @@
 //! Puts the header of a sealed file under another key-encryption key: the data key is rewrapped,
-//! and nothing else in the file changes. Not here: writing the new bytes into the file
-//! (`adapters/*`).
+//! and nothing else in the file changes.
 
 use sealstone_cipher::Backend;
 use sealstone_keys::{KeyRef, KeySource, Secret, check_key_id};

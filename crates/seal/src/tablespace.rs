@@ -582,8 +582,8 @@ impl Unit {
         }
     }
 
-    /// Returns what stands behind the data of a block before all of it is enciphered: zeros in a
-    /// mode in which a change garbles everything, and else a MAC.
+    /// Returns what follows the data of a block before all of it is enciphered: zeros in a mode in
+    /// which a change garbles everything, and otherwise a MAC.
     fn check(&self, data: &[u8]) -> Result<[u8; CHECK_BYTES], TablespaceError> {
         let mut check = [0; CHECK_BYTES];
         if let Whole::CbcCs1 { check_key, .. } = &self.key.whole {

@@ -4,7 +4,7 @@
 //! Every block has an [`Entry`]: its tag, and what its nonce was made of. Entries are kept apart
 //! from the blocks, 127 on an [`EntryPage`], whose own entry is the 128th and is kept again on a
 //! page above. What has no page above is in the [`Root`], which is written at every checkpoint. So
-//! whoever has the root has all of the volume, and nothing older than it.
+//! a reader that has the root has all of the volume, and nothing older than it.
 //!
 //! The log has everything that is not in place yet, as [`frame`]s: the entries of one write, and
 //! the blocks that would have been overwritten. An overwrite is logged before it is done, so that

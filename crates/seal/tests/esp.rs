@@ -1,5 +1,4 @@
-//! Packets through every suite and back, and attacks on them on the wire. Not here: other programs'
-//! packets (`dev/e2e/tests/esp.rs`).
+//! Packets through every suite and back, and attacks on them on the wire.
 
 use sealstone_cipher::Backend;
 use sealstone_cipher::testing::bytes;

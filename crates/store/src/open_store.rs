@@ -1,5 +1,4 @@
-//! Open stores as engines hand them out: operations, upkeep, and the layers around them. Not here:
-//! engines (`engine`).
+//! Open stores as engines hand them out: operations, upkeep, and the layers around them.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 //! Encryption of files that a server brings with it, as far as a comparison needs it: a rival of
-//! the layer `rest`. Not here: the options that turn it on (`adapters`).
+//! the layer `rest`.
 
 /// Encryption of its files by which a server can be compared.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 //! Functions that a server itself offers to encrypt or digest a value, as far as a comparison needs
-//! them. Not here: their calls in statements (`adapters/stores`).
+//! them.
 
 /// A function of a server.
 #[derive(Debug, PartialEq, Eq)]

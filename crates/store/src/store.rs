@@ -1,5 +1,5 @@
 //! Operations on the records of an open store. Encryption is a wrapper around it or below it; users
-//! of a store see neither. Not here: the upkeep between operations (`upkeep`).
+//! of a store see neither.
 
 use std::sync::Arc;
 

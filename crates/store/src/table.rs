@@ -1,4 +1,4 @@
-//! Tables and their columns. Not here: the values of a row (`record`).
+//! Tables and their columns.
 
 /// Kind of content of a field, inferred from a CSV or fixed by a workload. Stores with column types
 /// use it.

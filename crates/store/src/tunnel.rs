@@ -1,5 +1,4 @@
-//! Ways of sealing packets between a client and its store. Not here: packets (`sealstone-seal`,
-//! module `esp`).
+//! Ways of sealing packets between a client and its store.
 
 /// The suite of the layer `wire` that is TLS between a store and its server.
 pub const TLS: &str = "tls";

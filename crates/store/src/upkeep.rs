@@ -1,5 +1,5 @@
 //! Upkeep of an open store between its operations: its counters and size, its background work, its
-//! caches and its processes. Not here: its operations (`store`, `device`).
+//! caches and its processes.
 
 use std::time::Duration;
 

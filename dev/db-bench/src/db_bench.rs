@@ -1,4 +1,4 @@
-//! Runs `db_bench` and reads its figures. Not here: their use (`table`).
+//! Runs `db_bench` and reads its figures.
 
 use std::fs;
 use std::path::Path;

@@ -2,8 +2,6 @@
 //! Prints the measurements of RocksDB's own `db_bench` with and without our plug-in: the plain
 //! store, each cipher and a rival alternately, round after round, and the ratios with their
 //! intervals. The figures are db_bench's; the statistics are those of `sealstone compare`.
-//!
-//! Not here: running db_bench and reading its figures (`db_bench`), and tables (`dev/turns`).
 
 mod db_bench;
 
@@ -161,7 +159,7 @@ fn facts(flags: &Flags, scratch: &Path) -> Result<Vec<String>> {
             machine.label, machine.kernel, machine.os, machine.file_system
         ),
         format!(
-            "{} rounds by turns; {} records of 16 + {} bytes, {} synced ones, 1 client, no \
+            "{} interleaved rounds; {} records of 16 + {} bytes, {} synced ones, 1 client, no \
              compression, blocks of {} bytes{}, {}, {}, db_bench's own cache of blocks",
             flags.rounds,
             flags.records,

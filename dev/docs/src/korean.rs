@@ -1,5 +1,5 @@
 //! Differences between the English and the Korean form of a page: headings, blocks of code, code
-//! within text, tables and links. Not here: what the text says.
+//! within text, tables and links.
 
 use crate::links::resolve;
 use crate::page::{Page, Section};

@@ -1,5 +1,5 @@
-//! Structure of a page of Markdown: sections with their headings, links, code, tables and
-//! prose. The anchors of headings are those that GitHub gives them. Not here: what is right.
+//! Structure of a page of Markdown: sections with their headings, links, code, tables and prose.
+//! The anchors of headings are those that GitHub gives them.
 
 use std::collections::HashMap;
 
@@ -8,14 +8,14 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 /// A page, as its sections in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// The first one is what stands before the first heading, and may be empty.
+    /// The first one is what comes before the first heading, and may be empty.
     pub sections: Vec<Section>,
 }
 
 /// A heading with what follows it, up to the next heading.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Section {
-    /// Level of the heading, from 1; 0 for what stands before the first.
+    /// Level of the heading, from 1; 0 for what comes before the first.
     pub level: usize,
     /// Text of the heading, without marks.
     pub title: String,
@@ -53,7 +53,7 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// Stands for code within prose, which counts as one word.
+/// Placeholder for code within prose, which counts as one word.
 const CODE: &str = "`code`";
 
 impl Page {

@@ -1,4 +1,4 @@
-//! The pages of this repository. Not here: what is in a page (`page`).
+//! The pages of this repository.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,6 +1,5 @@
-//! Cost of one write of an anchor on a key server, on loopback: `cargo bench -p
-//! sealstone-e2e --bench anchor_cost`. Not here: what a store writes, and how often
-//! (`adapters/rocksdb/src/catalogue.rs`).
+//! Cost of one write of an anchor on a key server, on loopback: `cargo bench -p sealstone-e2e
+//! --bench anchor_cost`.
 
 use sealstone_e2e::kmip_anchor_cases::{SPOKEN, write_us};
 use sealstone_e2e::kmip_cases::Place;

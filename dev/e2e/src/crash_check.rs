@@ -22,8 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// one after something that it is seen to have done.
 #[derive(Clone, Debug)]
 pub struct Moment {
-    /// Acknowledgements of which one is waited for first, each the thread, or what stands in its
-    /// place, and the number; none: the start.
+    /// Acknowledgements of which one is waited for first, each the thread, or what takes its place,
+    /// and the number; none: the start.
     pub seen: Vec<(u8, u64)>,
     /// Time after that.
     pub after: Duration,

@@ -1,5 +1,5 @@
 //! The writes of the crash test: the effect of step number n of a thread, common to the writing and
-//! the checking process. Not here: starting, killing and checking (`tests/crash.rs`).
+//! the checking process.
 
 use sealstone_rocksdb::DbOptions;
 

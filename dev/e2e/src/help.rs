@@ -1,5 +1,4 @@
-//! The pages of help of the command and of every command below it, and the prose in them. Not here:
-//! what has to be in them.
+//! The pages of help of the command and of every command below it, and the prose in them.
 
 use std::path::Path;
 

@@ -1,7 +1,5 @@
 //! Requirements that an anchor must meet on any real KMIP server: each case is one function, run
 //! against each of them by `tests/kmip_*.rs`.
-//!
-//! Not here: keys on a server (`kmip_cases`), and the command line (`tests/anchor_kmip.rs`).
 
 use std::path::Path;
 use std::sync::Arc;

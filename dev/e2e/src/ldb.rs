@@ -1,5 +1,5 @@
 //! RocksDB's own program `ldb`, which makes plain stores and lists their records: the judge of
-//! input and output. Not here: its uses (`tests/`).
+//! input and output.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

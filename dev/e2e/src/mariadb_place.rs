@@ -1,5 +1,4 @@
-//! A place for a MariaDB that encrypts with our plug-in, as the tests of that have it. Not here:
-//! the tests (`tests/mariadb_plugin.rs`, `tests/mariadb_pages.rs`, `tests/mariadb_backup.rs`).
+//! A place for a MariaDB that encrypts with our plug-in, as the tests of that have it.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};

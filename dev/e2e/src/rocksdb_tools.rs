@@ -1,7 +1,5 @@
 //! Stores that RocksDB's own programs write and read through our plug-in: `ldb` and `db_bench` of
 //! Debian's `rocksdb-tools`, and programs in other languages with the same library.
-//!
-//! Not here: their tests (`tests/rocksdb_plugin.rs`).
 
 use std::fs;
 use std::path::{Path, PathBuf};

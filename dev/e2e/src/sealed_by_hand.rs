@@ -1,6 +1,5 @@
 //! Seals the files of a plain store one by one, as a holder of the key may, without RocksDB: for
-//! stores that the RocksDB of these tests does not open. Not here: a program that seals its own
-//! store (`sealstone-rocksdb`).
+//! stores that the RocksDB of these tests does not open.
 
 use std::fs;
 use std::path::Path;

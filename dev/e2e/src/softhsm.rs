@@ -1,5 +1,4 @@
-//! A PKCS #11 token for tests, by SoftHSM (Debian: softhsm2): a program in place of an HSM. Not
-//! here: what is done with it.
+//! A PKCS #11 token for tests, by SoftHSM (Debian: softhsm2): a program in place of an HSM.
 
 use std::fs;
 use std::io::Write;

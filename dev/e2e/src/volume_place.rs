@@ -1,5 +1,5 @@
 //! A place with a sealed volume in it, as the tests of volumes have it, and a search for what must
-//! not be readable in one. Not here: the tests (`tests/volume.rs`, `tests/volume_kills.rs`).
+//! not be readable in one.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -181,7 +181,7 @@ pub fn holds(dir: &Path, marker: &[u8]) -> bool {
 /// memory.
 fn extents(path: &Path) -> Vec<Vec<u8>> {
     let file = match fs::File::open(path) {
-        // whoever uses them renames and removes files
+        // the programs that use them rename and remove files
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
         opened => opened.expect("a file"),
     };

@@ -1,9 +1,6 @@
 //! Changes that an attacker who can write WiredTiger's files makes to them: fields of its own
 //! headers changed, checksums repaired to hide that, units put in the place of others. And the
 //! outcome of each change, in one word.
-//!
-//! Not here: making and reading a database (`wiredtiger_program`), the places of blocks
-//! (`wiredtiger_files`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

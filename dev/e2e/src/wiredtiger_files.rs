@@ -1,6 +1,5 @@
 //! Contents of WiredTiger's files: our sealed blocks, their positions and nonces; and a way to
-//! change a block that its checksum does not notice. Not here: the format itself
-//! (`sealstone_seal::engine_page`).
+//! change a block that its checksum does not notice.
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,8 +1,5 @@
 //! A database of WiredTiger alone, in MongoDB 8.0's release, used through its own program `wt` with
 //! our extension.
-//!
-//! Not here: the content of its files (`wiredtiger_files`), attacks on them (`wiredtiger_attack`),
-//! a server (`mongod`).
 
 use std::fs;
 use std::io::Write;

@@ -259,7 +259,7 @@ fn keys_that_are_old_or_missing_ask_for_attention() {
     fs::write(&key, format!("{}2020{}", &text[..at], &text[at + 4..])).expect("room");
     let done = call(dir, "audit db files --key orders.key").done();
     assert!(done.contains("key orders was to be rotated by 202"), "{done}");
-    assert!(done.contains("whoever reads the file of key orders has the key"), "{done}");
+    assert!(done.contains("anyone who reads the file of key orders has the key"), "{done}");
     // a newer version is what counts
     call(dir, "keys rotate orders.key").done();
     let done = call(dir, "audit db files --key orders.key").done();

@@ -1,6 +1,5 @@
 //! `sealstone compare` on block devices: a file, a target started here, the user's own target,
-//! detected damage, and impossible settings. Not here: the devices themselves (`adapters/stores`,
-//! `adapters/wire`).
+//! detected damage, and impossible settings.
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! The command line in normal operation: output and files of the commands, as text and as JSON, and
 //! their behaviour in pipes and under Ctrl-C.
-//!
-//! Not here: errors (`cli_errors.rs`).
 
 use std::fs;
 use std::io::{BufRead, BufReader};

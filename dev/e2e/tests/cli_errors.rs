@@ -1,7 +1,5 @@
 //! The exact text of every error of the command line: the attempt, its object, the finding, the
 //! next step.
-//!
-//! Not here: the commands in normal operation (`cli.rs`).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -170,7 +168,7 @@ fn absurd_settings_say_why() {
     for (flags, want) in [
         (
             &["--target", "max", "--p99", "0"][..],
-            "p99 is 0s: a limit on latency lies between 1us and 1m",
+            "p99 is 0s: a limit on latency is between 1us and 1m",
         ),
         (
             &["--target", "100", "--p99", "1ms"],

@@ -1,6 +1,5 @@
 //! Several clients on the same servers at once, `sealstone compare --client`, and their results as
-//! one. Here all of them are on this machine. Not here: dividing and adding up records and
-//! histograms (`crates/bench`).
+//! one. Here all of them are on this machine.
 
 use std::collections::BTreeMap;
 use std::fs;

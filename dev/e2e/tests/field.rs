@@ -1,5 +1,5 @@
 //! Columns of files, from a user's view: real records sealed and opened, files and keys mixed up,
-//! values changed and swapped, runs killed. Not here: formats and CSV in memory (`crates/fields`).
+//! values changed and swapped, runs killed.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};

@@ -1,7 +1,6 @@
 //! `sealstone field … --device` on a device that PoCL makes of the CPU: the same values as from the
 //! CPU, in every format, and the state after a run whose device fails, hangs, is wrong, or is
-//! missing. Not here: the results of devices (`adapters/gpu/tests`), and their measurement
-//! (`devices.rs`).
+//! missing.
 
 use std::fs;
 use std::path::Path;

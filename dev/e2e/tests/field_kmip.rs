@@ -1,6 +1,5 @@
 //! Columns of files and tables under a key on a real key server: sealed by the command, opened by
-//! it and by Python, under an older version of the key too; servers that are gone. Not here: keys
-//! and key servers themselves (`keys_kmip.rs`).
+//! it and by Python, under an older version of the key too; servers that are gone.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,7 +1,6 @@
 //! The field layer in front of real stores, and servers' own functions: values on a MariaDB, a
 //! PostgreSQL and a MongoDB are sealed, as another connection sees them, and come back through the
-//! layer; comparisons with each, and impossible settings. Not here: the layer in front of a store
-//! in memory (`crates/fields`), the figures.
+//! layer; comparisons with each, and impossible settings.
 
 use std::fs;
 use std::path::{Path, PathBuf};

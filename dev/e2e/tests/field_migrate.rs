@@ -1,8 +1,7 @@
 //! Tables of real servers sealed in place, from a user's view: there and back with every kind of
 //! column, judged by the server's own client program and by the library; applications that are
 //! aware of it and applications that are not; a second migration, other keys, tables that cannot be
-//! sealed, values that do not fit, a server that dies. Not here: kills of the migration
-//! (`field_migrate_kill.rs`).
+//! sealed, values that do not fit, a server that dies.
 
 mod mysql_table;
 mod triggers;
@@ -779,7 +778,7 @@ fn a_table_names_the_module_that_sealed_it() {
     seal(&scene, &module).done();
     assert_eq!(audit("sealed").0, Some(0));
 
-    // under another version of the key everything is sealed again, by whoever does it
+    // under another version of the key everything is sealed again, with the module or without
     let reseal = ["--reseal", "--table=notes"];
     let refused = scene.migrate(&reseal);
     assert_eq!(refused.code, Some(2), "{}", refused.stdout);

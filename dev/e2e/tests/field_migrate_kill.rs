@@ -1,8 +1,7 @@
 //! Migrations killed at random points while an application writes: afterwards no row is lost, none
 //! is sealed twice, and none is in the clear. Both ways, sealing and opening; on real servers,
 //! judged by their own client programs and by the library. `SEALSTONE_MIGRATION_KILLS=100` kills
-//! that often on each server, `SEALSTONE_MIGRATION_SEED` repeats an order. Not here: migrations
-//! without kills (`field_migrate.rs`).
+//! that often on each server, `SEALSTONE_MIGRATION_SEED` repeats an order.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -236,9 +235,7 @@ fn kills(kind: SqlKind, name: &str) {
         }));
         stop.store(true, Ordering::Relaxed);
         let (rows, written) = writer.join().expect("it writes");
-        println!(
-            "{written} writes meanwhile; killed, ended while sealing and while opening: {counts:?}"
-        );
+        println!("{written} writes; killed, ended while sealing and while opening: {counts:?}");
         (rows, counts.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
     assert!(counts.killed == kills && counts.ended[0] > 0, "{counts:?}");

@@ -1,6 +1,5 @@
 //! Parquet files, from a user's view: sealed and opened by the command, files and keys mixed up,
-//! values changed, runs killed and measured. Not here: the unchanged bytes of a file
-//! (`adapters/parquet`), CSV files (`field.rs`).
+//! values changed, runs killed and measured.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

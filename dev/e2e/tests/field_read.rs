@@ -1,6 +1,5 @@
 //! Rows of sealed tables of real servers read back, and their state: what comes out is what went
-//! in, a row that does not open gives nothing away, and counts are those of the rows. Not here: the
-//! sealing (`field_migrate.rs`).
+//! in, a row that does not open gives nothing away, and counts are those of the rows.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,6 +1,5 @@
 //! `--fail-if` for pipelines: the JUnit file of `--junit`, read as CI systems read it, for a cost
-//! that grew, one that did not, and a question that stays open. Not here: the judgement
-//! (`crates/bench`).
+//! that grew, one that did not, and a question that stays open.
 
 use std::fs;
 use std::path::Path;

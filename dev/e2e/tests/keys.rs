@@ -430,7 +430,7 @@ fn keys_are_listed_with_what_protects_them() {
     keys(dir, &["keys", "new", "keys/a.key", "--id", "orders"]).done();
     keys(dir, &["keys", "rotate", "keys/a.key"]).done();
     keys(dir, &["keys", "new", "keys/b.key", "--id", "wages", "--passphrase-file", "pass"]).done();
-    fs::write(dir.join("keys/README"), "what lies here").unwrap();
+    fs::write(dir.join("keys/README"), "what is here").unwrap();
     let listed = keys(dir, &["keys", "list", "keys"]).done();
     let lines: Vec<Vec<&str>> =
         listed.lines().map(|line| line.split_whitespace().collect()).collect();

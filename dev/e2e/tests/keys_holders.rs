@@ -114,7 +114,7 @@ fn a_passphrase_is_changed_and_what_remains_is_said() {
         .env("SEALSTONE_PASSPHRASE_FILE", "new"));
     assert_eq!(
         off.stderr,
-        "warning: key file a.key has no passphrase any more: whoever reads it has the key\n"
+        "warning: key file a.key no longer has a passphrase: anyone who reads it has the key\n"
     );
     assert_eq!(json(&off.done())["protected"], false);
     keys(dir, &["check", "a.key"]).done();
@@ -138,7 +138,7 @@ fn holders_come_and_go() {
     fails(
         dir,
         &add,
-        "sealstone: key file a.key has no passphrase: whoever reads it has the key, whatever \
+        "sealstone: key file a.key has no passphrase: anyone who reads it has the key, whatever \
          holders it names\n  give it one first, with: sealstone keys passwd a.key\n",
     );
     keys(dir, &["passwd", "a.key", "--new-passphrase-file", "old"]).done();

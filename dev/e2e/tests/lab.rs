@@ -1,7 +1,5 @@
 //! `sealstone lab`: a key server alone, a cluster of Redis, a PostgreSQL, a MariaDB, the list of
 //! labs, and the exact text of errors that have nothing to do with MongoDB.
-//!
-//! Not here: replica sets, sealed or not (`mongo_lab.rs`).
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
 //! Backups of a MariaDB with our plug-in, by `mariabackup`: restored beside the original, where
-//! both go on. Not here: everything else about the plug-in (`mariadb_plugin`).
+//! both go on.
 
 use sealstone_e2e::mariadb_place::{MariaDbPlace, can_back_up, does};
 use sealstone_e2e::sql_server::{SqlKind, SqlServer};

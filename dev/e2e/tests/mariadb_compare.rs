@@ -1,5 +1,5 @@
 //! `sealstone compare` with MariaDB's files under our plug-in and under what the server brings
-//! itself, side by side. Not here: volumes (`volume_compare`), the plug-in (`mariadb_plugin`).
+//! itself, side by side.
 
 use std::fs;
 use std::path::Path;

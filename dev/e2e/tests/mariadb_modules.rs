@@ -1,7 +1,6 @@
 //! MariaDB's files in a cryptographic module: real servers whose pages and logs the module
 //! enciphers, which go on without it in the same mode, and which refuse a module that lacks
-//! something, a mode that it does not have, and a start that forgot it. Not here: everything else
-//! about the plug-in (`mariadb_plugin`), the commands with other stores (`modules`).
+//! something, a mode that it does not have, and a start that forgot it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -144,8 +143,8 @@ fn a_module_enciphers_everything_and_our_own_code_goes_on_with_it() {
     server.kill();
     drop(server);
 
-    // whoever forgets the module gets one line, and nothing is written: the newest row of Aria's
-    // table is in its log alone, and is there afterwards
+    // a start that forgot the module ends with one line, and nothing is written: the newest row of
+    // Aria's table is in its log alone, and is there afterwards
     let before = files(&place);
     refuses(&place, "aria-256", &[], " is in cbc-cs1, as a module writes it; set sealstone_mod");
     assert!(files(&place) == before, "a refused start wrote something");

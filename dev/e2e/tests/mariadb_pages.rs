@@ -1,6 +1,6 @@
 //! Pages of MariaDB as they come to the disk over time, under our plug-in: whether a nonce is ever
 //! used for two contents by one server, and what is seen where a restored backup beside its
-//! original does so. Not here: everything else about the plug-in (`mariadb_plugin`).
+//! original does so.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -114,7 +114,7 @@ impl Seen {
         }
     }
 
-    /// Prints what was seen, and asserts that it was more than `rewritten_min` pages anew.
+    /// Prints what was seen, and asserts that more than `rewritten_min` pages were rewritten.
     fn judge(&self, rewritten_min: u64) {
         let Self { pages, rewritten, repeated, pairs, .. } = self;
         println!(
@@ -252,8 +252,8 @@ fn add_and_drop(session: &mut SqlSession) {
     }
 }
 
-/// Changes the table under load while it is used: an index more and less, a column more, and all of
-/// it anew, with the log of what is changed meanwhile.
+/// Changes the table while it is used under load: an index and a column are added and dropped, and
+/// the whole table is rebuilt, with the log of what changes in the meantime.
 fn change_online(session: &mut SqlSession) {
     for change in [
         "ADD KEY (b), ALGORITHM=INPLACE, LOCK=NONE",

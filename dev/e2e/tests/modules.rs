@@ -141,7 +141,7 @@ fn what_one_sealed_the_other_opens() {
     for name in ["one.csv", "other.csv"] {
         assert_eq!(fs::read_to_string(dir.join(name)).expect("a file"), PEOPLE);
     }
-    // rows are found by the same index, whoever made it
+    // rows are found by the same index, no matter which made it
     let index = |name: &str| {
         let text = fs::read_to_string(dir.join(name)).expect("a file");
         let last = |line: &str| line.rsplit(',').next().unwrap_or_default().to_owned();

@@ -1,7 +1,6 @@
 //! `sealstone compare --store mongodb`: replica sets that the comparison starts and ends, sealed
 //! and not, in one report for several numbers of members; the user's own clusters; impossible
-//! settings. Not here: the figures (a measurement is no test), the store itself
-//! (`adapters/stores`).
+//! settings.
 
 use std::fs;
 use std::path::Path;

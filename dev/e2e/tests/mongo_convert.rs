@@ -1,8 +1,5 @@
 //! A plaintext replica set becomes a sealed one, member by member, while a writer continues:
 //! nothing acknowledged is lost, nothing remains in the clear.
-//!
-//! Not here: a single server with the extension (`mongod.rs`), the command line of labs
-//! (`mongo_lab.rs`).
 
 use std::fs;
 use std::path::Path;
@@ -141,7 +138,7 @@ fn a_rolling_conversion_loses_no_acknowledged_write() {
                 let before = acknowledged.load(Ordering::Relaxed);
                 set.replace_member(at, sealed.clone(), LIMIT).unwrap();
                 let during = acknowledged.load(Ordering::Relaxed) - before;
-                println!("member {at} converted, {during} writes acknowledged meanwhile");
+                println!("member {at} converted, {during} writes acknowledged in that time");
             }
         }));
         ended.store(true, Ordering::Relaxed);

@@ -1,7 +1,5 @@
 //! Labs of MongoDB that outlive their command, options with which a real mongod starts, the output
 //! of `sealstone mongo check`, and the exact text of errors.
-//!
-//! Not here: attacks on sealed files (`mongod.rs`), conversion under load (`mongo_convert.rs`).
 
 use std::collections::BTreeSet;
 use std::fs;

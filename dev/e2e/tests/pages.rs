@@ -1,7 +1,7 @@
 //! Every command of README.md and of every English page below docs/, verbatim: in order, page by
 //! page, each page in its own directory and home, with the files of `make install`. The content of
 //! `/etc/sealstone`, `/data` and `/var/lib` is kept there, too, and a comparison does less work
-//! where the page leaves that open. Not here: reading a page (`sealstone_e2e::pages`).
+//! where the page leaves that open.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

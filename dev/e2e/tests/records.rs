@@ -1,8 +1,6 @@
 //! `rest get`, `scan` and `dump`: they show the same as `ldb` before the store was sealed, and
 //! write nothing. Also stores with requirements that this RocksDB lacks: a newer version, a
 //! comparator, a merge operator.
-//!
-//! Not here: whole stores that come out (`unseal.rs`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -206,7 +204,7 @@ fn a_plain_store_is_sealed_only_with_leave() {
     for part in [
         "sealing the store in db (",
         " in the clear) under key orders, key file orders.key:\n",
-        "whoever has the key can read it",
+        "anyone who has the key can read it",
         "the old blocks stay on the disk",
         "back up the plain store first",
         "\nsealstone: nothing was changed: this has to be confirmed, and there is no terminal to \

@@ -89,7 +89,7 @@ fn crates_for_others_can_be_packed() {
         let files = run(Command::new("tar").arg("-tzf").arg(&packed)).done();
         let has = |file: &str| files.lines().any(|line| line == format!("{name}/{file}"));
         assert!(has("README.md") && has("src/lib.rs"), "{files}");
-        // what the conformance suite compiles in lies outside of the crate
+        // what the conformance suite compiles in is outside of the crate
         assert_eq!(has("vectors/aes.txt"), package == "sealstone-cipher", "{package}");
     }
 }
@@ -161,7 +161,7 @@ fn what_nobody_filled_in_is_listed() {
     let write = |path: &str, text: &str| fs::write(dir.path().join(path), text).unwrap();
     write("dev/to-fill-in.sh", &read("dev/to-fill-in.sh"));
     write("Cargo.toml", "[workspace.package]\n");
-    write("SECURITY.md", "<security address: to be filled in by whoever publishes>\n");
+    write("SECURITY.md", "<security address: to be filled in by the publisher>\n");
     write("dev/deb.sh", "Maintainer: us <sealstone@localhost>\n");
     let list = || run(Command::new("sh").arg(dir.path().join("dev/to-fill-in.sh"))).done();
     let before = list();

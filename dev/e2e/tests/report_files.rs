@@ -1,5 +1,5 @@
 //! Files that `sealstone report` writes in place of the report: charts as SVG and PNG files, the
-//! sheet for whoever decides, and pages in Korean. Not here: how they look (`report_page`).
+//! sheet for decision makers, and pages in Korean. Not here: how they look (`report_page`).
 
 use std::fs;
 use std::path::Path;

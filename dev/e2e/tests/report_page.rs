@@ -1,5 +1,5 @@
 //! The report in a browser: tables are sorted by a press on a column's head, no page is wider than
-//! a phone, the answer is on the first screen, the sheet for whoever decides is one sheet, and
+//! a phone, the answer is on the first screen, the sheet for decision makers is one sheet, and
 //! paper keeps together what belongs together. Chromium runs the page as `sealstone report` wrote
 //! it, in a frame of a page that presses and measures, or prints it.
 

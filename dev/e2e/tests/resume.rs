@@ -1,6 +1,5 @@
 //! Comparisons that end before they are whole, by a kill, a dead server or errors: their files, and
-//! their continuation by `sealstone compare --resume`. Not here: counting and judging
-//! (`crates/bench`).
+//! their continuation by `sealstone compare --resume`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -99,7 +98,7 @@ fn a_killed_grid_goes_on_where_it_stopped() {
         run(&mut sealstone(dir.path(), &["compare", "--resume", "out", "--records", "500"]));
     other.fails_with(
         "sealstone: cannot resume out: records was 500,1000, and is 500\n  leave --records out, or \
-         measure anew with another --out\n",
+         measure again with another --out\n",
     );
     run(&mut sealstone(dir.path(), &["compare", "--resume", "nowhere"])).fails_with(
         "sealstone: cannot resume in nowhere: it has no results.json, so nothing was measured \

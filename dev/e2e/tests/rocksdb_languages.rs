@@ -1,7 +1,5 @@
 //! Programs in C++, Python and Go that open a sealed store through our plug-in, the ones that
 //! docs/guide/rocksdb.md shows; and programs with a RocksDB that the plug-in was not built for.
-//!
-//! Not here: RocksDB's own programs (`rocksdb_plugin.rs`).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

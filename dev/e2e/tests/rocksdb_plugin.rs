@@ -1,7 +1,5 @@
 //! RocksDB's own programs with our plug-in: their writes are sealed, they read our library's files,
 //! and every fault stops them with a message and without a write.
-//!
-//! Not here: programs in other languages (`rocksdb_languages.rs`).
 
 use std::fs;
 use std::os::unix::fs::{FileExt, PermissionsExt};

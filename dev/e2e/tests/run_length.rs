@@ -1,6 +1,6 @@
 //! Runs as long or as exact as asked: `--max-time`, `--until`, rounds added to a run, and the lines
-//! that say meanwhile how far it is. Not here: continuing what was interrupted (`resume`), how
-//! often an interval that ended a run is wrong (`crates/bench`).
+//! that say how far it is. Not here: continuing what was interrupted (`resume`), how often an
+//! interval that ended a run is wrong (`crates/bench`).
 
 use std::collections::BTreeSet;
 use std::fs;

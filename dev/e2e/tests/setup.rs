@@ -1,8 +1,6 @@
 //! Setting up on a fresh machine. `dev/apt.sh`, through which everything is installed, waits for an
 //! apt that is at work: with the real apt-get, in a root directory of its own, with a package of
 //! its own. `make compare` explains the installation.
-//!
-//! Not here: the packages (`dev/setup.sh`).
 
 use std::fs::{self, File};
 use std::path::Path;

@@ -1,6 +1,5 @@
 //! `sealstone compare` with servers of SQL: a server that the comparison starts and ends, the
-//! user's own server, and impossible settings. Not here: the figures (a measurement is no test),
-//! the store itself (`adapters/stores`).
+//! user's own server, and impossible settings.
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,5 @@
 //! Studies by name and `--dry-run`: every study is a list of points that can be looked at without
-//! starting anything, and one that brings files of its own runs with them. Not here: the studies
-//! themselves, which take hours.
+//! starting anything, and one that brings files of its own runs with them.
 
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,6 @@
 //! A store that went in comes out: `ldb` makes a plain store, `rest reseal --from-plain` seals it,
 //! `rest unseal` makes a plain one of it, and `ldb` reads that record by record. In between,
 //! processes are killed, disks fill up, the store is changed, and its files are attacked.
-//!
-//! Not here: reading single records (`records.rs`).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -302,7 +300,7 @@ fn a_copy_says_what_it_is_and_is_private() {
     let text = unseal(dir.path(), &[]).done();
     for part in [
         " s: all of them as they were under the seal\n",
-        "\ncopy is in the clear and no longer protected: whoever can read its files reads every \
+        "\ncopy is in the clear and no longer protected: anyone who can read its files reads every \
          record\n",
         "\nits directory was made for this user alone (mode 0700); db is sealed as before\n",
         "not copied, since no store needs them:\n  LOG",

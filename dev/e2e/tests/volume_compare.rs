@@ -1,6 +1,5 @@
 //! `sealstone compare` with stores on sealed volumes: servers that seal nothing themselves, and a
-//! store that does beside itself. Not here: the figures (a measurement is no test), volumes
-//! (`volume`).
+//! store that does beside itself.
 
 use std::fs;
 use std::path::Path;
@@ -202,7 +201,7 @@ fn a_store_is_sealed_in_two_ways_side_by_side() {
     assert_eq!(mounts(home.path()), [""; 0]);
 }
 
-/// Whoever is killed leaves no mount and no process behind, only its directory.
+/// A comparison that is killed leaves no mount and no process behind, only its directory.
 #[test]
 fn a_killed_comparison_leaves_nothing_mounted() {
     let test = "a_killed_comparison_leaves_nothing_mounted";

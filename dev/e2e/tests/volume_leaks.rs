@@ -1,8 +1,7 @@
 //! Searches in the files of a sealed volume for what a database on it keeps: values, names of
 //! tables and of files, after a load, a sort that does not fit into memory, a kill of the database
 //! together with the process that serves the volume, a recovery, and a checkpoint. PostgreSQL,
-//! MariaDB, MySQL and Redis, each with all of its files on the volume. Not here: whether anything
-//! is lost (`volume_kills`).
+//! MariaDB, MySQL and Redis, each with all of its files on the volume.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -153,7 +152,7 @@ impl Marked for Redis {
         said(self, &rows, ROWS);
     }
 
-    /// Has it write its log anew: nothing of it is sorted on the disk.
+    /// Has it rewrite its log: nothing of it is sorted on the disk.
     fn spill(&self) -> Option<SqlSession> {
         said(self, &format!("SET spilt \"{SPILT}\"\r\nBGREWRITEAOF\r\n"), 2);
         None
@@ -253,7 +252,7 @@ fn shows_nothing(place: &VolumePlace, after: &str) {
             assert!(!holds(&vol, marker.as_bytes()), "after {after}: {marker}");
             assert!(!is_name(&vol, &there, marker), "after {after}: a file is called {marker}");
         }
-        // a segment of the log that was renamed meanwhile may not have been looked at
+        // a segment of the log that was renamed during the search may not have been looked at
         if names(&vol) == there {
             return;
         }

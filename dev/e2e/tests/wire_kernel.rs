@@ -1,6 +1,6 @@
 //! The kernel's own ESP, here or, where this machine's kernel has none, within a user-mode kernel
 //! that has it: it carries packets of every suite that it has, opens those of our path, and ours
-//! its own, and `compare` measures it. Not here: a kernel without ESP (`block_compare`).
+//! its own, and `compare` measures it.
 
 use std::fmt::Write as _;
 use std::fs;

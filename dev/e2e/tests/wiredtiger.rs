@@ -1,6 +1,4 @@
 //! WiredTiger alone, in MongoDB 8.0's release, with our extension, through its own program `wt`.
-//!
-//! Not here: a server (`mongod.rs`).
 
 use std::fs;
 use std::process::{Command, Output};

@@ -1,9 +1,7 @@
 #![forbid(unsafe_code)]
 //! Prints what sysbench measures on MariaDB plain, under its own encryption and under our plug-in,
 //! with a buffer pool that holds a tenth of the tables and one that holds all of them: all servers
-//! by turns, round after round.
-//!
-//! Not here: the servers (`variant`), a turn (`turn`), and tables (`dev/turns`).
+//! interleaved, round after round.
 
 mod turn;
 mod variant;
@@ -130,7 +128,7 @@ fn report(
     let version = output(Command::new(MARIADB_PROGRAM.find(None)?).arg("--version"))?;
     let mut text = format!(
         "# MariaDB's tablespaces under sysbench\n\n- {}; Linux {}; {}\n- {}: 4 tables of {} rows, \
-         8 threads, {} s for each test, {} rounds by turns; the log is synced at each commit\n",
+         8 threads, {} s for each test, {} interleaved rounds; the log is synced at each commit\n",
         machine.label,
         machine.kernel,
         machine.os,

@@ -1,5 +1,5 @@
 //! One turn on one server: sysbench's transactions and a scan of all of its tables, by the clock
-//! and by the server's CPU time. Not here: the servers (`variant`).
+//! and by the server's CPU time.
 
 use std::process::Command;
 use std::time::Instant;

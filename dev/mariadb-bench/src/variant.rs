@@ -1,5 +1,5 @@
 //! Servers that are set against each other: plain, under MariaDB's own encryption, and under our
-//! plug-in. Not here: what is measured on them (`turn`).
+//! plug-in.
 
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,5 @@
 //! Our FF1 and the crate `fpe`'s, alternately, on values of several shapes: many values in one
 //! call, and one at a time.
-//!
-//! Not here: the timing of turns (`contest`), and the equality of results
-//! (`tests/differential.rs`).
 
 use anyhow::Result;
 use fpe::ff1::{FF1, FlexibleNumeralString};

@@ -1,8 +1,6 @@
 //! libgcrypt, loaded at run time if this machine has it (none of its headers is needed to build,
 //! and none of it is linked), and OpenSSL's HMAC that keeps its key, which the crate `openssl` does
 //! not have: the one file here with `unsafe`.
-//!
-//! Not here: the mapping of their ciphers to ours (`gcrypt`, `openssl`).
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};

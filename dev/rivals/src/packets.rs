@@ -1,8 +1,5 @@
 //! HMAC and sealed packets, our code and other libraries alternately. Ours takes many messages in
 //! one call; the others take only one after the other.
-//!
-//! Not here: the timing of turns (`contest`), and the equality of results
-//! (`tests/differential.rs`).
 
 use std::hint::black_box;
 

@@ -1,5 +1,5 @@
 //! Counts of the seeds that met each class of fault, and the classes that a run must meet: a fault
-//! that is never injected proves nothing. Not here: meeting them (`run`).
+//! that is never injected proves nothing.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,5 +1,5 @@
 //! Environments of RocksDB on files that are kept in Rust, sealed or not, and the databases in
-//! them. Not here: the files (`files`).
+//! them.
 
 use std::path::Path;
 use std::sync::Arc;

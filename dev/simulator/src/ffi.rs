@@ -2,8 +2,7 @@
 //! with column families on them (`families`). This file and those below `ffi/` are the only ones of
 //! this crate with `unsafe`.
 //!
-//! The boundary is described in `shim/base_files.h`. Not here: errors and environments
-//! (`sealstone-rocksdb`).
+//! The boundary is described in `shim/base_files.h`.
 //!
 //! The rules of that crate's `ffi` hold in all of these files, and every `SAFETY` line relies on
 //! them:

@@ -1,6 +1,5 @@
 //! The files under a database: every call goes to the disk, is counted and traced, and may fail or
-//! be the moment of the crash, according to the plan. Not here: the effect of a crash on the disk
-//! (`disk`), and the plan (`scenario`).
+//! be the moment of the crash, according to the plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};

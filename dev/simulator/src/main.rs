@@ -1,7 +1,6 @@
 #![forbid(unsafe_code)]
 //! The command: runs seeds in several processes at once, prints divergences and how many seeds met
-//! each class of fault, and ends with an error if something diverged or a class was never met. Not
-//! here: running a seed (`run`).
+//! each class of fault, and ends with an error if something diverged or a class was never met.
 //!
 //! Each process runs a few seeds and is watched: a process that dies (an assertion of RocksDB, a
 //! crash in the shim) is a failure of its current seed.
@@ -152,7 +151,7 @@ fn watch(arguments: &Arguments) -> Result<ExitCode> {
 fn process(first: u64, seeds: u64, found: &Mutex<Found>) -> Result<()> {
     let mut from = first;
     while from < first + seeds {
-        let program = std::env::current_exe().context("where this program lies")?;
+        let program = std::env::current_exe().context("where this program is")?;
         let mut child = Command::new(program)
             .args([
                 "--worker",

@@ -1,5 +1,5 @@
 //! Runs a scenario on one database, plain or sealed, and passes the outcome of each crash to the
-//! judge. Not here: the scenario (`scenario`), and the allowed states (`judge`).
+//! judge.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,6 +1,5 @@
 //! Meaning of a seed: the setup of the database, the operations, the crashes, and the faults. The
-//! same for a plain and a sealed database. Not here: running it (`run`), and the possible outcomes
-//! (`judge`).
+//! same for a plain and a sealed database.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
 #![forbid(unsafe_code)]
-//! The figures that other programs measured by turns, round after round, as a table: ratios with
+//! The figures that other programs measured alternately, round after round, as a table: ratios with
 //! their intervals, by the statistics of `sealstone compare`; and what several of their sources
 //! run. Not here: those sources (`dev/db-bench`, `dev/mariadb-bench`, `dev/volume-bench`).
 

@@ -1,5 +1,4 @@
-//! sysbench on a MariaDB. Not here: the server, and what is compared (`dev/mariadb-bench`,
-//! `dev/volume-bench`).
+//! sysbench on a MariaDB.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Turns of a program that measures. Not here: the programs (`programs`).
+//! Turns of a program that measures.
 
 use std::path::Path;
 

@@ -1,7 +1,5 @@
 //! The command `judge`: ext4 on sealed volumes under programs that look for wrong bytes, beside
 //! ext4 on a plain loop device under the same ones.
-//!
-//! Not here: the programs (`fio`, `fsx`), and places (`place`).
 
 mod findings;
 mod fio;
@@ -75,8 +73,8 @@ pub(crate) fn judge(flags: &Flags) -> Result<()> {
     let machine = sealstone_bench::study::machine::facts(scratch.path());
     let facts = format!(
         "- {}; Linux {}; {}; all places on {}, judged at the same time in {:.0} s\n\
-         - {}: {} files of {} MiB, written {} times, with crc32c and with a pattern of the round \
-         by turns, in blocks of 512 B (direct: 4 KiB) to 1 MiB\n- {}: {} seeds of {} operations\n",
+         - {}: {} files of {} MiB, written {} times, alternately with crc32c and a pattern of the \
+         round, in blocks of 512 B (direct: 4 KiB) to 1 MiB\n- {}: {} seeds of {} operations\n",
         machine.label,
         machine.kernel,
         machine.os,
@@ -211,7 +209,7 @@ fn beside_trims(
         is_done.store(true, Ordering::Relaxed);
         trims.join().expect("trimmed without a panic")
     });
-    let judge = "fstrim meanwhile (not compared)";
+    let judge = "concurrent fstrim (not compared)";
     match trims {
         Ok(trims) => findings.count(judge, trims),
         Err(error) => findings.fail(judge, &format!("{error:#}")),

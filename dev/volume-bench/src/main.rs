@@ -1,10 +1,7 @@
 #![forbid(unsafe_code)]
 //! Prints what pgbench, fio, Redis and sysbench measure on sealed volumes and on what they are set
-//! against: the machine's own file system, a loop device on a plain file, our device without
-//! cipher and log, and gocryptfs; all by turns, round after round.
-//!
-//! Not here: those places (`place`), what is measured in them (`programs`), whether they keep what
-//! is written (`judge`), and tables (`dev/turns`).
+//! against: the machine's own file system, a loop device on a plain file, our device without cipher
+//! and log, and gocryptfs; all interleaved, round after round.
 
 mod benchmark;
 mod fio;
@@ -173,7 +170,7 @@ fn facts(flags: &Flags, scratch: &Path) -> Result<Vec<String>> {
             "{}; Linux {}; {}; all places on {}",
             machine.label, machine.kernel, machine.os, machine.file_system
         ),
-        format!("{} rounds by turns, {} s a turn", flags.rounds, flags.seconds),
+        format!("{} interleaved rounds, {} s a turn", flags.rounds, flags.seconds),
         "plain: a directory; loop: ext4 on a loop device with direct I/O on a plain file; control: \
          the same on our device without cipher and log; the ciphers: sealed volumes; gocryptfs: a \
          directory under it"

@@ -53,7 +53,7 @@ impl Benchmark for Sysbench {
 pub(crate) fn fact() -> Result<String> {
     let version = output(Command::new(MARIADB_PROGRAM.find(None)?).arg("--version"))?;
     Ok(format!(
-        "{}: sysbench, {TABLES} tables of {ROWS} rows, a cache of 32 MiB, 8 threads, loaded anew \
+        "{}: sysbench, {TABLES} tables of {ROWS} rows, a cache of 32 MiB, 8 threads, loaded again \
          in each round",
         version.split(" for ").next().unwrap_or(&version).trim()
     ))

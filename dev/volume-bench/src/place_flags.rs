@@ -1,4 +1,4 @@
-//! Flags of everything that uses places. Not here: the places (`place`).
+//! Flags of everything that uses places.
 
 use std::fs;
 use std::path::PathBuf;

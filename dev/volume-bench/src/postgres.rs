@@ -53,7 +53,7 @@ pub(crate) fn fact() -> Result<String> {
     let program = POSTGRES_PROGRAM.find(None)?;
     let version = output(Command::new(program).arg("--version"))?;
     Ok(format!(
-        "{}: pgbench, scale {SCALE}, a cache of 64 MiB, {CLIENTS} clients, loaded anew in each \
+        "{}: pgbench, scale {SCALE}, a cache of 64 MiB, {CLIENTS} clients, loaded again in each \
          round",
         version.trim()
     ))

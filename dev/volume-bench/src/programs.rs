@@ -1,4 +1,4 @@
-//! All that is measured in a place, by program. Not here: a turn (`benchmark`).
+//! All that is measured in a place, by program.
 
 use anyhow::{Result, bail};
 
@@ -37,7 +37,7 @@ pub(crate) fn facts(with: &[String]) -> Result<Vec<String>> {
         facts.push(match name.as_str() {
             "postgres" => postgres::fact()?,
             "fio" => format!(
-                "{}: one file of 256 MiB, written anew in each round; reads and 1 MiB writes \
+                "{}: one file of 256 MiB, rewritten in each round; reads and 1 MiB writes \
                  direct, synced writes with fdatasync after each",
                 program::run("fio", &["--version"])?.trim()
             ),

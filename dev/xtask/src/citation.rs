@@ -1,5 +1,5 @@
-//! CITATION.cff: what the format requires, and the version of the workspace. Not here: anything
-//! else of YAML; the file is one level of keys, and lists.
+//! CITATION.cff: what the format requires, and the version of the workspace. Of YAML it reads no
+//! more than the file has: one level of keys, and lists.
 
 /// Path of the file.
 pub(crate) const PATH: &str = "CITATION.cff";

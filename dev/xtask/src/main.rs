@@ -22,6 +22,7 @@ mod tally;
 mod tidy;
 mod tokens;
 mod unused;
+mod words;
 
 use std::process::ExitCode;
 

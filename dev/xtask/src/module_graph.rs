@@ -1,8 +1,7 @@
 //! Uses of one file of a crate by another, found by the paths in its code.
 //!
 //! A path counts for the file that defines the named item, wherever it was re-exported. Not seen:
-//! methods and fields, whose types come from elsewhere, and names that a macro makes. Not here:
-//! reading a file (`module_code`), and faults of a graph (`circles`).
+//! methods and fields, whose types come from elsewhere, and names that a macro makes.
 
 use std::collections::BTreeMap;
 

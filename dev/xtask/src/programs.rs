@@ -1,8 +1,6 @@
 //! The test programs of the workspace: which there are, in which order, and how many run at once. A
 //! test mostly waits, for a server or a disk: with one program for each CPU a quarter of their time
 //! was idle, so there is one more for every two.
-//!
-//! Not here: their output (`tally`).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -106,7 +104,7 @@ fn parse(messages: &str) -> Result<Vec<Program>> {
         let is_test = message.pointer("/profile/test") == Some(&Value::Bool(true));
         let (true, Some(path)) = (is_test, text("/executable")) else { continue };
         let manifest = Path::new(text("/manifest_path").context("an artifact without a manifest")?);
-        let folder = manifest.parent().context("a manifest lies in a folder")?.to_path_buf();
+        let folder = manifest.parent().context("a manifest is in a folder")?.to_path_buf();
         // path+file:///…/crates/bench#sealstone-bench@0.1.0, or …/xtask#0.1.0 where the folder has
         // the same name
         let package =

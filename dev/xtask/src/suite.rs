@@ -85,9 +85,7 @@ pub(crate) fn run(names: &[&str]) -> Result<bool> {
         );
     }
     if !tally.failures().is_empty() {
-        println!(
-            "\nfailed (all that it printed stands further up, under the name of its program):"
-        );
+        println!("\nfailed (all that it printed is further up, under the name of its program):");
     }
     for failure in tally.failures() {
         println!("  {}: {}", failure.program, failure.test);
@@ -123,9 +121,9 @@ fn cargo(root: &Path, words: &[&str]) -> Command {
 /// program as it ends, and counts.
 fn tests(root: &Path, names: &[&str]) -> Result<Tally> {
     // xtask is next to the `sealstone` that the build step made
-    let beside = std::env::current_exe().context("where xtask lies")?.with_file_name("sealstone");
+    let beside = std::env::current_exe().context("where xtask is")?.with_file_name("sealstone");
     let target =
-        beside.parent().and_then(Path::parent).context("xtask lies in cargo's target folder")?;
+        beside.parent().and_then(Path::parent).context("xtask is in cargo's target folder")?;
     let cargo = || {
         let mut command = cargo(root, &[]);
         command.env("SEALSTONE_BIN", &beside);

@@ -8,10 +8,10 @@ use anyhow::{Context, Result, bail};
 use crate::source::Source;
 use crate::{
     circles, citation, dependencies, embedder, files, messages, module_graph, openers, packages,
-    paths, unused,
+    paths, unused, words,
 };
 
-/// Links that a package needs: what it compiles in lies outside of its folder.
+/// Links that a package needs: what it compiles in is outside of its folder.
 const LINKS: [&str; 1] = ["crates/cipher/vectors"];
 
 /// Returns whether the link `path` leads from a package to a licence of the repository.
@@ -74,6 +74,7 @@ pub(crate) fn run() -> Result<bool> {
     found.extend(sources.iter().flat_map(messages::findings));
     found.extend(circles::findings(&graphs(&sources)));
     found.extend(openers::findings(&texts_of_rust));
+    found.extend(words::findings(&texts_of_rust, &pages));
     found.extend(paths::findings(&pages, &paths));
     found.extend(unused::findings(&metadata, &format!("{}/", root.display()), &sources)?);
     for embedded in &embedder::EMBEDDED {
@@ -107,7 +108,7 @@ pub(crate) fn root() -> PathBuf {
     // as cargo reports now: a cached build may come from another place
     let own =
         std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-    Path::new(&own).ancestors().nth(2).expect("dev/xtask lies two folders down").to_path_buf()
+    Path::new(&own).ancestors().nth(2).expect("dev/xtask is two folders down").to_path_buf()
 }
 
 /// Returns the cargo that runs us.

@@ -1,7 +1,5 @@
 //! Tokens of Rust code in one row, groups and all, without comments; and the paths among them, for
 //! code that is not parsed further, such as what a macro is given.
-//!
-//! Not here: items and expressions (`source`), and the targets of paths (`module_graph`).
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 

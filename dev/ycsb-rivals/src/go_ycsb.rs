@@ -1,4 +1,4 @@
-//! Runs go-ycsb and reads its output. Not here: the use of its figures (`rounds`).
+//! Runs go-ycsb and reads its output.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The keys and values that go-ycsb makes. Not here: running it (`go_ycsb`).
+//! The keys and values that go-ycsb makes.
 
 use sealstone_bench::workload::distribution::fnv;
 

@@ -1,8 +1,6 @@
 #![forbid(unsafe_code)]
-//! Prints how many operations our client and go-ycsb do in a CPU second of the client, on the same
-//! server, by turns, and what latency each measures at the same load.
-//!
-//! Not here: the turns (`rounds`), what follows from them (`table`).
+//! Prints how many operations our client and go-ycsb, run alternately on the same server, do in a
+//! CPU second of the client, and what latency each measures at the same load.
 
 mod rounds;
 mod table;
@@ -187,8 +185,8 @@ fn facts(flags: &ContestFlags, scratch: &Path) -> Vec<String> {
     vec![
         format!("{}; Linux {}; {}{profile}", machine.label, machine.kernel, machine.os),
         format!(
-            "{} rounds by turns; {} records of 10 fields of 100 bytes for each client, {} threads, \
-             {} operations a turn, {} s at the rate",
+            "{} interleaved rounds; {} records of 10 fields of 100 bytes for each client, {} \
+             threads, {} operations a turn, {} s at the rate",
             flags.rounds, flags.records, flags.threads, flags.operations, flags.seconds
         ),
     ]

@@ -1,5 +1,4 @@
-//! Our side: a workload of the table, run by our runner on a store of ours. Not here: go-ycsb's
-//! side (`go_ycsb`).
+//! Our side: a workload of the table, run by our runner on a store of ours.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;

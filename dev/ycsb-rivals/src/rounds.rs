@@ -1,5 +1,5 @@
 //! Turns of both clients on one server. Each turn is a separate process, so that its CPU time is
-//! the client's alone. Not here: the evaluation of figures (`table`).
+//! the client's alone.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! The figures of all rounds as a table. Not here: where they come from (`rounds`).
+//! The figures of all rounds as a table.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

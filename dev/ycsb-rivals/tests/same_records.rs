@@ -1,5 +1,5 @@
 //! go-ycsb and our stores read each other's records on a real server, for every store that both
-//! support. Not here: their speed (`make ycsb-rivals`).
+//! support.
 
 use std::collections::BTreeMap;
 

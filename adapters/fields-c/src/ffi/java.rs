@@ -21,7 +21,7 @@ use sealstone_fields::Values;
 
 use crate::column::Column;
 use crate::failure::{Code, Failure};
-use crate::laid_out::{LaidOut, One, lay_out};
+use crate::utf8_array::{LaidOut, One, lay_out};
 use crate::session::{Described, Session};
 
 /// Code of a session that was closed, which the header does not have.

@@ -1,7 +1,5 @@
 //! Pages, tables and logs of MariaDB as they are in files, as far as they say what they are
 //! encrypted with. Places of bytes were read off files of MariaDB 10.11.19 and 11.4.5.
-//!
-//! Not here: what a file is (`check`).
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,5 +1,4 @@
-//! The structures of MariaDB's interface for plug-ins that we fill in. Not here: the functions in
-//! them (`ffi`), our variables (`variables`).
+//! The structures of MariaDB's interface for plug-ins that we fill in.
 
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_void};
 use std::ptr;

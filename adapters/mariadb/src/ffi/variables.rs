@@ -1,5 +1,5 @@
 //! The server's variables that hold our settings: `sealstone_key` and so on, read once when the
-//! plug-in starts. Not here: what is made of them (`settings`).
+//! plug-in starts.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;

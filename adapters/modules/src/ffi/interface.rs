@@ -1,5 +1,5 @@
 //! A library with the interface of `include/sealstone_module.h`, loaded for the life of the
-//! process. Not here: what its answers mean to a caller (`library`).
+//! process.
 //!
 //! Rules kept here, on which every `SAFETY` line relies:
 //! - *The library* stays loaded, and so does its table, whose functions have the types that the

@@ -3,8 +3,6 @@
 //! that a program with this crate starts where there is no OpenSSL, and takes the one that the
 //! user's configuration is for.
 //!
-//! Not here: which cipher and mode is asked for (`openssl`).
-//!
 //! Rules kept here, on which every `SAFETY` line relies:
 //! - *The library* stays loaded as long as the process lives, and its functions have the types
 //!   given to them here.

@@ -1,5 +1,5 @@
 //! One directory: its catalogue as read, and the owner of the directory. Not here: the operations
-//! (`catalogue`), the comparison with files (`survey`), writing it (`owned`).
+//! (`catalogue`), the comparison with files (`survey`), writing it (`writer`).
 
 mod survey;
 
@@ -13,8 +13,8 @@ use sealstone_seal::{
     rocksdb_name,
 };
 
-use super::known::Known;
-use super::owned::{Owned, Written};
+use super::state::Known;
+use super::writer::{Owned, Written};
 use super::raw::{RawError, RawFiles};
 use super::refusal::{Refusal, refuse};
 use super::sealer::{Changing, Reading};

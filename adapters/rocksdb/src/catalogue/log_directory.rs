@@ -2,7 +2,6 @@
 //! of the database when a log is made there, and compared when it is listed to recover from. So it
 //! cannot be emptied, removed or exchanged as a whole unnoticed. A database that has since been
 //! opened with another `wal_dir`, or was moved, lists another directory, and nothing is compared.
-//! Not here: the logs within it (`directory`).
 
 use sealstone_seal::catalogue::LogDirectory;
 use sealstone_seal::{CATALOGUE_NAMES, STORE_ID_BYTES, SealError};

@@ -1,4 +1,4 @@
-//! Reasons why a catalogue does not allow an operation. Not here: the checks (`directory`).
+//! Reasons why a catalogue does not allow an operation.
 
 use sealstone_seal::SealError;
 

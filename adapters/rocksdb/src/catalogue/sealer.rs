@@ -1,5 +1,4 @@
-//! Keys, settings and files for reading and changing the catalogues of an environment. Not here:
-//! reading and changing them (`directory`).
+//! Keys, settings and files for reading and changing the catalogues of an environment.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};

@@ -1,5 +1,4 @@
-//! Rules for calling the shim: taking over errors and panics, and passing bytes across. Not here:
-//! the functions (`c`).
+//! Rules for calling the shim: taking over errors and panics, and passing bytes across.
 //!
 //! The rules of `ffi` hold here, too.
 

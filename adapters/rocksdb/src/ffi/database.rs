@@ -1,6 +1,6 @@
 //! An open database: reading, writing, and operations on all of it. Not here: objects that work on
 //! a part of it (`iterator`, `transaction`, `table_writer`, `backup`), rewriting single files
-//! (`rewriting`).
+//! (`rewrite`).
 //!
 //! The rules of `ffi` hold here, too.
 

@@ -1,5 +1,4 @@
-//! Environments: the place of a database's files, and the layers that count and seal them. Not
-//! here: environments on files that are kept in Rust (`dev/simulator`).
+//! Environments: the place of a database's files, and the layers that count and seal them.
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -8,7 +7,7 @@ use std::sync::Arc;
 
 use super::c;
 use super::call::NO_MEMORY;
-use super::sealing::SEAL_OPS;
+use super::sealed_fs::SEAL_OPS;
 use crate::file_system::SealedFiles;
 
 /// Storage that an environment keeps its files on.

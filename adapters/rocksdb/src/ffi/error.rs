@@ -1,4 +1,4 @@
-//! Error that RocksDB reports for a call that failed. Not here: the calls (`call`).
+//! Error that RocksDB reports for a call that failed.
 
 /// Error that RocksDB reported for a failed call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

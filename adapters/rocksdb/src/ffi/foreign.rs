@@ -12,9 +12,9 @@ use sealstone_cipher::Cipher;
 use super::call::{self as own, NO_MEMORY, deliver};
 use super::env::Env;
 use super::error::Error;
-use super::sealing::SEAL_OPS;
+use super::sealed_fs::SEAL_OPS;
 use crate::file_system::SealedFiles;
-use crate::sealing::Sealing;
+use crate::sealing_options::Sealing;
 
 /// A `sealstone_sink`.
 pub type Sink = unsafe extern "C" fn(*mut c_void, usize, *const u8, usize);

@@ -1,5 +1,4 @@
-//! RocksDB's registry of objects: URIs of ours that it passes back to be opened. Not here: the
-//! content of a URI, defined by the caller of [`register`].
+//! RocksDB's registry of objects: URIs of ours that it passes back to be opened.
 //!
 //! The rules of `ffi` hold here, too.
 
@@ -10,9 +9,9 @@ use std::sync::{Arc, OnceLock};
 use super::c;
 use super::call::{call, from_bytes};
 use super::error::Error;
-use super::sealing::SEAL_OPS;
+use super::sealed_fs::SEAL_OPS;
 use crate::file_system::SealedFiles;
-use crate::sealing::Sealing;
+use crate::sealing_options::Sealing;
 
 /// Opens what a URI names: how files are sealed there, or why not, for the person who wrote the
 /// URI.

@@ -1,5 +1,5 @@
 //! The boundary for the files of catalogues: operations of `shim/stored_files.cc`, called from
-//! here. Not here: their content (`catalogue`).
+//! here.
 //!
 //! The rules of `ffi` hold here, too.
 

@@ -1,4 +1,4 @@
-//! Pessimistic transactions. Not here: prepared ones (`families`).
+//! Pessimistic transactions. Not here: prepared ones (`dev/simulator/src/ffi/families.rs`).
 //!
 //! The rules of `ffi` hold here, too.
 

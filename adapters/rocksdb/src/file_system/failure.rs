@@ -1,5 +1,5 @@
 //! Reasons why a file could not be read or written: the error of the seal or of the disk below,
-//! with the file's name. Not here: reporting them (`ffi`).
+//! with the file's name.
 
 use sealstone_seal::{SealError, SealedFile};
 

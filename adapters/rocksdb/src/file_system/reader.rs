@@ -1,5 +1,4 @@
-//! Reading sealed files: from stored bytes to data, by pages or frame by frame. Not here: opening a
-//! file (`file_system`).
+//! Reading sealed files: from stored bytes to data, by pages or frame by frame.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,5 +1,4 @@
-//! Writing sealed files: from data to bytes to store, and the record for each sync. Not here: the
-//! key and format of a new file (`file_system`).
+//! Writing sealed files: from data to bytes to store, and the record for each sync.
 //!
 //! Sealing in parallel with other work:
 //!

@@ -1,7 +1,6 @@
 //! RocksDB's log format, in which a MANIFEST is written: blocks of 32 KiB, each holding fragments
 //! of records with a header of 7 bytes (CRC-32C, length, type) or, in recycled files, of 11 (the
-//! file's number as well). Takes the bytes in pieces of any length and hands out whole records. Not
-//! here: the content of records (`version_edit`).
+//! file's number as well). Takes the bytes in pieces of any length and hands out whole records.
 //!
 //! Source: RocksDB's `db/log_format.h` and the page "Write Ahead Log File Format" of its wiki.
 

@@ -1,5 +1,5 @@
 //! The live set as this crate reads it compared with the engine's own, over stores of every shape,
-//! and the effects of damage to a MANIFEST. Not here: destroyed stores (`tests/verify.rs`).
+//! and the effects of damage to a MANIFEST.
 
 use std::fs;
 use std::path::PathBuf;

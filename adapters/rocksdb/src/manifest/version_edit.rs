@@ -1,6 +1,5 @@
 //! One record of a MANIFEST: a change of a database's set of files. Decodes all that RocksDB writes
-//! up to version 11 and skips records that a later version marks as harmless. Not here: the sum of
-//! all changes (`manifest`).
+//! up to version 11 and skips records that a later version marks as harmless.
 //!
 //! Source: the tags and their values in RocksDB's `db/version_edit.h`, `db/wal_edit.h` and
 //! `db/blob`.

@@ -1,5 +1,5 @@
 //! The small files alongside tables and logs: files that RocksDB writes once are copied and renamed
-//! into place, leftovers of a kill are removed. Not here: the order of the work (`work`).
+//! into place, leftovers of a kill are removed.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

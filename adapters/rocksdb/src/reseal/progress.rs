@@ -1,5 +1,4 @@
-//! Progress of resealing, reported by the working thread to the thread that waits for it. Not here:
-//! the work (`work`).
+//! Progress of resealing, reported by the working thread to the thread that waits for it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};

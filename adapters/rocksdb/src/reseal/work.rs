@@ -1,5 +1,4 @@
 //! One run of resealing over one database: the order in which its files are replaced, and its end.
-//! Not here: small control files (`control_files`), the thread of the work (`reseal`).
 //!
 //! A run ends only when every compaction that began before the cipher changed has ended, since they
 //! may still add files under the old cipher.
@@ -19,7 +18,7 @@ use sealstone_keys::KeyRef;
 use sealstone_seal::{HEADER_BYTES, HeaderInfo, inspect};
 
 use super::error::ResealError;
-use super::left::{Left, Why, left_beside};
+use super::remainder::{Left, Why, left_beside};
 use super::progress::{Shared, TICK};
 use crate::directory::explain;
 use crate::ffi::{Db, Error, LiveFile, LiveKind, Rewrite};

@@ -1,14 +1,13 @@
 //! Directories of RocksDB's backup engine, in which the files of a database are kept apart:
 //! `private/N` holds CURRENT, MANIFEST and logs of backup `N`, `shared` or `shared_checksum` the
-//! tables and blob files of all backups, and `meta/N` lists the files of backup `N`. Not here: the
-//! content of files (`rest`), live sets (`live_set`).
+//! tables and blob files of all backups, and `meta/N` lists the files of backup `N`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::content::Contents;
 use super::file_state::State;
-use super::stored::lengths;
+use super::files_on_disk::lengths;
 use crate::place::{self, Place};
 
 /// Longest list of the files of a backup.

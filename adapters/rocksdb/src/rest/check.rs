@@ -15,9 +15,9 @@ use sealstone_seal::{
 };
 
 use super::report::{Finding, Progress, Verification};
-use super::stored::{CHUNK_BYTES, read_start};
+use super::files_on_disk::{CHUNK_BYTES, read_start};
 use crate::catalogue::{Refusal, View, is_temporary};
-use crate::opening::{self, Header};
+use crate::file_keys::{self, Header};
 
 /// The check of one file.
 pub(super) struct Check<'a, 'k> {

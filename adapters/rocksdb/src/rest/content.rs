@@ -1,5 +1,4 @@
 //! The whole content of one sealed file, read directly from the disk and passed on piece by piece.
-//! Not here: the meaning of the content (`manifest`, `live_set`).
 
 use std::fs::File;
 use std::io;
@@ -14,10 +13,10 @@ use sealstone_seal::{Layout, SealError, SealedFile, is_sealed};
 
 use super::check::Check;
 use super::report::{Finding, Progress, Verification};
-use super::stored::{CHUNK_BYTES, read_start};
+use super::files_on_disk::{CHUNK_BYTES, read_start};
 use crate::catalogue::View;
 use crate::manifest::ManifestError;
-use crate::opening::{self, Header};
+use crate::file_keys::{self, Header};
 use crate::place;
 
 /// Reason why the content of a file could not be read.

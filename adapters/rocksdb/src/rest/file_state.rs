@@ -8,7 +8,7 @@ use sealstone_cipher::module::name_in;
 use sealstone_seal::{HeaderInfo, Layout, SealError, inspect, paged};
 use serde::Serialize;
 
-use super::stored::read_header;
+use super::files_on_disk::read_header;
 use crate::place;
 
 /// State of a file, judged by its header alone.

@@ -1,7 +1,6 @@
 //! Requirements of a store that the RocksDB of this program does not meet: a newer format, or a
 //! part such as a comparator that only the program that made the store can provide. Read from
-//! MANIFEST and OPTIONS once RocksDB has refused, for an error that names the finding. Not here:
-//! opening (`env`), the rest of a MANIFEST (`live_set`).
+//! MANIFEST and OPTIONS once RocksDB has refused, for an error that names the finding.
 //!
 //! Source: the names of settings in RocksDB's `options/cf_options.cc` and `options/db_options.cc`.
 

@@ -19,7 +19,7 @@ use super::backup::{self, Shared};
 use super::content::{Contents, NEXT, Unread};
 use super::file_state::{State, state};
 use super::report::{ComparedWith, Comparison, Finding, Verification};
-use super::stored::{lengths, numbered};
+use super::files_on_disk::{lengths, numbered};
 use crate::catalogue::{Refusal, View};
 use crate::manifest::{self, LiveSet, Replay};
 use crate::place::{self, Place};

@@ -1,5 +1,4 @@
-//! The records of a sealed store that no process has open, read without writing a byte to it. Not
-//! here: their display (`sealstone-cli`).
+//! The records of a sealed store that no process has open, read without writing a byte to it.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -13,7 +12,7 @@ use super::source::{Source, SourceError};
 use crate::directory::DirectoryError;
 use crate::env::SealedEnv;
 use crate::ffi::{Db, Error, Range};
-use crate::sealing::Sealing;
+use crate::sealing_options::Sealing;
 
 /// The comparator under which keys with a common beginning are next to each other, and RocksDB's
 /// default.

@@ -1,4 +1,4 @@
-//! Content of reports on stored files. Not here: making them (`verify`, `rotate`, `status`).
+//! Content of reports on stored files.
 
 use std::path::PathBuf;
 

@@ -5,7 +5,7 @@
 //! Each header is stored twice. The copies are rewritten in place, one after the other with a sync
 //! in between, so one of them is whole at any time. A process that has the file open keeps its data
 //! key and is not affected; a process that reads a header while it is being written reads it again
-//! (`opening`). A kill leaves each file under the old version or the new one, and the next run
+//! (`file_keys`). A kill leaves each file under the old version or the new one, and the next run
 //! continues. Not here: new data keys and other ciphers, which require rewriting all data.
 
 use std::collections::HashSet;
@@ -25,8 +25,8 @@ use serde::Serialize;
 use super::error::RestError;
 use super::report::{Finding, SCHEMA};
 use super::status::status;
-use super::stored::{CHUNK_BYTES, list, read_start};
-use crate::opening::{self, Header};
+use super::files_on_disk::{CHUNK_BYTES, list, read_start};
+use crate::file_keys::{self, Header};
 use crate::place;
 
 /// Files that are open at once, waiting to be synced.

@@ -1,6 +1,5 @@
 //! A sealed store that no process has open, to be read without changing a byte of it: its lock, its
-//! key, and the check of its files against its catalogue. Not here: its records (`records`), its
-//! files in the clear (`unseal`).
+//! key, and the check of its files against its catalogue.
 //!
 //! The lock belongs to the open file, where RocksDB's own belongs to the process.
 
@@ -22,14 +21,14 @@ use super::error::RestError;
 use super::file_state::State;
 use super::live_set::{self, log_directory};
 use super::status::status;
-use super::stored::StoredFile;
+use super::files_on_disk::StoredFile;
 use crate::catalogue::raw::SystemFiles;
 use crate::catalogue::{Refusal, View};
 use crate::directory::DirectoryError;
 use crate::file_system::{Failure, SealedFiles};
 use crate::manifest::LiveSet;
 use crate::place;
-use crate::sealing::Sealing;
+use crate::sealing_options::Sealing;
 
 /// Reason why a sealed store cannot be read. Nothing in it was changed.
 #[derive(Debug, thiserror::Error)]

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::error::RestError;
 use super::file_state::{Sealed, State, state};
 use super::report::SCHEMA;
-use super::stored::list;
+use super::files_on_disk::list;
 
 /// Content of a directory.
 #[derive(Clone, Debug, Serialize)]

@@ -7,9 +7,6 @@
 //! incomplete copy is no store. That text also lists the complete files, by the ids of the sealed
 //! files. So a resuming call keeps exactly the files that are still part of the store, whatever
 //! happened to it in the meantime.
-//!
-//! Not here: one file (`unseal/copy.rs`), the directory of the copy (`unseal/target.rs`), records
-//! (`records`).
 
 mod copy;
 mod error;

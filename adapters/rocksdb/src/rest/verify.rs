@@ -20,7 +20,7 @@ use super::content::Contents;
 use super::error::RestError;
 use super::live_set;
 use super::report::{Finding, Progress, SCHEMA, Verification};
-use super::stored::list;
+use super::files_on_disk::list;
 use crate::catalogue::{Refusal, View};
 use crate::place;
 

@@ -1,5 +1,5 @@
 //! Directories of logs separate from their database (`wal_dir`): replacements of the whole
-//! directory. Not here: single logs within them (`names`, `readers`).
+//! directory.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -9,8 +9,7 @@
 //! - lost: it opens, and lacks something that was written and synced
 //!
 //! The last two must not happen. The remaining attack, restoring an older copy of every file at
-//! once, takes more than two files and only an anchor detects it; see SECURITY.md. Not here: names
-//! that are not files (`names`).
+//! once, takes more than two files and only an anchor detects it; see SECURITY.md.
 
 mod logs;
 mod names;

@@ -4,8 +4,7 @@
 //! file, and never waits; and `rest verify` never reports a store as whole that an opener refuses.
 //! Plain RocksDB, after the same history, defines the expected content.
 //!
-//! `SEALSTONE_NAMES=500 SEALSTONE_SEED=7` tries that many, drawn by that seed. Not here: the
-//! content of files (`main`).
+//! `SEALSTONE_NAMES=500 SEALSTONE_SEED=7` tries that many, drawn by that seed.
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};

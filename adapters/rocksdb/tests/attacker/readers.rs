@@ -1,5 +1,5 @@
 //! Readers that open a store without its lock: they notice missing files, and do not mistake
-//! concurrent writes for damage. Not here: single names that are not files (`names`).
+//! concurrent writes for damage.
 
 use std::fs;
 use std::path::Path;

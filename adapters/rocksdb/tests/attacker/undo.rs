@@ -1,6 +1,5 @@
 //! Tests of the remaining attacks with older copies of files: how few of them undo later writes,
-//! and how an anchor changes that. SECURITY.md describes this, and these tests are the proof. Not
-//! here: prevented attacks (`main`).
+//! and how an anchor changes that. SECURITY.md describes this, and these tests are the proof.
 
 use std::fs;
 use std::path::Path;

@@ -69,7 +69,7 @@ fn nothing_is_stored_in_the_clear() {
             let bytes = fs::read(site.path(name).join(&file.name)).unwrap();
             for plain in [MARKER, "key0000", "rocksdb", "MANIFEST", "leveldb"] {
                 let found = bytes.windows(plain.len()).any(|window| window == plain.as_bytes());
-                assert!(!found, "{plain} stands in {name}/{}", file.name);
+                assert!(!found, "{plain} is in {name}/{}", file.name);
             }
             seen += bytes.len();
         }

@@ -1,5 +1,4 @@
-//! MariaDB in the table of servers: one server. Not here: starting it (`mariadb`), its use in a lab
-//! (`single`).
+//! MariaDB in the table of servers: one server.
 
 use std::path::{Path, PathBuf};
 

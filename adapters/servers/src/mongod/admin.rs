@@ -1,4 +1,4 @@
-//! Commands to one server of a lab. Not here: their use (`replica_set`).
+//! Commands to one server of a lab.
 
 use std::path::PathBuf;
 use std::time::Duration;

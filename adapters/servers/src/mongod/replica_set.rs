@@ -1,5 +1,4 @@
-//! A replica set of real servers: initiated, awaited, its members added, removed and resynced. Not
-//! here: starting a single server (`mongod`).
+//! A replica set of real servers: initiated, awaited, its members added, removed and resynced.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

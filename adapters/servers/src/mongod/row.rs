@@ -1,4 +1,4 @@
-//! MongoDB in the table of servers: a replica set of mongods. Not here: the set (`replica_set`).
+//! MongoDB in the table of servers: a replica set of mongods.
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
-//! PostgreSQL in the table of servers: one server. Not here: starting it (`postgres`), its use in a
-//! lab (`single`).
+//! PostgreSQL in the table of servers: one server.
 
 use std::path::{Path, PathBuf};
 

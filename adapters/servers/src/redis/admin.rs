@@ -1,5 +1,4 @@
-//! Commands to one server of a lab, and its report of the cluster's nodes. Not here: their use
-//! (`cluster`).
+//! Commands to one server of a lab, and its report of the cluster's nodes.
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,5 +1,4 @@
-//! The Redis of a lab: a single server, or a cluster of them, made, awaited, found again. Not here:
-//! starting a server (`redis`), its row in the table (`row`).
+//! The Redis of a lab: a single server, or a cluster of them, made, awaited, found again.
 
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;

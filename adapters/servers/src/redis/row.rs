@@ -1,5 +1,4 @@
-//! Redis in the table of servers: one server, or a cluster. Not here: the servers themselves
-//! (`cluster`).
+//! Redis in the table of servers: one server, or a cluster.
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
-//! tgt in the table of servers: one target with one unit. Not here: starting it (`tgt`), its use in
-//! a lab (`single`).
+//! tgt in the table of servers: one target with one unit.
 
 use std::path::{Path, PathBuf};
 

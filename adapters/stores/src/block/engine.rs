@@ -1,6 +1,5 @@
 //! Block devices as engines for comparisons: a separate file for every variant, a device that the
-//! user names, or a target started on this machine for every variant. Not here: the choice
-//! (`kind`).
+//! user names, or a target started on this machine for every variant.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

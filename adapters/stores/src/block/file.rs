@@ -1,5 +1,5 @@
 //! A file or a disk of this machine as a block device: past the page cache where the system allows
-//! it (`O_DIRECT`), with a thread for each request that is under way. Not here: its path (`kind`).
+//! it (`O_DIRECT`), with a thread for each request that is under way.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Seek, SeekFrom};

@@ -1,11 +1,11 @@
-//! The rows of block devices in the table of stores. Not here: their work (`engine`).
+//! The rows of block devices in the table of stores.
 
 use sealstone_servers::{TGT_PROGRAM, TgtOptions};
 use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{Layer, StoreError};
 
 use super::engine::{FileEngine, Named, TargetEngine, UserEngine};
-use super::linked::LinkedEngine;
+use super::link_target::LinkedEngine;
 
 /// Settings that suit devices: slices that are long compared with filling and emptying a queue.
 const SUITED: &str = "workloads = [\"seq-read\", \"seq-write\", \"rand-read\", \"rand-write\", \

@@ -1,4 +1,4 @@
-//! Upkeep of a block device: its size, and its servers. Not here: devices (`file`, `stream`).
+//! Upkeep of a block device: its size, and its servers.
 
 use std::time::Duration;
 

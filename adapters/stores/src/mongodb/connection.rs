@@ -1,5 +1,4 @@
-//! A connection to running servers: their address, and commands to them. Not here: records
-//! (`store`), error messages (`error`), servers that we start ourselves (`engine`).
+//! A connection to running servers: their address, and commands to them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,8 +18,8 @@ use sealstone_store::{EngineFacts, Table};
 
 use super::error::{Error, Route, wrong_address};
 use crate::server_error::ServerError;
-use crate::waiting::CONNECT_LIMIT;
-use crate::within::within;
+use crate::time_limits::CONNECT_LIMIT;
+use crate::deadline::within;
 
 /// Default database, if neither the options nor the address name one.
 const DATABASE: &str = "sealstone";
@@ -332,7 +331,7 @@ fn settings(options: &MongoDbOptions, route: &Route) -> Result<ClientOptions, Er
         return Err(wrong(found).into());
     }
     if options.uri.contains(&format!("//{LEFT_OUT}@")) {
-        let found = format!("{LEFT_OUT} stands where something was left out of what was printed");
+        let found = format!("{LEFT_OUT} marks where something was left out of what was printed");
         return Err(wrong(found).into());
     }
     settings.app_name.get_or_insert_with(|| "sealstone".into());

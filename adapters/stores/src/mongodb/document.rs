@@ -1,7 +1,5 @@
 //! Layout of a record as a document: `_id` is the key, each field has its name, numbers are
 //! numbers, and every value is returned unchanged, byte for byte.
-//!
-//! Not here: reading and writing documents (`store`, `transaction`).
 
 use std::collections::HashMap;
 use std::fmt::Write;

@@ -1,6 +1,5 @@
 //! MongoDB as an engine for comparisons: a separate replica set for every variant, started on this
 //! machine ([`LabEngine`]), or clusters that others run, one for each variant ([`ClusterEngine`]).
-//! Not here: the store (`store`), starting servers (`adapters/servers`).
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -11,7 +11,7 @@ use sealstone_message::{ShownAddress, UNSHOWN, printable, shown_address, without
 use sealstone_store::{StoreError, Table};
 
 use crate::server_error::{Place, ServerError};
-use crate::told::without_values;
+use crate::server_message::without_values;
 
 /// Forms of an address, for errors.
 const FORMS: &str =

@@ -1,5 +1,4 @@
-//! MongoDB's row in the table of stores: its servers, extension and key. Not here: their work
-//! (`engine`).
+//! MongoDB's row in the table of stores: its servers, extension and key.
 
 use std::path::Path;
 

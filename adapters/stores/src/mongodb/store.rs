@@ -1,5 +1,4 @@
-//! The store: records as documents, one collection a table. Not here: the conversion of a record to
-//! a document (`document`), transactions (`transaction`), connections (`connection`).
+//! The store: records as documents, one collection a table.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;

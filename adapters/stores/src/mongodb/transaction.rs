@@ -1,5 +1,5 @@
 //! Atomic transactions over records: MongoDB's own, which need a replica set or a sharded cluster,
-//! run again after a conflict. Not here: single reads and writes (`store`).
+//! run again after a conflict.
 
 use std::collections::HashSet;
 use std::thread;

@@ -1,5 +1,4 @@
-//! Addresses of MySQL and MariaDB: the server, the user, and the protection of the connection. Not
-//! here: connecting (`connection`).
+//! Addresses of MySQL and MariaDB: the server, the user, and the protection of the connection.
 
 use std::path::PathBuf;
 

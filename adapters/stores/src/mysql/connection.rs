@@ -14,10 +14,10 @@ use sealstone_store::{Counters, EngineFacts, StoreError, StoreOptions};
 use super::address::{Address, SslMode, password_in};
 use super::link::{DIALECT, MysqlLink};
 use super::table_text::literal;
-use super::watched::Watched;
+use super::timed_connection::Watched;
 use crate::server_error::{Place, ServerError};
 use crate::sql::{Dialect, Error, Failure, Layout, Server, SqlStore};
-use crate::waiting::{ACCEPT_LIMIT, CONNECT_LIMIT, LONG_LIMIT};
+use crate::time_limits::{ACCEPT_LIMIT, CONNECT_LIMIT, LONG_LIMIT};
 
 /// Idle time before, and interval between, keep-alive probes of the other machine.
 const ALIVE_AFTER: Duration = Duration::from_secs(30);

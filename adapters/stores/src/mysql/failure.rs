@@ -1,5 +1,4 @@
-//! Meanings of the errors of MySQL, MariaDB and their driver, and the next steps. Not here: the
-//! display of an error (`sql`).
+//! Meanings of the errors of MySQL, MariaDB and their driver, and the next steps.
 
 use std::io::ErrorKind;
 
@@ -7,13 +6,13 @@ use mysql::{DriverError, Error, MySqlError};
 use sealstone_message::printable;
 
 use crate::sql::Failure;
-use crate::told::without_values;
+use crate::server_message::without_values;
 
 const PASSWORD: &str = "give user and password in the address: \
                         mysql://USER:PASSWORD@HOST:PORT/DATABASE, and ?ssl-mode=REQUIRED behind it \
                         if the server wants TLS";
 const KEY: &str = "write ssl-mode=REQUIRED, or VERIFY_IDENTITY, behind the address; \
-                   get-server-public-key=true behind it gives the password to whoever answers";
+                   get-server-public-key=true behind it gives the password to anyone who answers";
 const LOG: &str = "look at the server's log";
 const RUNS: &str = "check whether the server still runs, and read its log";
 const SILENT: &str =

@@ -1,5 +1,4 @@
-//! Functions of MySQL and MariaDB for encrypting and digesting values: a row each. Not here: the
-//! statements (`sql`).
+//! Functions of MySQL and MariaDB for encrypting and digesting values: a row each.
 
 use sealstone_store::ServerFunction;
 
@@ -28,7 +27,7 @@ pub(super) static SHA2: SqlFunction = SqlFunction {
     function: ServerFunction {
         name: "SHA2 (one-way)",
         about: "the server's SHA-256 without a key: what is written is a digest, reads return that \
-                digest and never the value, and whoever can guess a value can check the guess",
+                digest and never the value, and anyone who can guess a value can check the guess",
         is_one_way: true,
     },
     seal: |value| format!("SHA2({value}, 256)"),

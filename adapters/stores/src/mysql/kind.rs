@@ -1,4 +1,4 @@
-//! The row of MySQL and MariaDB in the table of stores: its server. Not here: its work (`sql`).
+//! The row of MySQL and MariaDB in the table of stores: its server.
 
 use std::path::PathBuf;
 

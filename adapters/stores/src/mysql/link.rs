@@ -1,5 +1,4 @@
-//! A connection, with its prepared statements. Not here: making it (`connection`), the statements
-//! (`sql`).
+//! A connection, with its prepared statements.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -11,9 +10,9 @@ use sealstone_store::{Kind, Record};
 
 use super::failure::failure;
 use super::function::{AES_ENCRYPT, SHA2};
-use super::watched::Watched;
+use super::timed_connection::Watched;
 use crate::sql::{Dialect, EachRow, Failure, Layout, Link, Param, Statement};
-use crate::waiting::{ANSWER_LIMIT, LONG_LIMIT, QUESTION_LIMIT};
+use crate::time_limits::{ANSWER_LIMIT, LONG_LIMIT, QUESTION_LIMIT};
 
 /// Rows of one statement that loads, and the most bytes of their values: a server takes 16 MiB in a
 /// message.

@@ -1,5 +1,5 @@
 //! Arguments under which the servers of a comparison encrypt their files: by our plug-in, or by the
-//! one that the server brings itself. Not here: the options (`adapters/mariadb`).
+//! one that the server brings itself.
 
 use std::path::PathBuf;
 

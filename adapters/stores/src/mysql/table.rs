@@ -20,10 +20,10 @@ use super::table_text::{
     state_table,
 };
 use super::trigger_order::{self, Later};
-use super::watched::Watched;
+use super::timed_connection::Watched;
 use crate::server_error::Place;
 use crate::sql::{Error, Failure, OutOfOrder, Server};
-use crate::waiting::{LONG_LIMIT, QUESTION_LIMIT};
+use crate::time_limits::{LONG_LIMIT, QUESTION_LIMIT};
 
 /// Settings of a connection: nothing is cut to fit, dates are written in one way, and nobody waits
 /// for us for long.
@@ -269,7 +269,7 @@ impl MysqlTable {
             let stored = answers[1].1.first().map(Vec::as_slice).unwrap_or_default();
             if let Some(found) = difference(layout, change, stored) {
                 let step = "find the trigger of the table that changes what is written, and remove \
-                            it meanwhile";
+                            it for now";
                 return Err(self.failed(ATTEMPT, Failure::new(found, step)));
             }
             changed += 1;

@@ -1,4 +1,4 @@
-//! Properties of a table of MySQL or MariaDB, from its catalogue. Not here: the queries (`table`).
+//! Properties of a table of MySQL or MariaDB, from its catalogue.
 
 use sealstone_fields::migration::{ColumnShape, Hindrance, RowShape, TextRoom};
 
@@ -251,7 +251,7 @@ impl Catalogue {
                 part.index
             );
             let step = format!(
-                "remove it meanwhile: ALTER TABLE {table} DROP INDEX {}; add it again when all is \
+                "remove it for now: ALTER TABLE {table} DROP INDEX {}; add it again when all is \
                  sealed",
                 quoted(&part.index)
             );

@@ -1,4 +1,4 @@
-//! Statements to MySQL and MariaDB that seal a table in place. Not here: running them (`table`).
+//! Statements to MySQL and MariaDB that seal a table in place.
 
 use sealstone_fields::migration::{Cell, ColumnLayout, Layout, RowChange, Wanted};
 

@@ -1,6 +1,5 @@
 //! Detection of triggers of a table that run after ours and can change sealed values. A table's
-//! triggers run in the order in which they were made, unless a trigger names its place. Not here:
-//! our triggers (`table_text`), the queries (`table`).
+//! triggers run in the order in which they were made, unless a trigger names its place.
 
 use sealstone_fields::migration::{ColumnLayout, Layout};
 

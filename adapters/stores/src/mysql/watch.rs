@@ -1,6 +1,5 @@
 //! An end for connections whose server does not end its answer in time. The driver limits each
-//! reading of the socket, so a server that sends a byte now and then keeps it for ever. Not here:
-//! the limits (`waiting`).
+//! reading of the socket, so a server that sends a byte now and then keeps it for ever.
 
 use std::os::fd::RawFd;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};

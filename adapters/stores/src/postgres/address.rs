@@ -1,5 +1,5 @@
 //! Addresses as PostgreSQL's own programs take them: the server, the user, and the protection of
-//! the connection. Not here: connecting (`connection`), the files for TLS (`tls`).
+//! the connection.
 
 use std::path::PathBuf;
 

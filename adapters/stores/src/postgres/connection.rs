@@ -19,7 +19,7 @@ use super::table_text::literal;
 use super::tls::{self, Files};
 use crate::server_error::{Place, ServerError};
 use crate::sql::{Dialect, Error, Failure, Layout, Server, SqlStore};
-use crate::waiting::{ACCEPT_LIMIT, CONNECT_LIMIT, QUESTION_LIMIT};
+use crate::time_limits::{ACCEPT_LIMIT, CONNECT_LIMIT, QUESTION_LIMIT};
 
 /// Idle time before, and interval between, keep-alive probes of the other machine.
 const ALIVE_AFTER: Duration = Duration::from_secs(30);

@@ -1,5 +1,4 @@
-//! Meanings of the errors of PostgreSQL and of its driver, and the next steps. Not here: the
-//! display of an error (`sql`).
+//! Meanings of the errors of PostgreSQL and of its driver, and the next steps.
 
 use std::error::Error as _;
 use std::io::{self, ErrorKind};
@@ -9,13 +8,13 @@ use sealstone_message::{printable, without_addresses};
 
 use super::guard::Refusal;
 use crate::sql::Failure;
-use crate::told::without_values;
+use crate::server_message::without_values;
 
 const PASSWORD: &str =
     "give user and password in the address: postgres://USER:PASSWORD@HOST:PORT/DATABASE";
 const CLEAR: &str = "write sslmode=require, or verify-full, behind the address; or have the server \
                      ask for scram-sha-256; require_auth=password behind the address gives it in \
-                     the clear to whoever listens";
+                     the clear to anyone who listens";
 const LOG: &str = "look at the server's log";
 const RUNS: &str = "check whether the server still runs, and read its log";
 const START: &str = "start the server, or correct host and port of the address";

@@ -1,5 +1,4 @@
-//! Functions of PostgreSQL's pgcrypto for encrypting values: a row each. Not here: the statements
-//! (`sql`).
+//! Functions of PostgreSQL's pgcrypto for encrypting values: a row each.
 
 use sealstone_store::ServerFunction;
 

@@ -1,7 +1,6 @@
 //! Guard between the driver and a server that may be hostile: it makes the connection, with TLS or
 //! without, and passes on only legal messages. No wait is longer than [`Patience`] allows, no
-//! message is longer than its maximum, and no password is sent in the clear on request. Not here:
-//! files for TLS (`tls`), the meaning of errors (`failure`).
+//! message is longer than its maximum, and no password is sent in the clear on request.
 //!
 //! The driver is configured to begin every connection with TLS, with this guard as the TLS: so it
 //! leaves the whole negotiation, and every byte, to this file.
@@ -24,7 +23,7 @@ use tokio::time::Sleep;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::SslMode;
-use crate::waiting::CONNECT_LIMIT;
+use crate::time_limits::CONNECT_LIMIT;
 
 /// The request for TLS: its length, and a number that no version of the protocol has.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];

@@ -1,4 +1,4 @@
-//! PostgreSQL's row in the table of stores: its server. Not here: its work (`sql`).
+//! PostgreSQL's row in the table of stores: its server.
 
 use std::path::PathBuf;
 

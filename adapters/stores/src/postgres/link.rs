@@ -1,5 +1,4 @@
-//! A connection, with its prepared statements. Not here: making it (`connection`), the statements
-//! (`sql`).
+//! A connection, with its prepared statements.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -13,7 +12,7 @@ use super::function::PGP_SYM_ENCRYPT;
 use super::guard::Patience;
 use super::value::{Received, Sent, copy};
 use crate::sql::{Dialect, EachRow, Failure, Layout, Link, Param, Statement};
-use crate::waiting::{ANSWER_LIMIT, LONG_LIMIT, QUESTION_LIMIT};
+use crate::time_limits::{ANSWER_LIMIT, LONG_LIMIT, QUESTION_LIMIT};
 
 /// Rows of one statement that loads where COPY cannot.
 const LOAD_ROWS: usize = 100;

@@ -1,5 +1,5 @@
 //! Decimal numbers as PostgreSQL sends them (`numeric`): groups of four digits, and the number of
-//! digits behind the point. Not here: the columns with such numbers (`sql`).
+//! digits behind the point.
 
 /// The sign of a negative number, and of a positive one.
 const NEGATIVE: u16 = 0x4000;

@@ -21,7 +21,7 @@ use super::table_text::{NAME_BYTES_MAX, Named, STATE, TRIGGER, literal, quoted};
 use super::trigger_order::{self, Later};
 use crate::server_error::Place;
 use crate::sql::{Error, Failure, OutOfOrder, Server};
-use crate::waiting::LONG_LIMIT;
+use crate::time_limits::LONG_LIMIT;
 
 /// Settings of a connection: values are written in one way, nobody waits for us for long, no row is
 /// hidden silently, and rows are found by their key.
@@ -49,7 +49,7 @@ const UNKEPT: &str = "values that were changed since cannot be told from sealed 
 const NO_BACKUP: &str =
     "restore the table from a backup: which values are sealed, nothing else says";
 const OTHER_TRIGGER: &str =
-    "find the trigger of the table that changes what is written, and remove it meanwhile";
+    "find the trigger of the table that changes what is written, and remove it for now";
 
 /// A connection to a table.
 pub(crate) struct PostgresTable {

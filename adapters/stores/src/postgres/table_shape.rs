@@ -1,4 +1,4 @@
-//! Properties of a table of PostgreSQL, from its catalogue. Not here: the queries (`table`).
+//! Properties of a table of PostgreSQL, from its catalogue.
 
 use sealstone_fields::migration::{ColumnShape, Hindrance, RowShape, TextRoom};
 
@@ -216,7 +216,7 @@ impl Column {
                 "unique index {index} covers it, and a value that is sealed already can equal one \
                  that is still in the clear"
             );
-            let step = "remove it meanwhile (DROP INDEX, or ALTER TABLE ... DROP CONSTRAINT); add \
+            let step = "remove it for now (DROP INDEX, or ALTER TABLE ... DROP CONSTRAINT); add \
                         it again when all is sealed";
             return of(found, step.into());
         }

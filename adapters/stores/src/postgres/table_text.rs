@@ -1,4 +1,4 @@
-//! Statements to PostgreSQL that seal a table in place. Not here: running them (`table`).
+//! Statements to PostgreSQL that seal a table in place.
 
 use sealstone_fields::migration::{ColumnLayout, Layout, Wanted};
 

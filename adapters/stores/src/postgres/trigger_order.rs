@@ -1,7 +1,6 @@
 //! Detection of triggers of a table that run after ours, and so could change sealed values:
 //! triggers that run before a row is written, and whose names come later, byte by byte. The changes
-//! of a function cannot be determined, so the order decides. Not here: our trigger (`table_text`),
-//! the queries (`table`).
+//! of a function cannot be determined, so the order decides.
 
 use super::table_shape::Values;
 use super::table_text::{TRIGGER, literal};

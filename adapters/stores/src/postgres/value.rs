@@ -1,5 +1,5 @@
 //! Values as the driver sends and receives them, for any type that the server reports for a column:
-//! tables made by YCSB have other types than ours. Not here: the values of a column (`sql`).
+//! tables made by YCSB have other types than ours.
 
 use std::error::Error;
 use std::io::Write;

@@ -1,5 +1,4 @@
-//! Addresses of servers: one server, several nodes of a cluster, or sentinels of a server. Not
-//! here: connecting (`connection`).
+//! Addresses of servers: one server, several nodes of a cluster, or sentinels of a server.
 
 use sealstone_message::{Password, scheme_words, shown_address};
 

@@ -1,5 +1,4 @@
-//! Running servers: their kind, connections to them, and operations that survive a failover. Not
-//! here: addresses (`address`), records (`store`).
+//! Running servers: their kind, connections to them, and operations that survive a failover.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,8 +24,8 @@ use super::layout::{Keys, bytes};
 use super::links::{Link, Links};
 use super::resp::Resp;
 use crate::server_error::{Place, ServerError};
-use crate::waiting::{ACCEPT_LIMIT, CONNECT_LIMIT};
-use crate::within::within;
+use crate::time_limits::{ACCEPT_LIMIT, CONNECT_LIMIT};
+use crate::deadline::within;
 
 /// Time that a server may take to answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);

@@ -7,7 +7,7 @@ use sealstone_message::without_addresses;
 use sealstone_store::StoreError;
 
 use crate::server_error::{Place, ServerError};
-use crate::told::without_values;
+use crate::server_message::without_values;
 
 /// Reasons why servers cannot be used. No message contains a password.
 #[derive(Debug, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! Redis's row in the table of stores: its servers and keys. Not here: their work (`engine`).
+//! Redis's row in the table of stores: its servers and keys.
 
 use sealstone_servers::{Persistence, REDIS_PROGRAM, check_redis_nodes};
 use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};

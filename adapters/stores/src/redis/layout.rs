@@ -1,5 +1,5 @@
 //! Layout of records in Redis: a hash for each, and an index to scan by. It is the same as in
-//! YCSB's Redis binding, so that each reads the other's data. Not here: the commands (`store`).
+//! YCSB's Redis binding, so that each reads the other's data.
 
 use redis::Value;
 use sealstone_store::{Record, StoreError, Table};

@@ -1,5 +1,4 @@
-//! The store: the commands that write and read records. Not here: the layout of records (`layout`),
-//! transactions (`transaction`), connections (`connection`).
+//! The store: the commands that write and read records.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! Atomic transactions over records: WATCH, MULTI and EXEC, run again after a conflict. A cluster
-//! has none over records of several nodes. Not here: single reads and writes (`store`).
+//! has none over records of several nodes.
 
 use std::collections::BTreeMap;
 use std::thread;

@@ -1,5 +1,4 @@
 //! The engine: opens RocksDB stores, sealed or not, all with the same settings, and reports them.
-//! Not here: the open store (`store`).
 
 use std::collections::BTreeMap;
 use std::fs;

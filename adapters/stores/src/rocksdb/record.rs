@@ -1,6 +1,6 @@
 //! Encoding of a record as a RocksDB value: the same as in YCSB's RocksDB binding, so that sizes
 //! match the studies made with it. For each field: length of its name, name, length of its value,
-//! value; lengths are 4 bytes, big-endian. Not here: reading and writing (`store`).
+//! value; lengths are 4 bytes, big-endian.
 
 use sealstone_store::{Record, StoreError, Table};
 

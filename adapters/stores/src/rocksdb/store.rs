@@ -1,5 +1,4 @@
-//! An open store: records in RocksDB, sealed or not. Not here: the layout of a record (`record`),
-//! transactions (`transaction`), opening a store (`engine`).
+//! An open store: records in RocksDB, sealed or not.
 
 use std::cell::Cell;
 use std::fs::{self, File};

@@ -1,5 +1,5 @@
 //! Atomic transactions over records: RocksDB's pessimistic transactions, run again after a
-//! conflict. Not here: single reads and writes (`store`).
+//! conflict.
 
 use std::sync::atomic::Ordering;
 use std::thread;

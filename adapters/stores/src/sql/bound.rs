@@ -1,5 +1,5 @@
 //! Values as a statement takes them: the check that a column returns each unchanged, and the form
-//! in which it is sent. Not here: columns (`columns`), the encoding of a driver (`postgres`).
+//! in which it is sent.
 
 use sealstone_store::Kind;
 

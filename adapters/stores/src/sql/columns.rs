@@ -1,5 +1,4 @@
-//! Layout of records in an SQL table: the names of its columns, and their possible values. Not
-//! here: the statements (`statements`), the types of one server (`postgres`).
+//! Layout of records in an SQL table: the names of its columns, and their possible values.
 
 use std::sync::Arc;
 

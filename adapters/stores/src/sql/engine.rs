@@ -1,6 +1,5 @@
 //! Engines for comparisons: separate servers for every variant, started on this machine
-//! ([`LabEngine`]), or the user's own server ([`UserEngine`]). Not here: the store (`store`),
-//! starting servers (`adapters/servers`).
+//! ([`LabEngine`]), or the user's own server ([`UserEngine`]).
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

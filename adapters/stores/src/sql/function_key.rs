@@ -1,5 +1,4 @@
-//! The key of a function of the server, and how a connection gets it. Not here: the function
-//! (`function`).
+//! The key of a function of the server, and how a connection gets it.
 
 use sealstone_cipher::Backend;
 use sealstone_keys::{KeyError, KeySource, subkey};

@@ -1,5 +1,5 @@
 //! Error for a table whose marks cannot be kept because something changes its rows after our
-//! triggers have seen them. Not here: the detection (`trigger_order` of each server).
+//! triggers have seen them.
 
 /// Something that changes the rows of a table after our triggers.
 #[derive(Debug, thiserror::Error)]

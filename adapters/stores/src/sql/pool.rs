@@ -1,5 +1,5 @@
 //! The connections of a store: as many as there are threads that use it at once, each taken for one
-//! operation. Not here: making them (`server`).
+//! operation.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

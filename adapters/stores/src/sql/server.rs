@@ -1,5 +1,4 @@
-//! Behaviour in which SQL servers differ, and the operations of a connection to one. Not here: any
-//! of them (`postgres`).
+//! Behaviour in which SQL servers differ, and the operations of a connection to one.
 
 use sealstone_store::{Counters, EngineFacts, Record, StoreError};
 

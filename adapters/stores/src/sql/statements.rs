@@ -1,5 +1,4 @@
-//! Statements for each operation, for every table. Not here: running them (`store`), sending them
-//! (`postgres`).
+//! Statements for each operation, for every table.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,5 +1,4 @@
-//! The store: the statements of its operations. Not here: their text (`statements`), transactions
-//! (`transaction`), sending them (`postgres`).
+//! The store: the statements of its operations.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

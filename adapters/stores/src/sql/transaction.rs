@@ -1,5 +1,4 @@
-//! Atomic transactions over records: rows that are read for update are locked until the end. Not
-//! here: single reads and writes (`store`).
+//! Atomic transactions over records: rows that are read for update are locked until the end.
 
 use sealstone_store::{Record, StoreError, Table, Transaction, Transactional};
 

@@ -1,4 +1,4 @@
-//! Volumes as an engine whose files are sealed. Not here: stores on them (`volume`).
+//! Volumes as an engine whose files are sealed.
 
 use std::path::Path;
 

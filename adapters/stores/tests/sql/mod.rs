@@ -1,5 +1,4 @@
 //! Further requirements on a store on any SQL server, besides those on every store (`conformance`).
-//! Not here: failures of one server (`postgres.rs`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! Every workload on any store. Not here: the workloads themselves (`sealstone-bench`).
+//! Every workload on any store.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,5 +1,5 @@
 //! Files in user space: a directory with a regular file whose content is a device. The kernel's
-//! loop device makes a block device of it. Two more files are for whoever runs it: one tells the
+//! loop device makes a block device of it. Two more files are for the operator: one tells the
 //! state, one takes commands.
 //!
 //! Direct I/O is answered to every opening, so that the kernel keeps no second copy of what the

@@ -2,8 +2,6 @@
 //! memory while they are under way. Declared by hand from the documented interface (soname 7),
 //! since the library's headers are under the LGPL.
 //!
-//! Not here: addresses, errors for the user, queues (`iscsi`).
-//!
 //! Rules kept here, on which every `SAFETY` line relies:
 //! - *The library* stays loaded as long as the process lives, and its functions have the types
 //!   given to them here.

@@ -1,5 +1,4 @@
-//! Sums of words for checksums, with wider vectors where the CPU has them. Not here: the checksums
-//! (`checksum`).
+//! Sums of words for checksums, with wider vectors where the CPU has them.
 
 /// Adds up the words of 32 bits, in the machine's own byte order, of as many whole blocks of 64
 /// bytes as there are. Returns the sum and what remains.

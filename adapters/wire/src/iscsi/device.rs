@@ -1,6 +1,5 @@
 //! An open unit of an iSCSI target as a block device. Each queue is a separate session; a returned
-//! session is kept for the next queue, since a login takes longer than many requests. Not here:
-//! libiscsi itself (`ffi/iscsi`).
+//! session is kept for the next queue, since a login takes longer than many requests.
 
 use std::fmt;
 use std::net::{TcpStream, ToSocketAddrs};

@@ -1,5 +1,4 @@
-//! Packets on their way from the peer to the device. Not here: opening (`sealstone_seal::esp`),
-//! ordering (`order`) and joining them (`packet`).
+//! Packets on their way from the peer to the device.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,7 +1,6 @@
 //! Record of the use of keys of an association that others agreed on, written to disk before
 //! packets leave: a process that starts again from the same file, even after a crash, continues
-//! after the recorded use, so that no number and no nonce occurs twice. Not here: keys
-//! (`manual_keying`), packets (`sealstone_seal::esp`).
+//! after the recorded use, so that no number and no nonce occurs twice.
 //!
 //! A record is named by a fingerprint of the key and the direction, and holds packets and blocks.
 //! It belongs to one process at a time.

@@ -1,5 +1,4 @@
-//! Packets on their way from the device to the peer. Not here: cutting (`packet`) and sealing them
-//! (`sealstone_seal::esp`).
+//! Packets on their way from the device to the peer.
 
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;

@@ -1,5 +1,5 @@
 //! IP packets as a TUN device hands them over and takes them: cut into segments that fit the link,
-//! and joined again. Pure. Not here: the device (`tun`), sealing.
+//! and joined again. Pure.
 
 mod checksum;
 mod coalescing;

@@ -1,6 +1,5 @@
 //! Addresses that packets within a tunnel may come from: addresses of the networks behind it. The
-//! other end has the key, but no right to speak for others. Not here: the handling of other packets
-//! (`inbound`).
+//! other end has the key, but no right to speak for others.
 
 use std::net::IpAddr;
 

@@ -1,6 +1,5 @@
 //! A TUN device: a network device whose packets a process reads and writes, up to 64 KiB of one
-//! flow at a time. It goes away with its last descriptor, however the process ends. Not here: the
-//! packets (`packet`).
+//! flow at a time. It goes away with its last descriptor, however the process ends.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice};

@@ -1,5 +1,4 @@
-//! Configuration of a tunnel: a file in TOML, and the flags that override it. Not here: its use
-//! (`service`).
+//! Configuration of a tunnel: a file in TOML, and the flags that override it.
 //!
 //! ```toml
 //! # /etc/sealstone/wire.toml

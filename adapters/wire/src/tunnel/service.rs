@@ -1,6 +1,4 @@
-//! A running tunnel: device, socket and path, and the state machine that controls them. Not here:
-//! the machine (`protocol`), a tunnel with manual keys (`manual_keying`), and the process (the
-//! command line).
+//! A running tunnel: device, socket and path, and the state machine that controls them.
 //!
 //! The device, its addresses and its routes go with the process. Its guard stays (`guard`): routes
 //! and rules in the kernel's tables that keep its packets off other routes; `guards` lists them in

@@ -1,5 +1,5 @@
 //! Somebody between the ends repeats, changes and makes up datagrams: each is dropped and counted
-//! by its reason, and the window does not move. Not here: a million mutations (`sealstone-seal`).
+//! by its reason, and the window does not move.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};

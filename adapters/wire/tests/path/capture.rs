@@ -11,7 +11,7 @@ use nix::sys::socket::{
 };
 use sealstone_wire::links::{DEVICE, Links};
 
-/// Returns every frame of the link at end 0 while `meanwhile` runs.
+/// Returns every frame of the link at end 0 while the given work runs.
 pub(crate) fn frames(links: &Links, meanwhile: impl FnOnce()) -> Vec<Vec<u8>> {
     let open = || {
         let all = SockProtocol::EthAll;

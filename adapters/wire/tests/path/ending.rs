@@ -1,5 +1,4 @@
-//! Tests that a path that ended, or a killed run, leaves nothing. Not here: a path that goes on
-//! (`transfer`).
+//! Tests that a path that ended, or a killed run, leaves nothing.
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, UdpSocket};

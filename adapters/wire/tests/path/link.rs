@@ -1,5 +1,4 @@
-//! The link between the ends: readable data on it, loss, and the packet size that fits. Not here:
-//! attackers (`attack`).
+//! The link between the ends: readable data on it, loss, and the packet size that fits.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};

@@ -1,5 +1,5 @@
 //! The path between two namespaces: TCP through it, attackers and a bad network before it, and its
-//! leftovers. Not here: cutting packets (`segments`), sealing them (`sealstone-seal`).
+//! leftovers.
 
 mod attack;
 mod capture;

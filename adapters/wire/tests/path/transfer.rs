@@ -1,4 +1,4 @@
-//! Data pass through the path unchanged. Not here: other traffic on the link (`link`, `attack`).
+//! Data pass through the path unchanged.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};

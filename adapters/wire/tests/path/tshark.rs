@@ -1,5 +1,5 @@
 //! Checks by tshark of our path's packets on the link, once opened: integrity of every packet, and
-//! the checksum of the TCP segment inside. Not here: capturing (`capture`).
+//! the checksum of the TCP segment inside.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

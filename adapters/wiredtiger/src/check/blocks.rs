@@ -1,5 +1,5 @@
 //! The blocks of a data file and the records of a journal file, found where the storage engine puts
-//! them, and the sealing of each, by its header alone. Not here: the kinds of files (`check`).
+//! them, and the sealing of each, by its header alone.
 
 use std::collections::BTreeMap;
 use std::fs::File;

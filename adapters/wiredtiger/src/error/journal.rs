@@ -1,4 +1,4 @@
-//! Defects of the journal. Not here: finding them (`walk`, `account`).
+//! Defects of the journal.
 
 use std::io;
 use std::path::{Path, PathBuf};

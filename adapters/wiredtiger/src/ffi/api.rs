@@ -1,6 +1,5 @@
 //! The parts of WiredTiger's structures that we use, the results of its calls, and the guard around
-//! each call that it makes. Not here: these calls (`encryptor`, `file_system`), the connection
-//! (`connection`).
+//! each call that it makes.
 
 use std::any::Any;
 use std::ffi::{CString, c_char, c_int, c_void};

@@ -3,8 +3,6 @@
 //! - *Handles.* A [`Handle`] and the list of a directory are made here and freed here, in `close`
 //!   and `list_free`, which WiredTiger calls once for each, after every other call with it.
 //! - *Names.* WiredTiger passes names that end with a zero byte and live through the call.
-//!
-//! Not here: the work on files (`files`, `journal`).
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::io::ErrorKind;

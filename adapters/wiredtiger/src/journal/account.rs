@@ -2,7 +2,7 @@
 //! holds the account twice, sealed. Byte by byte in `docs/formats.md`.
 //!
 //! It must never claim more than is on the disk, and is written after the data it claims; [`Sync`]
-//! determines whether a sync waits for it. Not here: files that come and go (`journal`).
+//! determines whether a sync waits for it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};

@@ -4,8 +4,7 @@
 //! sealed.
 //!
 //! WiredTiger has already computed its checksum when we get a record, so it is corrected for the
-//! tag; a record that was damaged before stays damaged. Not here: files (`walk`), and their
-//! identity (`account`).
+//! tag; a record that was damaged before stays damaged.
 
 use sealstone_seal::engine_page::{
     EnginePageError, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, PLACE_TAG_BYTES, Place, PlaceKind,

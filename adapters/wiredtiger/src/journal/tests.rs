@@ -1,6 +1,5 @@
 //! The journal through the file system that WiredTiger gets, without WiredTiger: files are made,
-//! written, synced and opened again as WiredTiger does. Not here: WiredTiger itself
-//! (`dev/e2e/tests/wiredtiger_attack.rs`).
+//! written, synced and opened again as WiredTiger does.
 
 use std::fs;
 use std::path::{Path, PathBuf};

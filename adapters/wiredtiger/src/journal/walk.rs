@@ -1,6 +1,5 @@
 //! A journal file read from its beginning: the extent of genuine records in their place, and the
-//! data after them. Every length in the file is treated as hostile. Not here: the synced length
-//! (`account`).
+//! data after them. Every length in the file is treated as hostile.
 
 use std::fs::File;
 use std::io;

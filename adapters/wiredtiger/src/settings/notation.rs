@@ -1,7 +1,5 @@
 //! The notation of WiredTiger's settings, in which ours are written: `name=value,name="value"`.
 //! Both directions are here, so that they match.
-//!
-//! Not here: the names and the meaning of their values (`settings`).
 
 use std::path::{Path, PathBuf};
 

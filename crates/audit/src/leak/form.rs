@@ -1,6 +1,4 @@
 //! Forms: kinds of values that are looked for, such as payment cards, whatever the value.
-//!
-//! Not here: how a value is recognised (`number`, `email`).
 
 use sealstone_fields::Format;
 

@@ -1,7 +1,5 @@
 //! Markers: texts that must not be in the clear anywhere, such as values that were written into a
 //! store to be looked for afterwards.
-//!
-//! Not here: their encodings (`pattern`).
 
 use std::fmt;
 

@@ -1,6 +1,4 @@
 //! Patterns: the bytes that a marker is in each encoding.
-//!
-//! Not here: where in a file they are (`sieve`).
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};

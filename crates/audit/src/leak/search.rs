@@ -1,6 +1,4 @@
 //! The search of one file: its bytes, and the compressed data that begins anywhere in it.
-//!
-//! Not here: the walk over the files of a store.
 
 use std::io;
 use std::path::Path;
@@ -74,7 +72,7 @@ impl Search {
     }
 
     /// Searches one file, as a stream, with bounded memory. Holes are not read. Bytes that are
-    /// added or changed meanwhile may be searched or not.
+    /// added or changed during the search may or may not be searched.
     ///
     /// - `path`: the file; links are followed
     /// - `on_bytes`: told the number of bytes that were searched since the last time

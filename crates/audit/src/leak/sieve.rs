@@ -2,8 +2,6 @@
 //! there, hashed, are in a table of bits if a pattern has them near its beginning, and only then
 //! that pattern is compared. A pattern of at least six bytes has exactly one such place in its
 //! first window of six.
-//!
-//! Not here: the patterns themselves (`pattern`).
 
 use std::collections::HashMap;
 

@@ -1,6 +1,4 @@
 //! Sources: files that are read at any offset, with their holes.
-//!
-//! Not here: opening them without waiting (`sealstone_file::input`).
 
 use std::fs::File;
 use std::io;

@@ -1,6 +1,4 @@
 //! The tally of one file: hits with their first place and number.
-//!
-//! Not here: names of what was found (`search`).
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,4 @@
 //! Units: ASCII text in a row of bytes, one byte or two of UTF-16 for each character.
-//!
-//! Not here: what the text must be (`number`, `email`).
 
 use super::hit::Encoding;
 use super::window::View;

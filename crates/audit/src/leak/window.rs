@@ -1,7 +1,5 @@
 //! Windows: a stream of bytes, seen piece by piece with what is before and behind each piece, so
 //! that a text across the edge of a piece is seen whole, and counted once.
-//!
-//! Not here: reading (`source`, `stream`).
 
 use zeroize::Zeroizing;
 

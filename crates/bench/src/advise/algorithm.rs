@@ -1,5 +1,4 @@
-//! Algorithm by which a variant protects data, as far as advice goes. Not here: the choice under a
-//! policy (`eligibility`), the tables of ciphers and suites (`sealstone-cipher`).
+//! Algorithm by which a variant protects data, as far as advice goes.
 
 use sealstone_cipher::suites::Suite;
 use sealstone_cipher::{Approval, Cipher, Mode, ModeFacts, Standing, cipher_row, modes};

@@ -1,5 +1,5 @@
 //! Rules for the ciphers and suites that may be recommended under a policy, in order of standing,
-//! and the caveats of each. Not here: the recommendation (`recommend`).
+//! and the caveats of each.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub(crate) fn barred(
         }
         (Standing::Legacy, _) => return Some("legacy: for comparison and old data only".into()),
         (Standing::Experimental, _) => {
-            return Some("experimental: no standard stands behind it".into());
+            return Some("experimental: no standard specifies it".into());
         }
         (Standing::Standard | Standing::National, _) => {}
     }
@@ -290,7 +290,7 @@ fn heeded(
             heeded.push(format!("{name} is legacy: for comparison and old data only"))
         }
         Some(Standing::Experimental) => {
-            heeded.push(format!("{name} is experimental: no standard stands behind it"))
+            heeded.push(format!("{name} is experimental: no standard specifies it"))
         }
         Some(Standing::Standard | Standing::National) | None => {}
     }

@@ -1,5 +1,4 @@
-//! Recommendation of a cipher, a suite or places. Not here: the figures that it rests on
-//! (`conclude`).
+//! Recommendation of a cipher, a suite or places.
 //!
 //! `algorithm` derives the parts of a suite from its name, so that advice on suites works as on
 //! ciphers. At a fixed rate `recommend::fixed_rate` makes the choice.

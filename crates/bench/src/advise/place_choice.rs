@@ -1,7 +1,6 @@
 //! Choice of places that cover the threats in `protect-from`, and the report about it: the gaps of
 //! a variant, the layers to add, and changes that would alter the advice. Costs come in as ratios
-//! and are judged like all others; the costs of two places are never added up. Not here: the table
-//! of places (`places`), the choice of a variant (`recommend`).
+//! and are judged like all others; the costs of two places are never added up.
 
 use sealstone_store::Layer;
 

@@ -1,5 +1,4 @@
-//! Forecast of further rounds: how many, how long, and the command for them. Not here: the end of a
-//! run (`compare`).
+//! Forecast of further rounds: how many, how long, and the command for them.
 
 use std::collections::BTreeSet;
 
@@ -36,8 +35,8 @@ pub fn sentence(results: &Results) -> Option<String> {
     if open.iter().any(|one| one.loads == 1) {
         let rounds_s = FEWEST_LOADS as f64 * each_s;
         return Some(format!(
-            "{of}; {FEWEST_LOADS} rounds more, each on stores that are loaded anew, would say what \
-             holds for any load and take about {}: sealstone compare --resume {dir} --load-every 1 \
+            "{of}; {FEWEST_LOADS} more rounds, each on freshly loaded stores, would say what holds \
+             for any load and take about {}: sealstone compare --resume {dir} --load-every 1 \
              --rounds {FEWEST_LOADS}",
             figures::seconds(rounds_s)
         ));

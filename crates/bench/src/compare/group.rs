@@ -1,4 +1,4 @@
-//! The workloads of a comparison by their data sets. Not here: how they run (`compare`).
+//! The workloads of a comparison by their data sets.
 
 use crate::workload::{Setting, SizedBy, Workload};
 

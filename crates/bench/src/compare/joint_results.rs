@@ -1,6 +1,6 @@
 //! The results of several clients that loaded the same servers together, as the results of one:
 //! their work in a slice is added up, and so are the histograms of their latencies; no percentile
-//! is ever averaged. Not here: the timing of the clients (`compare`).
+//! is ever averaged.
 
 use std::collections::BTreeMap;
 

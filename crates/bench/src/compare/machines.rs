@@ -1,7 +1,6 @@
 //! The same comparison on several machines at once, against the same servers. Client 1 loads, and
 //! the others wait until they find every record there; then all of them begin and end each slice at
-//! the same moments of the clock, so that their work in it can be added up. Not here: joining their
-//! results (`joint_results`).
+//! the same moments of the clock, so that their work in it can be added up.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;

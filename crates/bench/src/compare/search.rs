@@ -1,8 +1,7 @@
 //! The search for the highest rate that each variant sustains under a limit on its 99th percentile.
 //! All variants search at the same time, step by step in alternation, so that drift of the machine
 //! hits all of them; many short searches in sequence show how far a single search can be trusted.
-//! Then each variant is held at its rate for longer. Not here: the conclusion from the searches
-//! (`sustained_rate`).
+//! Then each variant is held at its rate for longer.
 //!
 //! A step is a slice at one rate. It meets the limit if the 99th percentile of its requests, from
 //! when they were due, is at most the limit and the clients kept up. The first search starts at

@@ -1,5 +1,4 @@
-//! One slice of a workload on one variant: its clients, and its counts. Not here: the order of
-//! slices (`compare`), and running clients (`runner`).
+//! One slice of a workload on one variant: its clients, and its counts.
 
 use std::collections::BTreeMap;
 use std::time::Instant;

@@ -1,7 +1,6 @@
 //! Performance of variants at a fixed rate: whether they kept up, how long their requests took, and
 //! their CPU time. The throughput is fixed by the plan, so nothing is concluded from it. Made from
-//! the recorded slices alone. Not here: the estimate of a percentile (`quantile`), the words for it
-//! (`judgement`).
+//! the recorded slices alone.
 
 use crate::conclude::judgement::{Judgement, judge, judge_as};
 use crate::conclude::quantile::Quantile;

@@ -49,7 +49,7 @@ fn note(variants: &[Variant], cells: &[Cell], workload: &str, cores: usize) -> O
         *found.iter().max_by(|one, other| (one.3 / one.2).total_cmp(&(other.3 / other.2)))?;
     let names: Vec<&str> = found.iter().map(|(operation, ..)| *operation).collect();
     Some(format!(
-        "{workload}: the p50 of {} stands in a gap between quick operations and those that wait: \
+        "{workload}: the p50 of {} falls in a gap between quick operations and those that wait: \
          of {operation} with {}, 40 % took at most {}, and 60 % at most {}. A few more or fewer \
          that wait move such a p50 from one to the other; compare the throughput or the whole \
          distribution instead. {}",

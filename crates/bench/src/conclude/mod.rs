@@ -1,5 +1,5 @@
 //! Conclusions from recorded slices: estimates with intervals, verdicts, rates sustained,
-//! saturation. Not here: the recommendation (`advise`).
+//! saturation.
 //!
 //! `ratios` pairs each slice with the baseline's slice of the same position, `statistics` turns
 //! ratios into an interval, `judgement` an interval into words: the one function that makes every

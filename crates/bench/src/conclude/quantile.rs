@@ -41,10 +41,10 @@ pub struct Quantile {
 }
 
 impl Quantile {
-    /// Returns the latency below which the share `share` of the requests of all `slices` lies, in
-    /// the order of time. `loads` holds the load of the store that each slice ran on: the effect of
-    /// one load on all its slices is one observation, not many. None with fewer than a hundred
-    /// requests on one side of it, or fewer slices than an interval needs.
+    /// Returns the latency below which the share `share` of the requests of all `slices` falls, the
+    /// slices in the order of time. `loads` holds the load of the store that each slice ran on: the
+    /// effect of one load on all its slices is one observation, not many. None with fewer than a
+    /// hundred requests on one side of it, or fewer slices than an interval needs.
     #[must_use]
     pub fn new(slices: &[&SliceLatency], loads: &[usize], share: f64) -> Option<Self> {
         let all = SliceLatency::sum(slices.iter().copied());

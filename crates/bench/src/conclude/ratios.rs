@@ -1,7 +1,6 @@
 //! Ratios between the cells of one group, from slices that were measured side by side: of each
 //! variant to the baseline, and of each cipher to each other cipher. They are made of the samples
-//! alone, so results of earlier versions are judged like new results. Not here: the estimate of a
-//! ratio (`statistics`), the words for it (`judgement`).
+//! alone, so results of earlier versions are judged like new results.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,6 @@
 //! A comparison against an earlier one: whether a cost grew since then. Each side is a ratio to its
 //! own baseline, measured in alternation with it, so the speed of the machine cancels out of both;
-//! a change of the store or of the workload does not cancel out, and is detected here. Not here:
-//! reading results (`merge`).
+//! a change of the store or of the workload does not cancel out, and is detected here.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
 //! From paired slices to a ratio and its confidence interval. It is independent of stores and
-//! clocks. Not here: conclusions from it (`judgement`).
+//! clocks.
 //!
 //! A pair is one slice of a variant and the slice of the baseline that ran next to it; the input
 //! here is the logarithm of the ratio of their throughputs. The estimate is their 20 % trimmed mean

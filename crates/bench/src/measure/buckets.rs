@@ -1,6 +1,6 @@
 //! A histogram as results keep it: latencies and their counts. Written as text, `ns:requests` for
 //! each bucket that has any, so that histograms of several clients add up to the histogram of a
-//! single client. Not here: counting latencies (`measure`).
+//! single client.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,5 +1,5 @@
 //! Operations that fail while something is measured: how many may fail, and the names they are
-//! counted by. Not here: the end of a run with too many failures (`compare`).
+//! counted by.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -1,5 +1,4 @@
-//! Latencies of the requests of one slice, as results keep them. Not here: conclusions from many
-//! slices (`conclude::quantile`).
+//! Latencies of the requests of one slice, as results keep them.
 
 use std::fmt::Write;
 
@@ -55,7 +54,7 @@ impl SliceLatency {
     }
 
     /// Returns the logarithm of the latency in microseconds below which the share `share` of the
-    /// requests lies; none without any.
+    /// requests falls; none without any.
     pub(crate) fn log_quantile(&self, share: f64) -> Option<f64> {
         let wanted = share * self.count() as f64;
         let mut before = 0.0;
@@ -73,7 +72,7 @@ impl SliceLatency {
         found
     }
 
-    /// Returns the latency below which the share `share` of the requests lies, in microseconds;
+    /// Returns the latency below which the share `share` of the requests falls, in microseconds;
     /// none without any request.
     #[must_use]
     pub fn quantile_us(&self, share: f64) -> Option<f64> {

@@ -1,7 +1,6 @@
 //! The conditions under which the figures of one run apply, shown beside the answer, since other
 //! data, another cache or synced writes would give another answer. For the report as facts, for
-//! screen and Markdown in sentences. Not here: the meaning of a setting (`workload::setting`),
-//! finding a cause (`saturation`).
+//! screen and Markdown in sentences.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,4 @@
-//! The tables of several runs side by side, and of stores against each other. Not here: the tables
-//! of one run (`tables`).
+//! The tables of several runs side by side, and of stores against each other.
 
 use std::iter::once;
 

@@ -1,6 +1,5 @@
 //! The answer in ten seconds: one sentence, and what the advised variant costs on the whole, at
-//! worst and at best. Not here: the advice (`advise`), which makes the answer in full, and the
-//! chart below (`overview`).
+//! worst and at best.
 
 use serde::Serialize;
 

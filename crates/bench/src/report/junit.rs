@@ -1,5 +1,5 @@
 //! The answer to `--fail-if` as JUnit XML, which CI systems show: a test case for each point,
-//! workload and variant. Not here: the changes and what they exceed (`conclude::regression`).
+//! workload and variant.
 
 use std::fmt::Write;
 

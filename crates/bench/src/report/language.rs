@@ -1,8 +1,8 @@
 //! The report in a language. Advice, verdicts and tables make their sentences in English, and
 //! results hold them; `texts/en.toml` has these sentences as patterns, each under a key, and every
-//! other language has the same keys. A sentence is put into a language by finding its pattern; what
-//! stands in the holes is put into it likewise. A name, a figure and a command fit no pattern and
-//! stay as they are. Not here: what a language is (`sealstone-message`).
+//! other language has the same keys. A sentence is translated by finding its pattern, and so is
+//! what fills its holes. A name, a figure and a command fit no pattern and stay as they are. Not
+//! here: what a language is (`sealstone-message`).
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -36,7 +36,7 @@ struct Pattern {
 #[derive(Debug, PartialEq)]
 enum Part {
     Text(String),
-    /// The name of what stands there.
+    /// The name of what goes there.
     Hole(String),
 }
 
@@ -151,12 +151,12 @@ impl Words {
             let sentences = pieces(english, ". ");
             return (sentences.len() > 1).then(|| self.one_by_one(&sentences, ". ")).flatten();
         }
-        // a full stop ends the sentence in each language, not the name that it stands after
+        // a full stop ends the sentence in each language, not the name before it
         if let Some(sentence) = english.strip_suffix('.') {
             let whole = self.whole.get(english).cloned();
             return whole.or_else(|| Some(self.found(sentence)? + "."));
         }
-        // a sentence is found by itself, not as a part of what stands beside it
+        // a sentence is found by itself, not as a part of what is beside it
         match english.contains(". ") {
             true => self.in_parts(english).or_else(|| self.known(english)),
             false => self.known(english).or_else(|| self.in_parts(english)),
@@ -196,8 +196,7 @@ impl Words {
         })
     }
 
-    /// Returns what stands in the holes of `parts` if they make `text`, each as [`Words::fits`] has
-    /// it.
+    /// Returns what is in the holes of `parts` if they make `text`, each as [`Words::fits`] has it.
     fn holes<'a>(&self, parts: &'a [Part], text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
         match parts {
             [] => text.is_empty().then(Vec::new),
@@ -481,7 +480,7 @@ mod tests {
         assert_eq!(KOREAN.holes(&parts, "costs nothing % of the time"), None);
     }
 
-    /// A hole ends where what belongs in it does, whatever stands beside it.
+    /// A hole ends where what belongs in it does, whatever is beside it.
     #[test]
     fn a_hole_takes_what_belongs_in_it() {
         for (english, korean) in [

@@ -79,7 +79,7 @@ pub fn html_with(results: &[Results], options: &Options) -> Result<String, Repor
     )
 }
 
-/// Returns one sheet of A4 for whoever decides: which place keeps whom out, what the advised one
+/// Returns one sheet of A4 for decision makers: which place keeps whom out, what the advised one
 /// costs, what it leaves open, and what it takes.
 ///
 /// # Errors

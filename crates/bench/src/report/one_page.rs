@@ -1,5 +1,5 @@
-//! One sheet of paper for whoever decides: which place keeps whom from reading, what the advised
-//! one costs, what it leaves open, and what it takes. Not here: the whole report (`page`).
+//! One sheet of paper for decision makers: which place keeps whom from reading, what the advised
+//! one costs, what it leaves open, and what it takes.
 
 use sealstone_cipher::NOT_A_MODULE;
 use sealstone_store::Layer;

@@ -1,6 +1,5 @@
 //! The first chart: each workload in a line a variant, few enough to be seen at once with the
-//! answer above them, on a wide screen and on a phone. Not here: every variant under every workload
-//! (`charts::cost`), the words and figures above it (`headline`).
+//! answer above them, on a wide screen and on a phone.
 
 use super::axis::Axis;
 use super::canvas::{Anchor, Ink, draw, shorten, text_px};

@@ -1,5 +1,4 @@
-//! Each chart of a report as a picture of its own, with its title and a legend. Not here: drawing
-//! them (`charts`, `overview`), turning one into pixels (`png`).
+//! Each chart of a report as a picture of its own, with its title and a legend.
 
 use std::collections::BTreeSet;
 

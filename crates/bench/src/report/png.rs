@@ -1,5 +1,4 @@
-//! Pictures as pixels, with the fonts of this machine: none is brought along. Not here: drawing
-//! them (`pictures`).
+//! Pictures as pixels, with the fonts of this machine: none is brought along.
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! The tables of the compared items: variants with their ciphers or suites, and workloads. Not
-//! here: the measurements (`tables`).
+//! The tables of the compared items: variants with their ciphers or suites, and workloads.
 
 use std::iter::once;
 

@@ -1,5 +1,4 @@
-//! Names of the settings that a comparison adds to those that an engine reports. Not here: their
-//! values.
+//! Names of the settings that a comparison adds to those that an engine reports.
 
 const CACHE: &str = "cache (";
 const CLIENTS: &str = "clients (";

@@ -1,6 +1,5 @@
 //! The answer of a recommendation, in pieces. Each has its kind, so that a reader of the answer,
 //! such as the first screen of the report, takes the piece that it needs and cuts up no sentence.
-//! Not here: which pieces an answer has (`advise`).
 
 use serde::{Deserialize, Serialize};
 

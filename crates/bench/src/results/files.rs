@@ -1,5 +1,4 @@
-//! Writing of results to files, each of which appears whole or not at all. Not here: their content
-//! (`results`).
+//! Writing of results to files, each of which appears whole or not at all.
 
 use std::io::{BufWriter, IntoInnerError, Write};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 //! Measurements that several clients can make together: one load of the servers, by workloads that
-//! leave it in place, with a fixed number of threads. Not here: making them (`compare`).
+//! leave it in place, with a fixed number of threads.
 
 use crate::study::plan::{Plan, PlanError};
 use crate::workload::Definition;

@@ -1,5 +1,5 @@
 //! Record in the results of the advice across places: the protection of each place, and its
-//! measured cost. Not here: making it (`place_choice`).
+//! measured cost.
 
 use serde::{Deserialize, Serialize};
 

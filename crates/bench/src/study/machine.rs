@@ -170,8 +170,8 @@ impl Busy {
         let mut warnings = Vec::new();
         if others > 0.1 {
             warnings.push(format!(
-                "other programs used {:.0} % of the CPU meanwhile: intervals are wider than on a \
-                 quiet machine",
+                "other programs used {:.0} % of the CPU during the run: intervals are wider than \
+                 on a quiet machine",
                 others * 100.0
             ));
         }

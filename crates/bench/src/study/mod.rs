@@ -1,10 +1,9 @@
-//! A requested comparison: settings, presets, the study that they resolve to, and its machine. Not
-//! here: running it (`compare`).
+//! A requested comparison: settings, presets, the study that they resolve to, and its machine.
 
 pub mod client_group;
 pub mod coverage;
 pub mod machine;
-pub mod named;
+pub mod catalogue;
 pub mod passwords;
 pub mod plan;
 pub mod plan_difference;

@@ -475,12 +475,12 @@ impl Plan {
         )?;
         if let Some(until) = self.until.filter(|until| !(0.001..=0.5).contains(until)) {
             let shown = format!("{}%", crate::words::percent::percent(until));
-            return Err(value("until", shown, "half of an interval lies between 0.1% and 50%"));
+            return Err(value("until", shown, "half of an interval is between 0.1% and 50%"));
         }
         if let Some(time) =
             self.max_time.filter(|time| !(1.0..=30.0 * 86_400.0).contains(&time.seconds))
         {
-            return Err(value("max-time", time, "it lies between a second and thirty days"));
+            return Err(value("max-time", time, "it is between a second and thirty days"));
         }
         within(
             "slice-ms",
@@ -529,7 +529,7 @@ impl Plan {
             return Err(value(
                 "margin",
                 shown,
-                "what counts as no difference lies between 0.1% and 50%",
+                "what counts as no difference is between 0.1% and 50%",
             ));
         }
         if !(0.001..=1.0).contains(&self.cold_share) {

@@ -1,6 +1,5 @@
 //! Points of a study: a store, the variants and workloads that are measured on it, and the request
-//! to its engine, all with their names resolved. Not here: the list of points (`resolution`), the
-//! axes (`crate::words::axes`).
+//! to its engine, all with their names resolved.
 
 use sealstone_store::kind::{Request, StoreKind, UserKey};
 use sealstone_store::{EngineError, Layer, Seal, TLS, Variant};

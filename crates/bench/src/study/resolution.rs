@@ -1,7 +1,6 @@
 //! Studies: comparisons whose stores, ciphers, backends, tunnels and functions are resolved from
 //! their names once, with the given tables. From here on they are values, and all combinations are
-//! fixed. Not here: the settings (`plan`), the abilities of a store (`suitability`), measuring
-//! (`compare`).
+//! fixed.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,4 @@
-//! The layer `wire` of a study: the tunnels made of its suites, paths and links. Not here: suites,
-//! paths and links (`adapters/wire`).
+//! The layer `wire` of a study: the tunnels made of its suites, paths and links.
 
 use sealstone_store::kind::StoreKind;
 use sealstone_store::{Layer, TLS, Tables, Tunnel};

@@ -1,5 +1,5 @@
 //! The table of what a place takes before data is sealed there: keys, a restart, and what is done
-//! with data that exists. Not here: what a place protects (`places`), and what it costs.
+//! with data that exists.
 
 use sealstone_store::Layer;
 

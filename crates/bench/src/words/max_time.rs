@@ -1,5 +1,4 @@
-//! Longest duration of a comparison, as a setting: text such as `10m`. Not here: its end
-//! (`compare`).
+//! Longest duration of a comparison, as a setting: text such as `10m`.
 
 use std::fmt;
 use std::str::FromStr;

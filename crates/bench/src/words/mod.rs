@@ -1,6 +1,5 @@
 //! Words of a comparison: its axes, counts, sizes, rates and shares as people write them, the
-//! threats and the protection of places, and the verdicts. Not here: settings made of them
-//! (`study`).
+//! threats and the protection of places, and the verdicts.
 
 pub mod adoption;
 pub mod axes;

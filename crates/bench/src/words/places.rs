@@ -2,7 +2,7 @@
 //! advice across places, with a reason and sources for each entry. A person who may see something
 //! learns it wherever it is not sealed, so several places together protect as well as the best of
 //! them, and none weakens another; the only place that would give a key away, functions of the
-//! server, gives away its own. Not here: the choice of a place (`place_choice`), and its cost.
+//! server, gives away its own.
 
 use sealstone_store::Layer;
 use serde::{Deserialize, Serialize};
@@ -327,7 +327,7 @@ pub const TABLE: &[Entry] = &[
         threat: Threat::Dba,
         protection: Protection::Partly,
         reason: "only columns that the policy names are sealed; with ff1, equal values are seen to \
-                 be equal, and whoever may have values sealed can try all of a small format",
+                 be equal, and anyone who may have values sealed can try all of a small format",
         within_process: NO_SERVER,
         sources: &[FIELD_SEEN, FORMATS, FF1],
     },
@@ -416,7 +416,8 @@ pub const TABLE: &[Entry] = &[
         place: Place::Server,
         threat: Threat::Dba,
         protection: Protection::LeavesOpen,
-        reason: "values and key are in statements, which whoever runs the server can log and watch",
+        reason: "values and key are in statements, which anyone who runs the server can log and \
+                 watch",
         within_process: NO_SERVER,
         sources: &[FUNCTIONS, MYSQL, PGCRYPTO],
     },

@@ -1,6 +1,5 @@
 //! One of several clients, each a machine of its own, that load the same servers together: its
-//! number, its part of the work, and the common start. Not here: their timing (`compare`), their
-//! joint results (`joint_results`).
+//! number, its part of the work, and the common start.
 
 use std::fmt;
 use std::str::FromStr;

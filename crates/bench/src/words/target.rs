@@ -1,5 +1,4 @@
 //! The rate of an open loop as a setting: operations a second, or `max` with a limit on latency.
-//! Not here: keeping a rate (`runner`), finding the highest rate (`compare::search`).
 
 use std::fmt;
 use std::str::FromStr;

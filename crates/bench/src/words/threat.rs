@@ -1,5 +1,4 @@
-//! The table of threats: the people whom data may have to be protected from. Not here: the
-//! protection from them (`places`).
+//! The table of threats: the people whom data may have to be protected from.
 
 use sealstone_message::Unknown;
 

@@ -1,5 +1,5 @@
 //! Interface of a workload for the runner: its specification, its loading, and clients that run
-//! operations. Not here: the list of workloads (the table in `workload`).
+//! operations.
 
 use std::ops::Range;
 use std::sync::Arc;

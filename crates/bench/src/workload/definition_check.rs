@@ -1,4 +1,4 @@
-//! Rules for the values of a workload's definition. Not here: their meaning (`definition`).
+//! Rules for the values of a workload's definition.
 
 use std::fmt::Display;
 

@@ -1,4 +1,4 @@
-//! A workload as a TOML file, both ways. Not here: checks of values (`definition_check`).
+//! A workload as a TOML file, both ways.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;

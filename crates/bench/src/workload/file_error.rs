@@ -1,5 +1,4 @@
-//! Errors of files that do not describe a workload. Not here: reading one (`definition_file`,
-//! `ycsb_properties`).
+//! Errors of files that do not describe a workload.
 
 use std::path::PathBuf;
 

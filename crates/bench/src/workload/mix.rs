@@ -1,5 +1,4 @@
-//! Workloads that are a mix of operations on one table: YCSB's six, and the user's own. Not here:
-//! the operations themselves (`mix_client`), the data (`mix_data`).
+//! Workloads that are a mix of operations on one table: YCSB's six, and the user's own.
 //!
 //! Departures from YCSB, all on purpose: record values are a function of the key number, so that
 //! every store holds the same; a missing record is an error instead of a count; random numbers come

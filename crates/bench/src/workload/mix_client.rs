@@ -1,5 +1,4 @@
-//! A client of a mix of operations: draws the next operation, runs it, and records its latency. Not
-//! here: drawing records (`requests`), their content (`mix_data`).
+//! A client of a mix of operations: draws the next operation, runs it, and records its latency.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

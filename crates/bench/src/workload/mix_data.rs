@@ -1,5 +1,5 @@
 //! The data of workloads that are a mix of operations on one table: records by number, and the
-//! contents of each variant's store. Not here: the requests (`mix`).
+//! contents of each variant's store.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};

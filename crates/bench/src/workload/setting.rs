@@ -1,6 +1,6 @@
 //! The settings of cache and durability that a workload can run under. A name alone is the usual
 //! setting; `c-cold` and `oltp-sync` are the same workloads with a cache that their records do not
-//! fit, or with every write synced. Not here: the workloads of a comparison (`preset`).
+//! fit, or with every write synced.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,5 @@
 //! Sources that the workloads of one comparison share: the settings, the source of records, and for
-//! each kind of data set a single instance that all of its workloads use. Not here: the data sets
-//! (`ycsb`, `batch`).
+//! each kind of data set a single instance that all of its workloads use.
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;

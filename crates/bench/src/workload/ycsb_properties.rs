@@ -1,5 +1,4 @@
-//! YCSB's own property files, such as its `workloads/workloada`, read unchanged. Not here: TOML
-//! (`definition_file`).
+//! YCSB's own property files, such as its `workloads/workloada`, read unchanged.
 //!
 //! Properties mean the same as in YCSB 0.17's `site.ycsb.workloads.CoreWorkload`, defaults
 //! included.

@@ -1,4 +1,4 @@
-//! Tests of the contents of a report, and of their order. Not here: its drawings (`drawing`).
+//! Tests of the contents of a report, and of their order.
 
 use std::collections::BTreeMap;
 
@@ -174,7 +174,7 @@ fn the_answer_comes_first_and_an_early_end_before_it() {
         } else {
             place(mark)
         };
-        assert!(found > before, "{mark} stands too early");
+        assert!(found > before, "{mark} comes too early");
         before = found;
     }
     assert!(html.contains("Not measured: full scan (batch-scan)."));

@@ -1,4 +1,4 @@
-//! The sheet for whoever decides: what is on it, and that it follows from the results. Not here:
+//! The sheet for decision makers: what is on it, and that it follows from the results. Not here:
 //! that it is one sheet on paper, which a browser checks (`report_page` of the e2e tests).
 
 use scraper::Html;

@@ -75,7 +75,7 @@ fn links_and_headings_are_in_order() {
         assert_eq!(
             ids.iter().collect::<BTreeSet<_>>().len(),
             ids.len(),
-            "{name}: an id stands twice"
+            "{name}: an id is there twice"
         );
         for link in select(&page, "a[href^='#']") {
             let target = &link.value().attr("href").unwrap()[1..];

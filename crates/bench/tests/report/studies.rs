@@ -152,7 +152,7 @@ fn slices(mut results: Results, count: usize) -> Results {
     results
 }
 
-/// Returns `results` as if every round had loaded the stores anew, in `count` rounds of three
+/// Returns `results` as if every round had loaded the stores again, in `count` rounds of three
 /// slices.
 fn loads(mut results: Results, count: usize) -> Results {
     for cell in &mut results.cells {
@@ -505,7 +505,7 @@ fn warnings() -> Results {
          the records",
         "batch-scan: fewer than 90 % of the look-ups were answered by the cache; raise the cache \
          or lower the bytes",
-        "other programs used 12 % of the CPU meanwhile: intervals are wider than on a quiet \
+        "other programs used 12 % of the CPU during the run: intervals are wider than on a quiet \
          machine",
         "the host took 3.1 % of the CPU time from this virtual machine: intervals are wider than \
          necessary",
@@ -523,7 +523,7 @@ fn warnings() -> Results {
         "all fields are sealed, as aead; --fields POLICY names some, and how",
         "the stores kept in /srv/kept are sealed with the key in /srv/kept.key",
         "SHA2 (one-way): the server's SHA-256 without a key: what is written is a digest, reads \
-         return that digest and never the value, and whoever can guess a value can check the \
+         return that digest and never the value, and anyone who can guess a value can check the \
          guess",
         "AES_CTR: MariaDB's own encryption (file_key_management), AES with keys of 256 bits, \
          which leaves a change unnoticed",

@@ -1,6 +1,4 @@
 //! The table of instruction sets: the sets of this build, and their presence on the CPU.
-//!
-//! Not here: the instructions, and how a key is set with them (`set_up`).
 
 use std::sync::LazyLock;
 

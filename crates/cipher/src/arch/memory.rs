@@ -8,8 +8,6 @@
 //! must not be taken for a key. Code that can return an error checks first: `Secret::check` of
 //! `sealstone-keys`, the keys of a file's segments, engine pages. `--bench protected_memory`
 //! compares a slot with a `Box`.
-//!
-//! Not here: the memory itself (`arena`, `pages`).
 
 mod arena;
 #[cfg(all(test, target_os = "linux", not(miri)))]

@@ -31,7 +31,7 @@ mod aes_lanes;
 pub(crate) mod allocations;
 pub(crate) mod byte_lanes;
 #[cfg(all(any(test, feature = "testing"), target_os = "linux", not(miri)))]
-pub mod forked;
+pub mod fork;
 #[cfg(feature = "hmac")]
 mod hash_words;
 mod isa;

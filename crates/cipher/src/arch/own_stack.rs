@@ -1,6 +1,4 @@
 //! A call on a stack of its own, to see what it leaves there. For tests.
-//!
-//! Not here: the search of it (`mode/left_on_stack.rs`).
 
 use std::ffi::c_void;
 

@@ -1,8 +1,6 @@
 //! The CPU's own instructions for SHA-1 and SHA-256, on vectors of four 32-bit words. Every
 //! operation is of one message; alternating between two messages keeps the CPU busy, as each
 //! operation waits for the one before it.
-//!
-//! Not here: the hash functions, and vectors of many messages' words (`hash_words`).
 
 use super::Kernel;
 

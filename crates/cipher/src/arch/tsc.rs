@@ -1,7 +1,5 @@
 //! The time stamp counter of x86-64 CPUs, for speeds in cycles a byte. It ticks at a fixed rate,
 //! the CPU's reference clock, whatever the core runs at; other CPUs have none here.
-//!
-//! Not here: measurements ([`crate::speed`]).
 
 /// Returns the counter now.
 #[cfg(target_arch = "x86_64")]

@@ -1,8 +1,7 @@
 //! Eight words as bits: word i holds bit i of all their bytes. For ciphers whose S-boxes are
 //! circuits.
 //!
-//! Here are the conversions both ways, and linear maps of bytes. Not here: circuits
-//! (`aes/s_box.rs`), and the ciphers.
+//! Here are the conversions both ways, and linear maps of bytes.
 
 use crate::arch::{Logic, Words};
 

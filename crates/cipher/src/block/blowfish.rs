@@ -1,8 +1,7 @@
 //! Blowfish (Schneier, FSE 1993): key-dependent table look-ups, so constant time only where vectors
 //! read whole tables (`sliced`). Setting a key costs 521 block encryptions, one after the other.
 //!
-//! Here are the row of the table and the functions that set a key. Not here: the rounds (`plain`,
-//! `sliced`).
+//! Here are the row of the table and the functions that set a key.
 
 mod pi;
 mod plain;
@@ -40,8 +39,7 @@ pub(crate) const CIPHERS: &[Cipher] = &[Cipher {
     kcmvp: false,
     limits: BLOCK64_LIMITS,
     caveat: Some(
-        "no standard stands behind it; 64-bit blocks (Sweet32); its table look-ups leak through \
-         caches",
+        "no standard specifies it; 64-bit blocks (Sweet32); its table look-ups leak through caches",
     ),
     constant_time: false,
     kmip: Some(Kmip { algorithm: 0x10, bits_without_parity: None }),

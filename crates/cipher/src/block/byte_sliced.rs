@@ -3,8 +3,6 @@
 //!
 //! Here are counter mode and whole blocks for all of them; a cipher adds its rounds
 //! ([`ByteCipher`]).
-//!
-//! Not here: ciphers of four words (`word_sliced`).
 
 use crate::arch::{Kernel, Lanes};
 use crate::mode::BlockCipher;

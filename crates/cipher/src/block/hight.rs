@@ -4,8 +4,6 @@
 //!
 //! The paper writes a block as P7 to P0 and a key as MK15 to MK0; byte i in memory is Pi and MKi
 //! here, as in KISA's reference code and its vectors.
-//!
-//! Not here: counting and the layout of blocks in vectors (`byte_sliced`).
 
 use zeroize::optimization_barrier;
 

@@ -2,8 +2,6 @@
 //! X 3246): additions, rotations and exclusive ors of 32-bit words, on as many blocks at a time as
 //! a vector has words. No table and no branch depends on key or data, so it is constant time on
 //! every backend.
-//!
-//! Not here: counting and the layout of blocks in vectors (`word_sliced`).
 
 use zeroize::optimization_barrier;
 

@@ -4,8 +4,6 @@
 //!
 //! The paper writes a block as X\[7\] to X\[0\]; byte i in memory is X\[i\] here, as in its
 //! reference code.
-//!
-//! Not here: counting and the layout of blocks in vectors (`byte_sliced`).
 
 use zeroize::optimization_barrier;
 

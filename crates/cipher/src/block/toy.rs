@@ -1,8 +1,6 @@
 //! A toy: a cipher that protects nothing, written like all others, so that tests can follow a
 //! cipher from its row to a sealed store. It is in no table: builds with the feature `testing` have
 //! it as `testing::TOY_CIPHERS`, others lack it.
-//!
-//! Not here: a cipher to use.
 
 use super::word_sliced::{WordCipher, WordSliced};
 use crate::arch::{Lanes, with_every};
@@ -178,7 +176,7 @@ mod tests {
             }
             let summary = blocks_conformance(toy, &|key| crate::blocks::blocks(toy, key, backend));
             assert!(summary.vectors > 0, "{}", backend.name());
-            assert!(crate::ahead::Ahead::new(toy, &[7; 16], backend).unwrap().is_some());
+            assert!(crate::key_stream::Ahead::new(toy, &[7; 16], backend).unwrap().is_some());
         }
         assert_eq!(modes, ["gcm", "ctr", "cbc", "cmac", "ff1", "hctr2", "cbc-cs1"]);
         assert_eq!(toy.approval(), Approval::NONE);
@@ -189,7 +187,7 @@ mod tests {
     #[test]
     fn nobody_finds_it_who_did_not_add_it() {
         assert!(ciphers().iter().all(|row| row.id != CIPHERS[0].id));
-        if crate::added::added_ciphers().is_empty() {
+        if crate::test_rows::added_ciphers().is_empty() {
             assert_eq!(cipher_by_id(CIPHERS[0].id), None);
         }
         add_ciphers(CIPHERS);

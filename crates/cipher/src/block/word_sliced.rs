@@ -4,8 +4,6 @@
 //! Here are counter mode and whole blocks for all of them; a cipher adds its rounds
 //! ([`WordCipher`]). Several sets of vectors go through the rounds together where there is enough
 //! work, so that one computes while another waits.
-//!
-//! Not here: ciphers of eight bytes (`byte_sliced`).
 
 use crate::arch::{Kernel, Lanes};
 use crate::mode::BlockCipher;

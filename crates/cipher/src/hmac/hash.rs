@@ -1,7 +1,5 @@
 //! Common parts of MD5, SHA-1 and SHA-256, as HMAC uses them: blocks of 64 bytes are worked into a
 //! state of words.
-//!
-//! Not here: how messages become blocks (`message`) and are grouped (`queue`).
 
 use crate::arch::{HashWords, ShaLanes};
 

@@ -1,7 +1,4 @@
 //! Messages that wait for their tags, and the values derived from the key for them.
-//!
-//! Not here: how tags are computed (`side_by_side`, `by_instructions`), and how a key is set
-//! (`tagger`).
 
 use zeroize::optimization_barrier;
 

@@ -1,7 +1,5 @@
 //! HMAC of many messages at once: each has a word of each vector. Messages of similar length go
 //! together, and the state of a message that ends early is kept.
-//!
-//! Not here: the hash functions, and the CPU's instructions for them (`by_instructions`).
 
 use std::marker::PhantomData;
 

@@ -1,8 +1,6 @@
 //! Setting a key, and the split of waiting messages between vectors, single words and the CPU's
 //! instructions.
 //!
-//! Not here: how these compute tags (`side_by_side`, `by_instructions`).
-//!
 //! Source: RFC 2104.
 
 use std::cmp::Reverse;

@@ -1,7 +1,5 @@
 //! Definition of authenticated encryption with associated data: one trait over all modes that
 //! provide it.
-//!
-//! Not here: the modes (`gcm`, `ctr_mac`), and the choice of one ([`crate::aead`]).
 
 use std::fmt;
 

@@ -3,7 +3,6 @@
 //!
 //! A cipher has up to two forms: one for counter modes, which never decrypt a block and count by
 //! themselves, and one for whole blocks both ways. Neither form pays for the needs of the other.
-//! Not here: the ciphers (`block`).
 
 use super::aead::Aead;
 use super::ctr::{Counter64, Counter128};

@@ -50,7 +50,7 @@ pub trait KeyedCbc: Send + Sync {
 /// share it (SP 800-38A, appendix C).
 pub struct Cbc(Computed);
 
-/// Whoever computes.
+/// Implementation that computes: that of this crate, or a module.
 enum Computed {
     /// This crate.
     Own(Protected<dyn Blocks>),

@@ -1,5 +1,4 @@
-//! CBC with ciphertext stealing (SP 800-38A, addendum, CBC-CS1), over CBC of whole blocks. Not
-//! here: its guarantees, and how a key is set ([`crate::cbc_cs1`]).
+//! CBC with ciphertext stealing (SP 800-38A, addendum, CBC-CS1), over CBC of whole blocks.
 
 use std::fmt;
 

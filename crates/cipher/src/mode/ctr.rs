@@ -1,8 +1,6 @@
 //! Counter mode (SP 800-38A, 6.5) over any block cipher that makes key streams: its definition, its
 //! requirements on the cipher, and its construction. Cipher and backend were chosen when the key
 //! was set.
-//!
-//! Not here: the ciphers, and the choice of one ([`crate::ctr`]).
 
 use std::fmt;
 

@@ -11,8 +11,6 @@
 //! ciphertext (encrypt-then-MAC), so forged data is refused before anything is decrypted. BLAKE3
 //! derives the subkeys because it makes the MAC already: HKDF would bring in a second hash function
 //! for the same promise.
-//!
-//! Not here: counter mode itself (`ctr`).
 
 use zeroize::{Zeroize, optimization_barrier};
 

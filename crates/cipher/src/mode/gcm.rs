@@ -4,8 +4,6 @@
 //! AES and ARIA have fused versions of their own beside their block ciphers; this version is for
 //! all others. Nonces of other lengths and shorter tags, which the standard allows, are not
 //! offered.
-//!
-//! Not here: the hash (`ghash`), and the block ciphers.
 
 use zeroize::{Zeroize, optimization_barrier};
 

@@ -2,8 +2,7 @@
 //! (XCTR) and POLYVAL twice (Crowley, Huckleberry, Biggers 2021, section 2).
 //!
 //! The second hash goes over what the counter mode writes, in both directions; AES has the two side
-//! by side (`block/aes/hctr2.rs`), and for all others they are put together here. Not here: the
-//! hash (`ghash/polyval`), and how a key is set ([`crate::hctr2`]).
+//! by side (`block/aes/hctr2.rs`), and for all others they are put together here.
 
 use std::fmt;
 

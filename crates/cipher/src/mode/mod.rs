@@ -19,7 +19,7 @@ pub(crate) mod ghash;
 pub(crate) mod hctr2;
 pub(crate) mod key_stream;
 #[cfg(all(test, target_os = "linux", target_arch = "x86_64", not(miri)))]
-mod left_in_memory;
+mod memory_traces;
 #[cfg(all(test, target_arch = "x86_64", not(miri)))]
 mod left_on_stack;
 pub(crate) mod run;

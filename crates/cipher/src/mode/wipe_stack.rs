@@ -1,6 +1,4 @@
 //! Overwrites the stack that calls leave behind.
-//!
-//! Not here: memory that keys are kept in ([`crate::memory`]), and its tests (`left_on_stack`).
 
 use zeroize::optimization_barrier;
 

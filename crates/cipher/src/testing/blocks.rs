@@ -1,7 +1,7 @@
 //! The suite for whole blocks and for the modes over them, CBC and CMAC.
 
 use super::debug_output::assert_prints_no_key;
-use super::misaligned::Misaligned;
+use super::misaligned_buffer::Misaligned;
 use super::pseudorandom::bytes;
 use super::reference;
 use super::summary::{Summary, offered_key};

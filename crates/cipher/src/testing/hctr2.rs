@@ -2,7 +2,7 @@
 //! a block, changed bits, and refused arguments, against a plain reference.
 
 use super::debug_output::assert_prints_no_key;
-use super::misaligned::Misaligned;
+use super::misaligned_buffer::Misaligned;
 use super::pseudorandom::bytes;
 use super::reference;
 use super::summary::{Summary, offered_key};

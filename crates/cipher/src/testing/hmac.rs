@@ -1,7 +1,7 @@
 //! The suite for HMAC: one message, and many at once.
 
 use super::debug_output::assert_prints_no_key;
-use super::misaligned::Misaligned;
+use super::misaligned_buffer::Misaligned;
 use super::pseudorandom::bytes;
 use super::summary::Summary;
 use super::vectors::{Case, vectors_of_mac};

@@ -1,7 +1,5 @@
 //! Checks of parts of messages that are opened together: every mix of messages gives what each
 //! gives alone, and one forged message spoils all.
-//!
-//! Not here: stretches of a single message, which go with every message of the suite (`testing`).
 
 use super::pseudorandom::bytes;
 use super::summary::Summary;

@@ -2,7 +2,7 @@
 //! bit, no backend.
 //!
 //! Slow, not constant time in every part, and for tests only. It shares no code with what it
-//! checks. Not here: the block ciphers below them (`reference`).
+//! checks.
 
 mod ff1;
 mod hctr2;

@@ -1,5 +1,4 @@
-//! The search of an audit for what must not be in the clear: where it searches, and for what. Not
-//! here: the search of a file (`sealstone_audit::leak`).
+//! The search of an audit for what must not be in the clear: where it searches, and for what.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;

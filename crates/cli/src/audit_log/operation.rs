@@ -1,5 +1,5 @@
 //! Commands that are operations of the audit log: those that seal, open, migrate, rotate or retire,
-//! and those that make or hand on keys. Not here: the lines (`audit_log`).
+//! and those that make or hand on keys.
 
 use std::path::Path;
 

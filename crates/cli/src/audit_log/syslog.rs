@@ -1,4 +1,4 @@
-//! Lines to syslog, by the socket of this machine (RFC 3164). Not here: what a line says.
+//! Lines to syslog, by the socket of this machine (RFC 3164).
 
 use std::io;
 use std::os::unix::net::UnixDatagram;

@@ -1,6 +1,5 @@
 //! The points of a comparison in order: the available points, the measurements of each, and the
-//! missing parts. After each point the results so far are written. Not here: the measurement of a
-//! point (`sealstone_bench::compare`).
+//! missing parts. After each point the results so far are written.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;

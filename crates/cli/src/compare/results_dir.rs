@@ -12,7 +12,7 @@ use nix::fcntl::OFlag;
 use sealstone_bench::study::plan::Plan;
 use sealstone_file::output::{self, Access};
 
-use crate::numbered::numbered;
+use crate::free_name::numbered;
 
 /// Names of the files that a run writes there.
 const RESULTS: [&str; 3] = ["results.json", "results.csv", "report.html"];

@@ -57,7 +57,7 @@ pub(crate) fn plan(flags: &CompareFlags, dir: &Path) -> anyhow::Result<(Plan, Co
     if adds(flags, &earlier) && earlier.client.is_some() {
         anyhow::bail!(
             "cannot add rounds to {}: several clients measured it, which would all have to\n\
-             measure anew with more --rounds and another --out",
+             measure again with more --rounds and another --out",
             dir.display()
         );
     }
@@ -65,7 +65,7 @@ pub(crate) fn plan(flags: &CompareFlags, dir: &Path) -> anyhow::Result<(Plan, Co
         let plan_difference::Difference { setting, was, is } = found;
         anyhow::bail!(
             "cannot resume {}: {setting} was {was}, and is {is}\nleave --{setting} out, or measure \
-             anew with another --out",
+             again with another --out",
             dir.display()
         );
     }
@@ -91,7 +91,7 @@ pub(crate) fn plan(flags: &CompareFlags, dir: &Path) -> anyhow::Result<(Plan, Co
     ];
     if let Some((what, was, is)) = facts.into_iter().find(|(_, was, is)| was != is) {
         anyhow::bail!(
-            "cannot resume {}: {what} was {was}, and is {is}\nmeasure anew with another --out",
+            "cannot resume {}: {what} was {was}, and is {is}\nmeasure again with another --out",
             dir.display()
         );
     }

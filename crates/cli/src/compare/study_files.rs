@@ -1,6 +1,5 @@
 //! Files that a study by name brings, such as its records: in the directory of the results, or for
-//! a dry run in one that is removed at its end. Not here: their content
-//! (`sealstone_bench::study::named`).
+//! a dry run in one that is removed at its end.
 
 use anyhow::{Context, bail};
 use sealstone_bench::study::named::NamedStudy;

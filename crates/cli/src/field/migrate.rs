@@ -1,6 +1,5 @@
 //! `sealstone field migrate`, and `check` of a table: columns of a table of a database sealed in
-//! place, opened, looked at. Not here: how (`sealstone_fields::migration`), what a server is told
-//! (`sealstone_stores::connect_table`).
+//! place, opened, looked at.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,8 +14,8 @@ use sealstone_fields::policy::Table;
 use sealstone_keys::{KeyFile, KeySource, source};
 use sealstone_stores::is_table_address;
 
-use super::chosen;
-use super::migrated::{self, Did, Migrated};
+use super::selection;
+use super::migration_answers::{self, Did, Migrated};
 use crate::audit_log;
 use crate::confirm::confirm;
 use crate::flags::{FieldCheckFlags, FieldMigrateFlags};
@@ -224,7 +223,7 @@ fn show(bar: &ProgressBar, progress: Progress) {
     let message = match step {
         Step::Looking => "looking at the values".into(),
         Step::Changing(1) => "changing rows".into(),
-        Step::Changing(pass) => format!("changing what was written meanwhile, pass {pass}"),
+        Step::Changing(pass) => format!("changing what was written since, pass {pass}"),
         Step::Checking => "reading every row again".to_owned(),
     };
     if bar.message() != message {

@@ -1,6 +1,5 @@
 //! Check of whether files with sealed columns, and tables of databases, still need a version of a
-//! key before it is retired. Not here: retiring it (`keys`), the key in a value
-//! (`sealstone_fields`).
+//! key before it is retired.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

@@ -1,6 +1,4 @@
-//! `sealstone field get` and `scan`: rows of a table with sealed columns, in the clear, as CSV. Not
-//! here: opening them (`sealstone_fields::migration::Reader`), opening the table itself
-//! (`migrate`).
+//! `sealstone field get` and `scan`: rows of a table with sealed columns, in the clear, as CSV.
 
 use std::io::{IsTerminal, Write};
 

@@ -13,7 +13,7 @@ use super::columns::ServerTls;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use super::migrate::FieldMigrateFlags;
 use super::names::{DelimiterName, Suggest, cipher_names_only};
-use super::opening::OpeningFlags;
+use super::key_access::OpeningFlags;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use super::read_back::{FieldGetFlags, FieldScanFlags, FieldStatusFlags};
 

@@ -9,7 +9,7 @@ use sealstone_keys::TokenAddress;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use super::columns::ServerTls;
 use super::names::{Suggest, cipher_names_only};
-use super::opening::{HolderFlags, ModuleFlag, OpeningFlags};
+use super::key_access::{HolderFlags, ModuleFlag, OpeningFlags};
 
 const PASSWD_EXAMPLES: &str = "\
 Examples:
@@ -101,7 +101,7 @@ pub(crate) enum KeysCommand {
         /// File with the new passphrase [default: a prompt]
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         new_passphrase_file: Option<PathBuf>,
-        /// Take the passphrase off: whoever reads the file then has the key
+        /// Take the passphrase off: anyone who reads the file then has the key
         #[arg(long, conflicts_with_all = ["new_passphrase_file", "token"])]
         no_passphrase: bool,
         #[command(flatten)]

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use sealstone_fields::pass::OnMisfit;
 
 use super::columns::{ColumnFlags, ServerTls};
-use super::opening::OpeningFlags;
+use super::key_access::OpeningFlags;
 use crate::count::parse_small;
 
 pub(super) const EXAMPLES: &str = "\
@@ -60,7 +60,7 @@ pub(crate) struct FieldMigrateFlags {
     /// Bring what is sealed to the newest version of the key
     #[arg(long, conflicts_with = "open")]
     pub(crate) reseal: bool,
-    /// Remove the record of a table that was dropped, or dropped and made anew with values in the
+    /// Remove the record of a table that was dropped, or dropped and recreated with values in the
     /// clear
     #[arg(long, conflicts_with_all = ["open", "reseal"])]
     pub(crate) forget: bool,

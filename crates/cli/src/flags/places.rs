@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use super::columns::ServerTls;
-use super::opening::OpeningFlags;
+use super::key_access::OpeningFlags;
 #[cfg(feature = "volume")]
 use super::volume::VolumeRuntime;
 

@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 
 use super::columns::ServerTls;
 use super::language::LanguageName;
-use super::opening::OpeningFlags;
+use super::key_access::OpeningFlags;
 use crate::count::parse_small;
 
 /// The usage, which would be longer than a line.

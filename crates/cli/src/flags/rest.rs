@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueHint};
 use sealstone_bench::words::count::parse_count;
 
-use super::opening::OpeningFlags;
+use super::key_access::OpeningFlags;
 use crate::bytes::{self, Bytes};
 use crate::path::quoted;
 
@@ -32,7 +32,7 @@ Examples:
 
 Keys and values are shown as text where they are text, and otherwise as 0x and
 hexadecimal digits, which is also how to give them. Nothing is written to the
-store, and no other process can open it for writing meanwhile.";
+store, and no other process can open it for writing while the command runs.";
 
 /// A sealed store, and what opens it.
 #[derive(Args, Debug)]

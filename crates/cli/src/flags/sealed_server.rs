@@ -10,7 +10,7 @@ use sealstone_stores::at_rest::SealedServer;
 use sealstone_stores::sealed_servers;
 
 use super::names::{Suggest, accel_names, cipher_names_only};
-use super::opening::OpeningFlags;
+use super::key_access::OpeningFlags;
 
 /// Key, cipher and library of a server.
 #[derive(Args, Debug, Default)]

@@ -1,5 +1,5 @@
 //! The flags of `compare` in its short help, in words that fit: the flags that a first user needs.
-//! All others, and the full texts, are under `--help`. Not here: the flags (`flags`).
+//! All others, and the full texts, are under `--help`.
 
 use clap::Command;
 

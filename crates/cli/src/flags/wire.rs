@@ -1,4 +1,4 @@
-//! The flags of `sealstone wire`. Not here: their meaning (`sealstone_wire::tunnel::Config`).
+//! The flags of `sealstone wire`.
 
 use std::path::PathBuf;
 
@@ -58,7 +58,7 @@ pub(crate) enum WireCommand {
         #[command(flatten)]
         runtime: RuntimeFlag,
     },
-    /// Set up the guard of a tunnel that is not up yet: nothing goes to its networks meanwhile
+    /// Set up the guard of a tunnel that is not up yet: nothing goes to its networks until it is
     Guard(WireGuard),
     /// Print a unit for systemd that keeps a tunnel up
     Unit {

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::bail;
 use sealstone_keys::{Cost, Protect, source};
 
-use super::shown::show;
+use super::key_answers::show;
 use crate::flags::{HolderCommand, HolderFlags, TokenFlags};
 use crate::key_source;
 use crate::message::{Answer, say};
@@ -70,7 +70,7 @@ pub(super) fn passwd(
     )?;
     if new.is_none() {
         say(&format!(
-            "warning: key file {file} has no passphrase any more: whoever reads it has the key"
+            "warning: key file {file} no longer has a passphrase: anyone who reads it has the key"
         ));
     } else {
         let copies = if had_one {

@@ -7,7 +7,7 @@ use sealstone_keys::kmip::family::Family;
 use sealstone_keys::{KeyError, KeyOrigin, KeySource, Keyring, KmipSource, NewKey};
 use serde_json::{Value, json};
 
-use super::unused;
+use super::usage_check;
 use crate::flags::SealedWith;
 use crate::message::say;
 

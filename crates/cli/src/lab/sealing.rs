@@ -1,6 +1,5 @@
 //! Settings with which the members of a new lab seal their data: cipher, key, and the key server
-//! that the key may come from. Not here: their use by a server (`sealstone_stores::at_rest`), keys
-//! on other servers (`keys`).
+//! that the key may come from.
 
 use std::path::Path;
 

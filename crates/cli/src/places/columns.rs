@@ -1,4 +1,4 @@
-//! Files with sealed columns among places. Not here: sealing and opening them (`field`).
+//! Files with sealed columns among places.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! Findings about a place that is looked at: a share, a place that could not be looked at, the
-//! result of a check. Not here: looking (`places`).
+//! result of a check.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
-//! Keys of places: those that were named, and those that something is under. Not here: opening a
-//! key (`key_source`).
+//! Keys of places: those that were named, and those that something is under.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};

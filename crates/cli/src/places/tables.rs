@@ -1,5 +1,4 @@
-//! Tables with sealed columns among places. Not here: sealing them (`field`), counting their values
-//! (`sealstone_fields::migration::status`).
+//! Tables with sealed columns among places.
 
 use sealstone_audit::facts::{Clear, Kind, Maker, NotVerified, Place, Verified};
 use sealstone_fields::migration::{ColumnStatus, Record, Status, status};
@@ -61,7 +60,7 @@ pub(crate) fn place(at: &str, name: &str, found: &Status) -> Place {
         for (version, values) in sealed.iter().map(|(version, all)| (*version, *all)).chain(none) {
             let under = KeyRef { version, ..key.clone() };
             let mut share = column_share(column, table.cipher, &under, values);
-            // the record names whoever seals now
+            // the record names what seals now
             share.maker = match version == key.version {
                 true => Maker::of(module.clone()),
                 false => Maker::NotRecorded,

@@ -1,4 +1,4 @@
-//! Sealed volumes among places. Not here: mounting them (`volume`).
+//! Sealed volumes among places.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,4 @@
-//! `sealstone report --svg` and `--png`: the charts as files. Not here: drawing them
-//! (`sealstone-bench`).
+//! `sealstone report --svg` and `--png`: the charts as files.
 
 use std::fs;
 use std::path::Path;

@@ -197,7 +197,7 @@ fn detach_on_a_signal(attachment: Attachment, detached: bool) -> anyhow::Result<
     Ok(())
 }
 
-/// Takes everything away when whoever started this process ends, in whatever way.
+/// Takes everything away when the process that started this one ends, in whatever way.
 fn detach_at_the_end_of_input(attachment: Attachment) -> anyhow::Result<()> {
     std::thread::Builder::new().name("end of input".into()).spawn(move || {
         let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());

@@ -1,7 +1,6 @@
 //! `sealstone volume create --from` and `unseal`: a directory of files onto a new volume, and back.
-//! Not here: copying and comparing (`sealstone_volume::tree`).
 //!
-//! A file says that it is not finished (`unfinished`): within the volume, or within the directory
+//! A file says that it is not finished (`partial_copy`): within the volume, or within the directory
 //! that is written. The same command goes on there.
 
 use std::ffi::OsStr;
@@ -16,7 +15,7 @@ use sealstone_volume::attachment;
 use sealstone_volume::tree::{Difference, Tree, TreeError};
 use sealstone_volume::{Failure, Serving, ServingProcess, header};
 
-use super::unfinished::{self, UNFINISHED};
+use super::partial_copy::{self, UNFINISHED};
 use super::{attach, mount, place};
 use crate::flags::{FileSystem, SealedStore, VolumeCreateFlags, VolumeRuntime, VolumeUnsealFlags};
 use crate::interrupt;
@@ -307,7 +306,7 @@ fn check_same(differences: &[Difference], copy: &Path) -> anyhow::Result<()> {
     let mut text = format!("{} differ\n", differences.len());
     let words = |one: &Difference| format!("{}: the copy {}", one.path.display(), one.how);
     list(&mut text, differences.iter().map(words));
-    bail!("{text}the same command copies them again; nobody may write there meanwhile")
+    bail!("{text}the same command copies them again; nobody may write there while it runs")
 }
 
 fn bar(what: &'static str, bytes: u64) -> ProgressBar {

@@ -1,5 +1,4 @@
-//! `sealstone volume reseal`: a volume under another cipher, or under new keys throughout. Not
-//! here: the copying (`sealstone_volume::reseal`).
+//! `sealstone volume reseal`: a volume under another cipher, or under new keys throughout.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! The work on one chunk: values are taken out of the records, sealed or opened together, and put
-//! back. All else is copied unchanged. Not here: chunks and threads (`pass`).
+//! back. All else is copied unchanged.
 
 use sealstone_csv::{Encoding, Flaw, Span, record};
 

@@ -1,6 +1,5 @@
 //! One pass over a file: one thread reads, a thread for each core works, the caller's thread writes
-//! in the order of the file. Memory use is bounded, however long the file. Not here: the work on a
-//! chunk (`edit`).
+//! in the order of the file. Memory use is bounded, however long the file.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};

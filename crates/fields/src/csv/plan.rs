@@ -1,4 +1,4 @@
-//! Plan for the fields of a record, once the header is read. Not here: its execution (`edit`).
+//! Plan for the fields of a record, once the header is read.
 
 use sealstone_csv::{Layout, Span};
 use sealstone_message::not_among_header_names;

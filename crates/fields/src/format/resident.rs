@@ -1,7 +1,6 @@
 //! Korean resident registration numbers, including foreigners': the birth date becomes another
 //! valid date or stays, and a right check digit stays right. In numbers issued since October 2020
-//! the last digit checks nothing; a wrong digit therefore stays wrong. Not here: dates in general
-//! (`date`).
+//! the last digit checks nothing; a wrong digit therefore stays wrong.
 
 use crate::calendar::Day;
 use crate::misfit::{Misfit, character};

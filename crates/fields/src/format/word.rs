@@ -1,4 +1,4 @@
-//! Values in one alphabet, all of which is encrypted. Not here: parts in the clear (`pattern`).
+//! Values in one alphabet, all of which is encrypted.
 
 use crate::alphabet::Alphabet;
 use crate::misfit::{Misfit, character};

@@ -1,5 +1,4 @@
-//! The check of a table: its fitting values, its sealed values, and columns without room. Not here:
-//! sealing (`run`).
+//! The check of a table: its fitting values, its sealed values, and columns without room.
 
 use sealstone_keys::KeyRef;
 

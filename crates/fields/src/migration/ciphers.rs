@@ -11,7 +11,7 @@ use super::goal::Goal;
 use super::server::{Cell, NewCell, Row, RowChange};
 use super::shape::{Layout, TextRoom};
 use crate::column::ColumnCipher;
-use crate::keyed::{Keyed, numbered};
+use crate::table_key::{Keyed, numbered};
 use crate::misfit::Misfit;
 use crate::policy::Table;
 use crate::texts::Texts;

@@ -145,8 +145,8 @@ pub enum MigrationError {
     /// It is none that was sealed, though one of its name was.
     #[error(
         "table {table} on {place} has no column {column}, though sealstone_fields says that it is \
-         sealed: it was dropped and made anew, or restored without what sealing added\nif it was \
-         restored, take all of it from the same backup; if it was made anew, its values being in \
+         sealed: it was dropped and recreated, or restored without what sealing added\nif it was \
+         restored, take all of it from the same backup; if it was recreated and its values are in \
          the clear, remove the record: sealstone field migrate ADDRESS --table {table} --forget"
     )]
     Remade {

@@ -1,5 +1,5 @@
 //! Handling of the server's record of a table that is no longer the sealed table: it was dropped,
-//! and perhaps created again. Not here: a table that still is sealed (`run`).
+//! and perhaps created again.
 
 use super::check::SealedAs;
 use super::error::MigrationError;

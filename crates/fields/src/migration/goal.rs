@@ -1,4 +1,4 @@
-//! Purpose of a pass over a table. Not here: the pass (`run`).
+//! Purpose of a pass over a table.
 
 use super::server::Wanted;
 

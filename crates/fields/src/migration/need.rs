@@ -1,5 +1,4 @@
-//! Check of how a table is sealed, and of whether it still needs a version of its key. Not here:
-//! resealing it (`run`).
+//! Check of how a table is sealed, and of whether it still needs a version of its key.
 
 use sealstone_keys::KeyRef;
 

@@ -1,6 +1,5 @@
 //! Rows of a sealed table read back: the values of their sealed columns in the clear, for one row
-//! or for one after the other. Changes nothing, and takes no lock. Not here: opening the table
-//! itself (`run`).
+//! or for one after the other. Changes nothing, and takes no lock.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

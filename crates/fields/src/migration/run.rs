@@ -1,6 +1,5 @@
 //! Order of the steps of a migration: a table is examined, prepared, sealed in passes until a pass
-//! finds nothing, and checked; and the same in reverse. Not here: sealing a row (`ciphers`), the
-//! server's operations (`server`).
+//! finds nothing, and checked; and the same in reverse.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +16,7 @@ use super::layout::{former, layout, rooms};
 use super::server::{FailureKind, Phase, Row, RowChange, State, TableServer, Wanted};
 use super::shape::{Layout, Shape, TextRoom};
 use super::width::Width;
-use crate::keyed::{Keyed, numbered};
+use crate::table_key::{Keyed, numbered};
 use crate::misfit::Misfit;
 use crate::pass::OnMisfit;
 use crate::policy::{Column, Table};
@@ -264,7 +263,8 @@ pub fn open(
     Ok(outcome)
 }
 
-/// Checks that whoever computes with `keyed` may seal more values of the table.
+/// Checks that what computes with `keyed`, this program or a module, may seal more values of the
+/// table.
 fn check_module(
     server: &dyn TableServer,
     name: &str,

@@ -1,5 +1,4 @@
-//! Operations that a server offers on a table that is being sealed. Not here: the order of the
-//! steps (`run`).
+//! Operations that a server offers on a table that is being sealed.
 
 use std::error::Error;
 

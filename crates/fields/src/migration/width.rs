@@ -1,5 +1,5 @@
 //! Room that sealed values take in a column: the current values, and the longest value that the
-//! column takes. Not here: values, and widening a column.
+//! column takes.
 
 use sealstone_cipher::Cipher;
 use sealstone_keys::KEY_ID_BYTES_MAX;

@@ -1,5 +1,4 @@
 //! Key files among other files: the key files of a directory, and a name for the key of a new file.
-//! Not here: one key file (`file`).
 
 use std::fs;
 use std::hash::{BuildHasher, RandomState};

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use super::hex::{Hex, push_hex};
 use super::holders::{self, Holder, IDENTITY_BYTES, Wrapped, X25519_BYTES};
-use super::sealed::{NONCE_BYTES, NotOpened, Purpose, Sealed, TAG_BYTES, parts};
+use super::sealed_bytes::{NONCE_BYTES, NotOpened, Purpose, Sealed, TAG_BYTES, parts};
 use crate::passphrase::{Cost, SALT_BYTES, Stretched};
 use crate::token::{SealedByToken, Token, TokenAddress, TokenError};
 use crate::{KeyError, Secret, check_key_id};

@@ -1,5 +1,4 @@
-//! Bytes as hexadecimal digits in the text of a key file. Not here: the meaning of the bytes
-//! (`format`).
+//! Bytes as hexadecimal digits in the text of a key file.
 
 use std::fmt;
 

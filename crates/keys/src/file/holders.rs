@@ -5,7 +5,7 @@
 //! passphrases of the others. So each holder has a key pair, with the private key sealed under the
 //! passphrase, and the file key is wrapped to the public keys. Public keys alone would let anyone
 //! write such a file, so a secret that all holders share (the membership) also goes into each
-//! wrapping. Not here: the data that the file key seals (`format`).
+//! wrapping.
 //!
 //! The key pairs are X25519, and the wrapping is HPKE (RFC 9180) by the crate `hpke`, with the
 //! membership as its pre-shared key. A symmetric file key, wrapped under each passphrase, would not
@@ -24,7 +24,7 @@ use hpke::{
 use sealstone_cipher::Provider;
 use zeroize::Zeroizing;
 
-use crate::file::sealed::{NotOpened, Purpose, Sealed, TAG_BYTES, parts};
+use crate::file::sealed_bytes::{NotOpened, Purpose, Sealed, TAG_BYTES, parts};
 use crate::passphrase::{Cost, SALT_BYTES, Stretched, WORK_KIB_MAX};
 use crate::{KeyError, Secret};
 

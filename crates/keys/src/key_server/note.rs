@@ -10,8 +10,6 @@
 //! the request names the text that it replaces, so the second of two is refused. In KMIP 1.x a text
 //! written between the read and the write is replaced unnoticed: the standard has no protection
 //! against that.
-//!
-//! Not here: keys (`keyring`, `source`).
 
 use std::fmt;
 use std::mem;

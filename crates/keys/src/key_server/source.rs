@@ -4,8 +4,6 @@
 //! moved on the server. The secret is never the key itself but derived from it, `subkey(material,
 //! "kmip kek", [unique identifier])`: so a key of any length will do, and other uses of the same
 //! key reveal nothing about ours.
-//!
-//! Not here: making and changing keys (`keyring`).
 
 use std::collections::HashMap;
 use std::fmt;

@@ -5,8 +5,6 @@
 //! kmip://kms1.example[:5696]/orders?cert=client.crt&key=client.pem&ca=ca.crt&server=kms2.example
 //! kmip:/etc/sealstone/kmip.toml
 //! ```
-//!
-//! Not here: reading the certificates (`tls`) and connecting (`client`).
 
 use std::fmt;
 use std::path::{Path, PathBuf};

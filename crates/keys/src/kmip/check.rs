@@ -1,5 +1,4 @@
-//! Check that every server of an address answers, has the key, and gives it out. Not here: other
-//! work on keys (`keyring`).
+//! Check that every server of an address answers, has the key, and gives it out.
 
 use std::time::Instant;
 

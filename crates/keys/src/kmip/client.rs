@@ -6,8 +6,6 @@
 //! be temporary, all are tried again after a pause: 100 ms, then twice as long each time, 2 s at
 //! most. A request that changes something on the server ([`Request::REPEATABLE`] is false) is sent
 //! once: a failure before it was sent is retried, a failure after that is [`KmipError::Uncertain`].
-//!
-//! Not here: the requests (`operation`) and their use (`keyring`, `source`).
 
 use std::fmt;
 use std::io::{self, Read, Write};

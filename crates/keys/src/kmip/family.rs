@@ -4,8 +4,6 @@
 //! The later versions of a key are named `NAME/2`, `NAME/3` and so on, or, if the server replaces
 //! keys itself (Re-key), are linked to the previous one. A version is found by its name alone, so
 //! nothing is kept here.
-//!
-//! Not here: making and changing keys (`keyring`), and the protocol (`operation`).
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! The material of a key, as a server returns it. Not here: finding the object (`family`).
+//! The material of a key, as a server returns it.
 
 use super::KmipError;
 use super::client::Connection;

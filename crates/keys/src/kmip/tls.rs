@@ -1,8 +1,7 @@
 //! The client's side of mutual TLS: certificates and keys from files into a configuration of
 //! rustls.
 //!
-//! TLS 1.2 and 1.3 as rustls has them; a server's certificate is always checked. Not here:
-//! connections (`client`).
+//! TLS 1.2 and 1.3 as rustls has them; a server's certificate is always checked.
 
 use std::fs;
 use std::io::Read;

@@ -2,8 +2,7 @@
 //! back.
 //!
 //! Strict: lengths, padding, types and text follow the standard, or the message is refused; so
-//! every decoded message encodes back to the same bytes. Not here: the meaning of the tags
-//! (`message`, `operation`).
+//! every decoded message encodes back to the same bytes.
 //!
 //! Source: OASIS KMIP 1.4, section 9.1; KMIP 2.1, section 9.1 (Date-Time Extended).
 

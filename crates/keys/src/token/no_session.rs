@@ -2,7 +2,7 @@
 
 use super::address::TokenAddress;
 use super::error::TokenError;
-use super::sealed::{SECRET_BYTES, SealedByToken};
+use super::sealed_secret::{SECRET_BYTES, SealedByToken};
 
 /// A key of a token, which nobody has.
 pub(crate) struct TokenKey<'a> {

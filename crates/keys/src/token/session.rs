@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 
 use super::address::TokenAddress;
 use super::error::TokenError;
-use super::sealed::{NONCE_BYTES, SECRET_BYTES, SealedByToken, TAG_BYTES};
+use super::sealed_secret::{NONCE_BYTES, SECRET_BYTES, SealedByToken, TAG_BYTES};
 
 /// Length of a key that is made in a token, in bytes.
 const KEY_BYTES: u64 = 32;
@@ -298,7 +298,7 @@ fn in_words(error: &Error) -> String {
 }
 
 /// Returns the library at `path`, which stays loaded as long as the process lives. A forked process
-/// has to begin anew with it.
+/// has to initialise it again.
 fn library(path: &Path) -> Result<Pkcs11, String> {
     static LOADED: Mutex<BTreeMap<PathBuf, (Pkcs11, u32)>> = Mutex::new(BTreeMap::new());
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);

@@ -9,8 +9,6 @@
 //! every block. The remaining risk, exactly: up to [`BATCH`] blocks of each thread after the memory
 //! was restored have equal nonces if a thread of one run and the same thread of the other seal a
 //! block under the same counter at the same tick.
-//!
-//! Not here: the counter (`engine_page`), and forks, which are refused.
 
 use std::cell::Cell;
 use std::time::Instant;

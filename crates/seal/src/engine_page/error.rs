@@ -48,8 +48,8 @@ pub enum EnginePageError {
     /// The block is sealed with another cipher than this opening uses.
     #[error(
         "a block is sealed with {found}, and this opening is set to {wanted}\n\
-         start with cipher {found}; to change the cipher, fill an empty data directory anew \
-         (initial sync)"
+         start with cipher {found}; to change the cipher, start again with an empty \
+         data directory (initial sync)"
     )]
     OtherCipher {
         /// Cipher of the block.

@@ -1,6 +1,4 @@
 //! The header of an engine page and its fields. Byte by byte in `docs/formats.md`, section 10.
-//!
-//! Not here: sealing and opening (`engine_page`), errors (`error`).
 
 use std::ops::Range;
 

@@ -1,5 +1,4 @@
-//! Beginning of every engine page: the magic bytes and the version of its format. Not here: the
-//! rest (`header`).
+//! Beginning of every engine page: the magic bytes and the version of its format.
 
 /// Bytes that every block begins with; the first byte is not text.
 pub const MAGIC: [u8; 3] = *b"\x89SP";

@@ -1,4 +1,4 @@
-//! Opening packets that are genuine, new and whole. Not here: sealing them (`outbound`).
+//! Opening packets that are genuine, new and whole.
 
 use std::fmt;
 use std::ops::Range;

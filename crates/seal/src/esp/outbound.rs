@@ -1,4 +1,4 @@
-//! Sealing packets, many at a time. Not here: opening them (`inbound`).
+//! Sealing packets, many at a time.
 
 use std::fmt;
 use std::ops::Range;

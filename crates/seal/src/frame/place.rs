@@ -1,5 +1,5 @@
 //! Positions of the frames in a file, and the ways a file of frames can end, as agreed between
-//! writer and readers. Not here: sealing and opening them (`frame`).
+//! writer and readers.
 
 use crate::header::{FILE_ID_BYTES, Layout};
 use crate::limits::FRAME_BYTES_MAX;

@@ -27,7 +27,7 @@ impl Piece {
 }
 
 /// Returns the binding of the piece of kind `piece` with `number`, sealed in `epoch`. It is as long
-/// as an entry, since it stands where a piece's own entry is kept.
+/// as an entry, since it takes the place of a piece's own entry.
 pub(super) fn binding(
     volume: &[u8; FILE_ID_BYTES],
     piece: Piece,

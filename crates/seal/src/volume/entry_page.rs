@@ -17,7 +17,7 @@ pub const PAGE_BYTES: usize = 4096;
 /// Entries on a page of what is below it.
 pub const CHILDREN: usize = PAGE_BYTES / ENTRY_BYTES - 1;
 
-/// Position of a page's own entry, in bytes; its binding stands there while it is sealed.
+/// Position of a page's own entry, in bytes; its binding is there while it is sealed.
 const OWN_AT: usize = CHILDREN * ENTRY_BYTES;
 
 /// A page of entries.

@@ -251,7 +251,7 @@ impl VolumeKeys {
         let keyed: Keyed = Arc::new(self.file.tagger("volume blocks", &context)?);
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= KEPT_MAX {
-            // whoever still seals or opens with one has it until then
+            // a call that still seals or opens with one keeps it until it is done
             kept.clear();
         }
         kept.insert(key, Arc::clone(&keyed));

@@ -236,5 +236,5 @@ fn keyed(
 }
 
 fn take<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
-    bytes[at..].first_chunk().copied().expect("every field lies within")
+    bytes[at..].first_chunk().copied().expect("every field is within")
 }

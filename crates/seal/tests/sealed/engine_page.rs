@@ -259,8 +259,8 @@ fn keys_are_told_apart() {
     assert_eq!(
         open(&other, &first).unwrap_err().to_string(),
         "a block is sealed with aria-256, and this opening is set to aes-256\n\
-         start with cipher aria-256; to change the cipher, fill an empty data directory anew \
-         (initial sync)"
+         start with cipher aria-256; to change the cipher, start again with an empty \
+         data directory (initial sync)"
     );
     let mut changed = first.clone();
     changed[HEADER_BYTES] ^= 1;

@@ -1,8 +1,6 @@
 //! A toy engine at rest: pages of an array, each sealed as a storage engine's extension seals them.
 //! It has the three parts of any engine: pages written and read, an account of the sealed data, and
 //! an attacker.
-//!
-//! Not here: a real engine (`adapters/wiredtiger`), its settings and its guide.
 
 use std::collections::BTreeMap;
 

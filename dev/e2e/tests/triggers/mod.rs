@@ -349,7 +349,7 @@ fn is_looked_at(kind: SqlKind, name: &str) {
     scene.session.done("INSERT INTO people VALUES (1, '010-4444-0001')");
     for flags in [&SEAL[..], &["--table", "people", "--open"]] {
         let said = scene.migrate(flags);
-        let want = "it was dropped and made anew, or restored without what sealing added";
+        let want = "it was dropped and recreated, or restored without what sealing added";
         assert!(said.code == Some(2) && said.stderr.contains(want), "{}", said.stderr);
     }
     let forget = ["field", "migrate", "@address", "--table", "people", "--forget", "--yes"];

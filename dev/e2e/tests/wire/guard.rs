@@ -1,5 +1,5 @@
 //! Tests of traffic that bypasses the tunnel: there must be none, in either direction, while the
-//! tunnel is up, ended, killed or not there yet. Not here: traffic through it (`main`).
+//! tunnel is up, ended, killed or not there yet.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};

@@ -1,5 +1,4 @@
-//! State of the files and entries of a disk after a crash, compared with the writes. Not here: the
-//! judgement (`judge`).
+//! State of the files and entries of a disk after a crash, compared with the writes.
 
 use sealstone_seal::{HEADER_BYTES, is_sealed};
 

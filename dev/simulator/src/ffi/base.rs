@@ -1,5 +1,5 @@
 //! The boundary for files that are kept in Rust: callbacks of `shim/base_fs.cc`, and environments
-//! on such files. Not here: the files (`base_files`, and implementations of its trait).
+//! on such files.
 //!
 //! The rules of `ffi` hold here, too.
 

@@ -1,5 +1,4 @@
 //! The boundary for databases with column families and prepared transactions (`shim/families.cc`).
-//! Not here: their files (`base`).
 //!
 //! The rules of `ffi` hold here, too.
 

@@ -1,6 +1,6 @@
 //! Power cuts throughout a history that was recorded, one after the other and not drawn: the disk
-//! is copied in the midst of each request, the copies lose their power, and the history goes on
-//! as though nothing had been. Not here: faults that are drawn, and what follows a crash (`run`).
+//! is copied in the midst of each request, the copies lose their power, and the history goes on as
+//! though nothing had been.
 
 use std::sync::Arc;
 

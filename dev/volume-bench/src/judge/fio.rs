@@ -45,7 +45,7 @@ pub(crate) const JOBS: [Job; 5] = [
 ];
 
 impl Job {
-    /// Writes its file anew and reads it back.
+    /// Rewrites its file and reads it back.
     pub(crate) fn write(&self, files: &Path, round: u32, mib: u32, findings: &mut Findings) {
         let judge = format!("fio, {}: writes, read back at once", self.name);
         note(&judge, self.run(files, round, mib, &[]), findings);
@@ -66,9 +66,9 @@ impl Job {
         files.join(format!("fio-{}", self.name.replace(", ", "-").replace(' ', "-")))
     }
 
-    /// Runs fio, and returns the requests and bytes that were verified. By turns every block has a
-    /// sum of itself, which an older block would have too, and a pattern of its round, which none
-    /// has.
+    /// Runs fio, and returns the requests and bytes that were verified. Rounds alternate: in odd
+    /// ones every block has a sum of itself, which an older block would have too, in even ones a
+    /// pattern of its round, which no older block has.
     fn run(&self, files: &Path, round: u32, mib: u32, options: &[&str]) -> Result<(u64, u64)> {
         let mut fio = Command::new("fio");
         fio.arg("--name=job").arg(format!("--filename={}", self.file(files).display()));

@@ -64,7 +64,7 @@ pub(crate) fn text(title: &str, mut parts: Vec<Part>) -> String {
 }
 
 /// Returns `text` in pieces that are the same for many: of the Apache License its terms, and what
-/// is behind them, where packages name whoever holds the copyright.
+/// is behind them, where packages name the copyright holder.
 fn pieces(text: &str) -> Vec<&str> {
     const END: &str = "END OF TERMS AND CONDITIONS";
     let split = text.trim_start().starts_with("Apache License");

@@ -1,7 +1,5 @@
 //! Licences and notices in the package of a crate: files, wherever they lie in it, and comments of
 //! a few sources.
-//!
-//! Not here: crates whose package has none (`standard`).
 
 use std::path::Path;
 

@@ -50,7 +50,7 @@ mod tests {
         for licence in ["Apache-2.0", "MIT OR Apache-2.0", "MIT/Apache-2.0/BSD-3-Clause"] {
             let (text, _) = text("a", licence, &authors).unwrap();
             assert!(text.contains("Apache License"), "{licence}");
-            // whoever fills it in says whose it is
+            // left for the copyright owner to fill in
             assert!(text.contains("[name of copyright owner]"), "{licence}");
         }
         let (text, _) = text("a", "MIT", &authors).unwrap();

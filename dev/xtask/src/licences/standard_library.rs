@@ -159,7 +159,7 @@ fn chapter(chapter: &str) -> Option<Part> {
     })
 }
 
-/// Returns what stands between each `begin` and the next `end` in `text`.
+/// Returns what is between each `begin` and the next `end` in `text`.
 fn between<'a>(text: &'a str, begin: &str, end: &str) -> impl Iterator<Item = &'a str> {
     text.split(begin).skip(1).map(move |rest| rest.split(end).next().unwrap_or_default())
 }

@@ -1,5 +1,5 @@
 //! The files of a directory compared with its catalogue: the differences that a crash explains, and
-//! the resulting actions. Not here: the actions themselves (`directory`).
+//! the resulting actions.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use sealstone_seal::catalogue::{Change, Entry, State};
 use sealstone_seal::{FileKind, HEADER_BYTES, SealError, SealedFile, inspect, rocksdb_name};
 
 use super::{Directory, header};
-use crate::catalogue::known::{Known, is_temporary, live};
+use crate::catalogue::state::{Known, is_temporary, live};
 use crate::catalogue::refusal::Refusal;
 use crate::catalogue::sealer::Reading;
 use crate::place::Place;

@@ -1,5 +1,4 @@
-//! The content of a store's files, out of their seals and into the copy. Not here: the list of
-//! files (`plan`).
+//! The content of a store's files, out of their seals and into the copy.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -12,7 +11,7 @@ use super::plan::Item;
 use super::target::Target;
 use crate::place;
 use crate::rest::source::Source;
-use crate::rest::stored::{CHUNK_BYTES, StoredFile};
+use crate::rest::files_on_disk::{CHUNK_BYTES, StoredFile};
 
 /// Takes the content of a file, piece by piece.
 pub(super) type Piece<'a> = dyn FnMut(&[u8]) -> Result<(), UnsealError> + 'a;

@@ -1,7 +1,6 @@
 //! Record of an unfinished copy: the original store, and the complete files. It is kept as the file
 //! `CURRENT` of the copy, so that RocksDB refuses to open the directory, and also to make a new
-//! store in it, until the real one takes its place. Pure: text in, text out. Not here: files
-//! (`target`).
+//! store in it, until the real one takes its place. Pure: text in, text out.
 //!
 //! One line that identifies the format, `store` and the store's id, `from` and its path, then one
 //! line for each complete file: name, id under which it was sealed, bytes and CRC-32C of the

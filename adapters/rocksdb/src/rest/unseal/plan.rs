@@ -1,5 +1,5 @@
 //! Contents of the copy of a store: the live set that its MANIFEST names, its logs and settings,
-//! each with the id under which it was sealed. Not here: copying (`copy`).
+//! each with the id under which it was sealed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -12,8 +12,8 @@ use crate::catalogue::View;
 use crate::place;
 use crate::rest::live_set::{log_directory, newest_options, other_logs};
 use crate::rest::source::Source;
-use crate::rest::stored::numbered;
-use crate::rest::stored::{lengths, list, read_header};
+use crate::rest::files_on_disk::numbered;
+use crate::rest::files_on_disk::{lengths, list, read_header};
 
 /// One file to copy.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 //! The directory that a store is copied into: its permitted content, leftovers of a killed attempt,
-//! and the moment at which the copy becomes a store. Not here: the copied data (`plan`, `copy`).
+//! and the moment at which the copy becomes a store.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions, TryLockError};

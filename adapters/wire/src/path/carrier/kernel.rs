@@ -1,5 +1,5 @@
 //! The kernel's own ESP between the ends of a link that was made on this machine, set up by
-//! iproute2. Not here: links, and our paths (`carrier`).
+//! iproute2.
 //!
 //! The tests run in user-mode Linux, a kernel that is a process
 //! (`dev/e2e/src/user_mode_kernel.rs`), on machines whose own kernel has no ESP.

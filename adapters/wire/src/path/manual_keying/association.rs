@@ -1,5 +1,4 @@
-//! Security associations that others agreed on, with their keys. Not here: their notations (`xfrm`,
-//! `charon`).
+//! Security associations that others agreed on, with their keys.
 
 use std::fmt;
 use std::net::IpAddr;

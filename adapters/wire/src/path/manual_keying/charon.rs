@@ -12,7 +12,7 @@ use super::association::{ManualAssociation, Parts, Unreadable, key_of, shown};
 
 const FORM: &str = "the log of charon";
 const NEXT: &str = "log keys by: filelog { keys { path = … chd = 4 default = 1 } } in \
-                    strongswan.conf, and agree on them anew";
+                    strongswan.conf, and agree on them again";
 
 /// The four keys of a pair of associations.
 const KEYS: [&str; 4] = [

@@ -1,6 +1,5 @@
 //! The two associations of this end, out of a file that another program wrote: strongSwan's log
-//! with keys, or the output of `ip xfrm state`. Not here: these notations (`charon`, `xfrm`), and
-//! the use of their keys (`key_use`).
+//! with keys, or the output of `ip xfrm state`.
 
 use std::fs::Metadata;
 use std::io::{self, Read};
@@ -174,7 +173,7 @@ pub enum PairError {
     /// Only one direction is there.
     #[error(
         "{} has an association from {own} to {peer}, and none back\ngive both directions: agree on \
-         them anew, and take the whole of what was written down",
+         them again, and take the whole of what was written down",
         path.display()
     )]
     OneWay {

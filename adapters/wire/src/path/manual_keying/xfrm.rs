@@ -1,5 +1,5 @@
 //! Associations in the form of iproute2: the output of `ip xfrm state`, and lines of `ip xfrm state
-//! add`. Not here: the kernel's own ESP.
+//! add`.
 
 use std::iter::Peekable;
 

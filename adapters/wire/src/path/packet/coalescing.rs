@@ -1,5 +1,5 @@
 //! Consecutive segments of one flow as one packet for a TUN device, which spares the host a walk
-//! through its stack for each. Pure. Not here: cutting them (`segmentation`), opening them.
+//! through its stack for each. Pure.
 //!
 //! Segments are joined like in Linux's own receive offload: same headers except length, number and
 //! checksum, consecutive data, and a right checksum. So cutting the packet again gives the same

@@ -1,5 +1,5 @@
 //! Division of a TUN device's packets, up to 64 KiB of one flow, into packets that fit the link,
-//! with every checksum complete. Pure. Not here: the reverse (`coalescing`).
+//! with every checksum complete. Pure.
 //!
 //! Source: RFC 9293 for TCP; each segment inherits the same fields as in Linux.
 

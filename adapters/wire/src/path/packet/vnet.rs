@@ -1,5 +1,5 @@
 //! The header that a TUN device puts before a packet, `virtio_net_hdr`: the unfinished work on a
-//! packet. Not here: that work (`segmentation`).
+//! packet.
 //!
 //! Source: VIRTIO 1.2, section 5.1.6; numbers are in the machine's own byte order.
 

@@ -1,5 +1,4 @@
-//! The messages of the key exchange as bytes; docs/formats.md lists them. Not here: their sealed
-//! content (`handshake`), and their meaning (`protocol`).
+//! The messages of the key exchange as bytes; docs/formats.md lists them.
 
 use sealstone_keys::{KEY_ID_BYTES_MAX, KeyRef, check_key_id};
 

@@ -1,4 +1,4 @@
-//! Input of a tunnel and the actions that it requests. Not here: the reasons for them (`protocol`).
+//! Input of a tunnel and the actions that it requests.
 
 use std::fmt;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! Events of a tunnel, in words. Not here: counting them (`log`).
+//! Events of a tunnel, in words.
 
 use std::net::SocketAddr;
 

@@ -1,5 +1,4 @@
-//! The handshakes that this end begins: their time, peer and outcome. Not here: the handshakes of
-//! the other end (`responder`).
+//! The handshakes that this end begins: their time, peer and outcome.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! Sessions while they last: messages of the other end in them, the check that it is still there,
-//! and their end. Not here: making them (`initiator`, `responder`).
+//! and their end.
 
 use std::net::SocketAddr;
 use std::time::Duration;

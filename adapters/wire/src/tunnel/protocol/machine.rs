@@ -1,5 +1,5 @@
 //! State of a tunnel, and the common work of its parts: draw indexes, make and use sessions, report
-//! events. Not here: its occasions (`initiator`, `responder`, `liveness`).
+//! events.
 
 use std::fmt;
 use std::net::SocketAddr;

@@ -1,5 +1,4 @@
-//! Exchanges of two tunnels on a network that loses nothing: each refusal, each event. Not here:
-//! bad networks (`simulation`).
+//! Exchanges of two tunnels on a network that loses nothing: each refusal, each event.
 
 use sealstone_cipher::Backend;
 use sealstone_keys::{KeyRef, Secret};

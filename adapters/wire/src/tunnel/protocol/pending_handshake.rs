@@ -1,5 +1,4 @@
-//! Unfinished handshakes: this end's own, and handshakes that it has answered. Not here: their
-//! completion (`initiator`, `responder`).
+//! Unfinished handshakes: this end's own, and handshakes that it has answered.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;

@@ -1,5 +1,4 @@
-//! The handshakes that the other end begins, and similar messages from anybody. Not here: the
-//! handshakes of this end (`initiator`).
+//! The handshakes that the other end begins, and similar messages from anybody.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -38,7 +37,7 @@ impl Tunnel {
         }
         let First { offer, head, noise, whole } = first;
         if let Some(pending) = self.pending.iter().find(|pending| pending.first == whole) {
-            // to the address of the earlier answer, whoever sent this
+            // to the address of the earlier answer, no matter who sent this
             if pending.from == from {
                 actions.push(Action::Send { to: from, message: pending.response.clone() });
             }

@@ -1,5 +1,5 @@
 //! Result of one handshake: security associations in both directions, and sealed messages between
-//! both ends. Not here: the choice between sessions (`machine`).
+//! both ends.
 
 use std::time::Duration;
 

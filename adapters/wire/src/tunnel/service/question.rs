@@ -1,4 +1,4 @@
-//! Queries to a running tunnel through its socket. Not here: the socket (`runtime`).
+//! Queries to a running tunnel through its socket.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;

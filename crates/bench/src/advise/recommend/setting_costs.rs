@@ -1,5 +1,5 @@
 //! Cost of a cipher by the setting of cache and durability: the difference that the figure over all
-//! workloads hides. Not here: the figures of single workloads (`ratios`).
+//! workloads hides.
 
 use crate::conclude::judgement::judge;
 use crate::conclude::ratios::{headline, left_out, overall_of};

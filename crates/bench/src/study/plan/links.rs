@@ -1,5 +1,5 @@
 //! Amount of data and number of operations of a plan on the link of its first point: no more than a
-//! slow link carries in the time. Not here: the links (`adapters/wire`).
+//! slow link carries in the time.
 
 use super::Plan;
 

@@ -1,5 +1,4 @@
-//! The settings of an open loop, and the length of its passes. Not here: sending requests at a rate
-//! (`runner`).
+//! The settings of an open loop, and the length of its passes.
 
 use super::{CLIENTS_FOR_A_RATE, Plan, PlanError, value};
 use crate::words::target::Target;
@@ -24,7 +23,7 @@ impl Plan {
                 ));
             }
             (Some(Target::Max), Some(limit)) if !(1.0..=60e6).contains(&limit.limit_us) => {
-                return Err(value("p99", limit, "a limit on latency lies between 1us and 1m"));
+                return Err(value("p99", limit, "a limit on latency is between 1us and 1m"));
             }
             (Some(Target::Rate(rate)), None) if !(rate.is_finite() && rate > 0.0) => {
                 let reason = "operations a second must be a number above 0; leave it out to run as \

@@ -1,6 +1,5 @@
 //! Everything that can protect data in the variants of a plan, found by its names: ciphers,
-//! backends and modules, functions of a server and tunnels. Not here: the variants with them
-//! (`variants`).
+//! backends and modules, functions of a server and tunnels.
 
 use sealstone_cipher::module::Module;
 use sealstone_cipher::{Backend, Cipher, cipher};

@@ -1,5 +1,4 @@
-//! Check that the stores of a plan fit on the disk and their caches in memory. Not here: the size
-//! of a store (`workload::SizedBy`).
+//! Check that the stores of a plan fit on the disk and their caches in memory.
 
 use super::{Plan, PlanError, check_memory};
 use crate::study::machine;

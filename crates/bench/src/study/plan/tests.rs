@@ -1,4 +1,4 @@
-//! Plans that are read, refused, and cut into groups. Not here: layers (`layers`).
+//! Plans that are read, refused, and cut into groups.
 
 use sealstone_cipher::Backend;
 

@@ -1,6 +1,5 @@
 //! Contents of a block: its number, its version, and bytes that follow from both and from the seed;
-//! also the diagnosis of a block that contains something else. Not here: the versions that may be
-//! read (`ledger`).
+//! also the diagnosis of a block that contains something else.
 
 use std::ops::RangeInclusive;
 

@@ -1,5 +1,4 @@
-//! Tests of block workloads on a device in memory. Not here: real devices
-//! (`adapters/stores/tests/block.rs`).
+//! Tests of block workloads on a device in memory.
 
 use sealstone_store::{DeviceAccess, MemoryDevice, MemoryStore, StoreError, Target};
 

@@ -1,6 +1,5 @@
 //! The rows of the table for block devices, and the client that they share: one thread that keeps a
-//! queue full, each request handed over when one is done. Not here: what a device is
-//! (`sealstone_store::Device`).
+//! queue full, each request handed over when one is done.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -1,5 +1,4 @@
-//! The tables of `oltp`: their columns, keys, and the rows that loading writes. Not here:
-//! transactions (`mod.rs`).
+//! The tables of `oltp`: their columns, keys, and the rows that loading writes.
 
 use std::io::Write;
 use std::ops::Range;

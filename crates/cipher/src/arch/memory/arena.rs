@@ -7,8 +7,6 @@
 //! out no slot of its parent (which the child's system would not keep locked), and can tell that it
 //! is a child. Each thread keeps a few free slots of each size for itself, so that setting a key
 //! takes no lock.
-//!
-//! Not here: values in slots (`memory`), pages (`pages`).
 
 use std::alloc::{Layout, handle_alloc_error};
 use std::cell::Cell;

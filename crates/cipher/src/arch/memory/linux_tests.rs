@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs, thread};
 
 use super::{Forked, Generation, Protected, protection};
-use crate::arch::forked::{WAYS, in_child, in_own_process};
+use crate::arch::fork::{WAYS, in_child, in_own_process};
 
 /// Runs `body` in a process of its own, as the test `name`.
 fn alone(name: &str, body: impl FnOnce()) {

@@ -1,8 +1,7 @@
 //! Pages from the operating system for key material: between guard pages, locked into memory, left
 //! out of core dumps and zeroed in a forked child, as far as the system grants each of these.
 //!
-//! Not here: their content (`arena`). Under Miri and on systems other than Linux they are plain
-//! memory.
+//! Under Miri and on systems other than Linux they are plain memory.
 
 use std::ptr::NonNull;
 

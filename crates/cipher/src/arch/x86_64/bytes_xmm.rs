@@ -1,7 +1,5 @@
 //! 128-bit vectors of bytes in SSE encoding: inversion by the last round of AES, affine maps by
 //! shuffles.
-//!
-//! Not here: AVX2 (`bytes_ymm`) and AVX-512 (`bytes_zmm`).
 
 use std::arch::x86_64::*;
 

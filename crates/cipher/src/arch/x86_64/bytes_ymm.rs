@@ -1,6 +1,4 @@
 //! 256-bit vectors of bytes: inversion by the last round of AES, affine maps by shuffles.
-//!
-//! Not here: SSE (`bytes_xmm`) and AVX-512 (`bytes_zmm`).
 
 use std::arch::x86_64::*;
 

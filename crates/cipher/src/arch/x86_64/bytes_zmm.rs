@@ -1,5 +1,4 @@
-//! 512-bit vectors of bytes, with affine maps and inversion by GFNI. Not here: SSE (`bytes_xmm`)
-//! and AVX2 (`bytes_ymm`).
+//! 512-bit vectors of bytes, with affine maps and inversion by GFNI.
 
 use std::arch::x86_64::*;
 

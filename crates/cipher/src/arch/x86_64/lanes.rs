@@ -1,7 +1,5 @@
 //! Vectors of bytes and words in registers: 128 bits by SSE2, 256 bits by AVX2, 512 bits by AVX-512
 //! with GFNI for rotations of bytes.
-//!
-//! Not here: affine maps and inversion of bytes (`bytes_xmm`, `bytes_ymm`, `bytes_zmm`).
 
 use std::arch::x86_64::*;
 

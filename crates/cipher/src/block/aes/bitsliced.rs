@@ -9,8 +9,6 @@
 //! - ShiftRows is left out (Adomnicai, Peyrin: Fixslicing AES-like ciphers, TCHES 2021): after k
 //!   rounds row r is k·r columns too far right, so the row below is k columns further on. After
 //!   four rounds everything is back in place. Round keys are laid out accordingly.
-//!
-//! Not here: the key schedule, and AES with instructions (`lanes`).
 
 use zeroize::{Zeroizing, optimization_barrier};
 

@@ -3,8 +3,6 @@
 //!
 //! Sealing hashes the batch before the one it encrypts; opening hashes the batch it decrypts, and
 //! wipes what it decrypted where the tag turns out wrong.
-//!
-//! Not here: the rounds (`lanes`), and products of the hash (`mode/ghash.rs`).
 
 use std::hint::black_box;
 use std::sync::OnceLock;

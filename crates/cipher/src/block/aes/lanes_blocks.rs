@@ -1,7 +1,5 @@
 //! AES over vectors of blocks, both ways: the rounds of `lanes` and those of the equivalent inverse
 //! cipher (FIPS 197, 5.3.5), whose keys only this form of AES holds.
-//!
-//! Not here: counter mode (`lanes`).
 
 use super::lanes::{FirstBlocks, LaneKeys, Schedule, encrypt};
 use super::lanes_value::{CryptValue, STACK_OF_VALUE};

@@ -1,7 +1,5 @@
 //! AES for one value of FF1: the rounds of `lanes` on vectors of one block, with everything else on
 //! the value's critical path around them, so that nothing goes through memory between two blocks.
-//!
-//! Not here: FF1's steps between two blocks (`mode/ff1_value/one_value.rs`).
 
 use super::lanes::{FirstBlocks, Schedule, last_round, round};
 use crate::arch::{AesLanes, Kernel, Products};

@@ -1,7 +1,5 @@
 //! AES and AES-GCM as the standards write them, byte by byte: the reference for tests of the fast
 //! versions. Not for use.
-//!
-//! Not here: GHASH (`mode/ghash.rs` has its own).
 
 use crate::mode::ghash;
 

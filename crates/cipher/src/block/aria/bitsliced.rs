@@ -9,8 +9,6 @@
 //! - The diffusion layer is a product of four maps (Kwon et al.: New block cipher: ARIA, ICISC
 //!   2003): each byte takes the others of its row; each row takes three rows; bytes move within
 //!   rows; each row takes three rows.
-//!
-//! Not here: the circuit of the S-boxes (`aes/s_box.rs`), and the key schedule.
 
 use zeroize::{Zeroizing, optimization_barrier};
 

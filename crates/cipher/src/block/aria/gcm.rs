@@ -5,8 +5,6 @@
 //! that mask its tags in a vector beside its own; a long message has them, and a short tail, beside
 //! its first batch. Sealing hashes the batch before the one it encrypts; opening hashes the batch
 //! it decrypts, and wipes what it decrypted where the tag turns out wrong.
-//!
-//! Not here: the rounds (`lanes`), and products of the hash (`mode/ghash.rs`).
 
 use zeroize::optimization_barrier;
 

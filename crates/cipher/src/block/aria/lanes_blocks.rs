@@ -1,7 +1,5 @@
 //! ARIA over vectors of bytes for whole blocks, both ways: the rounds of `lanes` under the key
 //! schedule of each direction.
-//!
-//! Not here: counter mode of GCM (`lanes`).
 
 use super::key_schedule::{reverse, schedule};
 use super::lanes::{

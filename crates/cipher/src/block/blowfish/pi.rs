@@ -1,7 +1,5 @@
 //! The fraction of pi, with which Blowfish begins: 18 words, then four times 256 (Schneier, FSE
 //! 1993, "Subkeys").
-//!
-//! Not here: the tables derived from them and the key (`plain`).
 
 /// The first 18 words.
 pub(super) const P: [u32; 18] = [

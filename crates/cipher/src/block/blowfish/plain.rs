@@ -2,7 +2,7 @@
 //! whole blocks.
 //!
 //! Several blocks go through the rounds side by side: a single block would wait for its own
-//! look-ups. Not here: look-ups by vectors (`sliced`).
+//! look-ups.
 
 use zeroize::optimization_barrier;
 

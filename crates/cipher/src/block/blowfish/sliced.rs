@@ -1,7 +1,5 @@
 //! Blowfish over vectors of bytes that look up whole tables: as many blocks at a time as a vector
 //! has bytes, in constant time.
-//!
-//! Not here: the key schedule (`plain`), and the layout of blocks in vectors (`byte_sliced`).
 
 use zeroize::optimization_barrier;
 

@@ -2,9 +2,6 @@
 //!
 //! Words stay words for additions; for the S-boxes eight vectors are turned into planes and back,
 //! plane i holding bit i of all their bytes.
-//!
-//! Not here: counting and the layout of blocks (`word_sliced`), and the circuit of the S-boxes
-//! (`aes/s_box.rs`).
 
 use super::g_function::{Mix, mix_masked};
 use super::key_schedule::{ROUNDS, RoundKeys, schedule};

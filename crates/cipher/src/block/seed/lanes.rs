@@ -1,6 +1,4 @@
 //! SEED over vectors of words whose bytes have affine maps and inversion.
-//!
-//! Not here: counting and the layout of blocks in vectors (`word_sliced`).
 
 use super::g_function::{Mix, mix_masked};
 use super::key_schedule::{ROUNDS, RoundKeys, schedule};

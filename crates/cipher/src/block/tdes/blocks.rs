@@ -3,8 +3,6 @@
 //! A pass takes [`Planes::WORDS`] times 64 blocks and costs the same for one of them: few blocks at
 //! a time, such as the chain of CBC encryption or a CMAC, are slow here, even where look-ups in
 //! vectors take them. That is the price of constant time.
-//!
-//! Not here: the rounds, and counter mode (`counter`).
 
 use zeroize::optimization_barrier;
 

@@ -5,8 +5,6 @@
 //! bits that go into S-box n. Permutations and exclusive ors are linear. So a table of 64 entries
 //! for each S-box, and each of the six S-boxes that its four bits reach in the next round, computes
 //! a round without moving any bit.
-//!
-//! Not here: the layout of blocks in vectors (`byte_sliced`).
 
 use zeroize::optimization_barrier;
 

@@ -1,6 +1,4 @@
 //! Triple DES for counter mode: counters are made as planes, and only the key stream is transposed.
-//!
-//! Not here: the rounds, and whole blocks (`blocks`).
 
 use zeroize::optimization_barrier;
 

@@ -1,6 +1,4 @@
 //! The rounds of Triple DES on planes, S-boxes being circuits.
-//!
-//! Not here: how blocks become planes (`counter`, `blocks`).
 
 use super::key_schedule::{ROUNDS, RoundKeys};
 use super::permutations::S_BOX_TARGET;

@@ -2,7 +2,7 @@
 //! meets: it depends only on radix, length and length of the tweak, and saves each value one block
 //! in eleven.
 //!
-//! It is secret, so it is kept in the memory for keys. Not here: how it is computed (`round`).
+//! It is secret, so it is kept in the memory for keys.
 
 use std::sync::OnceLock;
 

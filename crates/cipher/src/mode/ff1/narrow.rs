@@ -1,8 +1,5 @@
 //! FF1 on numbers that are words: one value, or as many side by side as fit in the first-level
 //! cache, since each round of a value waits only for its own previous round.
-//!
-//! Not here: the data bound to a value (`round`), sums and differences (`reduction`), the loops
-//! (`steps`), longer numbers (`wide`).
 
 use zeroize::optimization_barrier;
 

@@ -1,8 +1,6 @@
 //! Data of a key for code that computes FF1 elsewhere, for example on a device: the values that
 //! follow from radix and length, and the states of the round function after the common input of a
 //! value's rounds.
-//!
-//! Not here: the rounds (`narrow`, `wide`).
 
 use zeroize::Zeroizing;
 

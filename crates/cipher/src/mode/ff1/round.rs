@@ -3,8 +3,6 @@
 //!
 //! Over blocks of 8 bytes P and Q are the same bytes, Q filled up to 16, and the counters that
 //! stretch have 8 bytes (`vectors/pipo-ff1.txt`).
-//!
-//! Not here: its use (`narrow`, `wide`).
 
 use zeroize::optimization_barrier;
 

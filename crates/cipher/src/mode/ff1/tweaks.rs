@@ -1,6 +1,4 @@
 //! The tweaks of one value and of many.
-//!
-//! Not here: their use (`round`).
 
 use std::ops::Range;
 

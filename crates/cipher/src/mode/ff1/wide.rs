@@ -1,7 +1,4 @@
 //! FF1 on numbers of any length, in buffers on the stack.
-//!
-//! Not here: arithmetic (`limbs`), the data bound to a value (`round`), numbers that are words
-//! (`narrow`).
 
 use zeroize::optimization_barrier;
 

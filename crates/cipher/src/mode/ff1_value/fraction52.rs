@@ -2,8 +2,7 @@
 //! 52 bits after the point, in the vector registers that the block cipher works in: between two
 //! blocks nothing leaves them.
 //!
-//! For rounds that take 64 bits. Not here: rounds that take more, and CPUs without such products
-//! (`fraction`).
+//! For rounds that take 64 bits.
 
 use crate::arch::Products;
 

@@ -1,6 +1,4 @@
 //! Half a value as a word: from its numerals and back.
-//!
-//! Not here: sums and differences (`reduction`).
 
 use super::reduction::{Modulus64, Modulus128};
 

@@ -1,8 +1,6 @@
 //! Numbers of any length: limbs of 64 bits, the lowest first.
 //!
 //! Numbers are secret and their lengths are not: each loop runs as often as a length requires.
-//!
-//! Not here: the computations with them (`wide`).
 
 use zeroize::optimization_barrier;
 

@@ -1,7 +1,5 @@
 //! One value from numerals to numerals in registers: ten rounds, each of which waits for the one
 //! before it, so only the latency from one block to the next counts.
-//!
-//! Not here: the encryption of a block (`block`), and many values side by side (`narrow`).
 
 use super::bounds::ROUNDS;
 use super::fraction::{Fractions, to_numerals};

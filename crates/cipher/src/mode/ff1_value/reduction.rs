@@ -4,8 +4,6 @@
 //! The reduced number is secret, the modulus is not. Quotients are estimated by a multiplication
 //! with the modulus' inverse, never too large and at most five too small, and the rest is
 //! subtracted without a branch.
-//!
-//! Not here: numbers of more than 128 bits (`wide`).
 
 /// A modulus of at most 60 bits.
 #[derive(Clone, Copy)]

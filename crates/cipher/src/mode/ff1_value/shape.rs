@@ -1,8 +1,6 @@
 //! Values that follow from radix and length alone: the lengths of the halves and of their numbers
 //! (SP 800-38G, algorithm 7, steps 1 to 4), and the constants needed to reduce by the powers of the
 //! radix. All of it is public.
-//!
-//! Not here: numbers of values (`narrow`, `wide`).
 
 use super::bounds::LENGTH_MAX;
 use super::fraction::Fractions;

@@ -1,5 +1,5 @@
 //! POLYVAL (RFC 8452, 3): the same hash as GHASH over blocks as they are, and without lengths of
-//! its own. Not here: GHASH (`ghash`), and what is hashed (`mode/hctr2.rs`).
+//! its own.
 
 use super::{GROUP, LONG, LongPowers, Powers, Products, portable, wipe_spilled};
 use crate::arch::{AesLanes, Kernel, Words, with_aes};

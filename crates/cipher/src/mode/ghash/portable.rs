@@ -6,8 +6,6 @@
 //! carry-less sum. An operand of 32 bits splits into four such numbers of eight ones at most. The
 //! fixed operands, powers of H, are split when the key is set. A product of 128 bits takes nine of
 //! 32 (Karatsuba, twice), and two blocks are multiplied side by side.
-//!
-//! Not here: carry-less instructions (`mode/ghash.rs`).
 
 use std::array::from_fn;
 
