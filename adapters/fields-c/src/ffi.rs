@@ -22,8 +22,8 @@ use sealstone_fields::{Texts, Values};
 
 use crate::column::Column;
 use crate::failure::{Code, Failure};
-use crate::utf8_array::{LaidOut, One, lay_out};
 use crate::session::{Described, Session};
+use crate::utf8_array::{LaidOut, One, lay_out};
 
 /// A column, with the name of the column of its rows as C reads it.
 pub(crate) struct Handle {

@@ -21,5 +21,5 @@ mod column;
 mod failure;
 #[allow(unsafe_code)]
 mod ffi;
-mod utf8_array;
 mod session;
+mod utf8_array;

@@ -9,14 +9,14 @@
 //! and which keys, whether an existing file may be replaced, and what is shown while it runs.
 
 mod error;
-mod output;
 mod input;
-mod sealed_file;
+mod output;
 mod run_output;
+mod sealed_file;
 
 pub use error::FileError;
-pub use output::{beside, check_target};
 pub use input::{AtOnce, Reading, Target, check_parquet, file_layout, is_parquet};
+pub use output::{beside, check_target};
+pub use run_output::{Job, REJECTS_ENDING, Writing};
 pub use sealed_file::SealedFile;
 pub use sealstone_file::output::ENDING as PARTIAL_ENDING;
-pub use run_output::{Job, REJECTS_ENDING, Writing};

@@ -9,8 +9,8 @@ use sealstone_fields::pass::{Counts, Listener, OnMisfit, Plan, Progress, Reject}
 use sealstone_fields::{FileMac, Keyed, MANIFEST_ENDING, Manifest};
 
 use crate::error::FileError;
-use crate::output::{Output, beside};
 use crate::input::{AtOnce, Reading, Target};
+use crate::output::{Output, beside};
 use crate::sealed_file::SealedFile;
 
 /// Ending that the list of rows that were left out adds to the name of the file.

@@ -14,8 +14,8 @@ use sealstone_file::input;
 use sealstone_keys::KeySource;
 
 use crate::error::FileError;
-use crate::output::beside;
 use crate::input::{AtOnce, Reading, Target, check_parquet};
+use crate::output::beside;
 
 /// A sealed file, and the content of its manifest.
 pub struct SealedFile {

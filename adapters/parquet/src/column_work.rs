@@ -18,11 +18,11 @@ use sealstone_fields::pass::{ColumnCount, Plan, Worked};
 use sealstone_fields::{Misfit, Texts};
 
 use crate::alone;
+use crate::column_values::Typed;
 use crate::columns::Columns;
 use crate::error::ParquetError;
 use crate::row_names::RowNames;
 use crate::source::Source;
-use crate::column_values::Typed;
 
 /// Number of rows that are sealed at once by default: enough for the ciphers' batches, few enough
 /// to stay in the cache.

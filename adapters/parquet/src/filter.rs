@@ -10,9 +10,9 @@ use parquet::file::metadata::RowGroupMetaData;
 use parquet::schema::types::TypePtr;
 
 use crate::alone;
+use crate::column_values::Typed;
 use crate::error::ParquetError;
 use crate::source::Source;
-use crate::column_values::Typed;
 
 /// Number of rows that are read at once.
 const BATCH_ROWS: usize = 4096;

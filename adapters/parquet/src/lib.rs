@@ -13,6 +13,7 @@
 //! (`sealstone-fields`), Arrow arrays (`sealstone-arrow`), names of files (`sealstone-files`).
 
 mod alone;
+mod column_values;
 mod column_work;
 mod columns;
 mod error;
@@ -28,7 +29,6 @@ mod schema;
 mod source;
 mod splice;
 mod thrift;
-mod column_values;
 mod writer;
 
 pub use column_work::BATCH_ROWS;

@@ -7,10 +7,10 @@ use parquet::data_type::{ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::file::metadata::RowGroupMetaData;
 use sealstone_fields::Texts;
 
+use crate::column_values::Typed;
 use crate::columns::{RowColumn, RowKind};
 use crate::error::ParquetError;
 use crate::source::Source;
-use crate::column_values::Typed;
 
 /// The column that names rows.
 pub(crate) enum RowNames {

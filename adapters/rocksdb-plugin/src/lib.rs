@@ -24,7 +24,7 @@
 //!
 //! Not here: the sealed file system and how RocksDB calls it (`sealstone-rocksdb`).
 
+mod environment;
 #[allow(unsafe_code)]
 mod ffi;
-mod environment;
 mod settings;

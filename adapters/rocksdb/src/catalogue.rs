@@ -24,12 +24,12 @@
 //! that for readers without RocksDB, `shim/regular_fs.cc` below the seal.
 
 mod directory;
-mod state;
 mod log_directory;
-mod writer;
 pub(crate) mod raw;
 mod refusal;
 mod sealer;
+mod state;
+mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,13 +44,13 @@ use sealstone_seal::catalogue::FileId;
 use sealstone_seal::{FileKind, HeaderInfo, Identity, SealError, rocksdb_name};
 
 use directory::Directory;
-pub(crate) use state::is_temporary;
-use writer::Owned;
 use raw::{RawError, RawFiles, SystemFiles};
 pub(crate) use refusal::Refusal;
 use refusal::refuse;
 pub(crate) use sealer::Sealer;
 use sealer::{Changing, Reading};
+pub(crate) use state::is_temporary;
+use writer::Owned;
 
 /// Pauses, before each further look, that the files of a store in use are given to match its
 /// catalogue.

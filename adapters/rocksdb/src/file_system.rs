@@ -27,8 +27,8 @@ use sealstone_seal::{
 };
 
 use crate::catalogue::{Catalogues, Refusal, Sealer};
-use crate::meter::{CipherMeter, CipherWork};
 use crate::file_keys::{self, Header};
+use crate::meter::{CipherMeter, CipherWork};
 use crate::sealing_options::{self, Sealing};
 use failure::failure;
 pub(crate) use failure::{Failure, RawFailed, RawRead};
@@ -119,7 +119,8 @@ impl SealedFiles {
         let layout = if kind.grows() {
             Layout::Frames
         } else {
-            let page_bytes = self.page_bytes.unwrap_or_else(|| sealing::page_bytes(kind, cipher));
+            let page_bytes =
+                self.page_bytes.unwrap_or_else(|| sealing_options::page_bytes(kind, cipher));
             Layout::Paged { page_bytes }
         };
         let explained = |error| failure(name, None, error);
@@ -181,7 +182,7 @@ impl SealedFiles {
                 if empty_log { Content::Nothing } else { Content::Plain { bytes: stored_bytes } };
             return Ok(Reader::new(name, None, Arc::clone(&self.meter), content));
         }
-        let file = match opening::open(self.keys(), self.sealer.backend, header, read)? {
+        let file = match file_keys::open(self.keys(), self.sealer.backend, header, read)? {
             Ok(file) => file,
             Err(SealError::Unfinished { found }) if is_log_name(name) => {
                 let log = self.open_lost_log(name, found, stored_bytes, raw);

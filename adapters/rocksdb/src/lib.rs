@@ -27,11 +27,11 @@ mod directory;
 mod env;
 #[allow(unsafe_code)]
 mod ffi;
+mod file_keys;
 mod file_system;
 pub mod library;
 mod manifest;
 mod meter;
-mod file_keys;
 mod pace;
 mod place;
 pub mod reseal;

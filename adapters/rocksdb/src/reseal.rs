@@ -23,8 +23,8 @@
 mod control_files;
 mod error;
 mod kind;
-mod remainder;
 mod progress;
+mod remainder;
 mod work;
 
 use std::panic::resume_unwind;
@@ -45,9 +45,9 @@ use crate::rest::{self, Contents, RestError, State, lack};
 use crate::sealing_options::Sealing;
 pub use error::ResealError;
 use kind::{Kind, kind};
-pub use remainder::{Left, Why, left};
 pub use progress::Progress;
 use progress::{Shared, TICK};
+pub use remainder::{Left, Why, left};
 use work::Work;
 
 /// Version of the report.

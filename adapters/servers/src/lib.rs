@@ -47,6 +47,7 @@ mod mariadb;
 mod mongod;
 mod pages;
 mod postgres;
+mod privilege;
 mod process;
 mod program;
 mod pykmip;
@@ -60,7 +61,6 @@ pub mod state;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod tgt;
-mod privilege;
 mod volume;
 mod watchdog;
 

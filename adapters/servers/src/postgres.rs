@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::io;
 use crate::instance::{Instance, ServerKind};
-use crate::secret::{escaped, hand_over, random_password, write};
 use crate::privilege::Identity;
+use crate::secret::{escaped, hand_over, random_password, write};
 use crate::{LabError, Place, Program, maker};
 
 pub use row::{PostgresServer, SERVER};

@@ -39,7 +39,8 @@ mod address;
 pub mod at_rest;
 #[cfg(feature = "block")]
 pub mod block;
-mod tables_of_build;
+#[cfg(any(feature = "mysql", feature = "redis", feature = "mongodb"))]
+mod deadline;
 mod engines;
 #[cfg(any(feature = "mongodb", feature = "postgres", feature = "mysql", feature = "redis"))]
 mod lab_tls;
@@ -56,6 +57,8 @@ mod rocksdb;
 mod run_key;
 #[cfg(any(feature = "mongodb", feature = "postgres", feature = "mysql", feature = "redis"))]
 mod server_error;
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "redis", feature = "mongodb"))]
+mod server_message;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod sql;
 #[cfg(feature = "ssdb")]
@@ -63,16 +66,12 @@ mod ssdb;
 mod table;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod tables;
-#[cfg(any(feature = "postgres", feature = "mysql", feature = "redis", feature = "mongodb"))]
-mod server_message;
-#[cfg(feature = "volume")]
-mod volume;
+mod tables_of_build;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "redis", feature = "mongodb"))]
 mod time_limits;
-#[cfg(any(feature = "mysql", feature = "redis", feature = "mongodb"))]
-mod deadline;
+#[cfg(feature = "volume")]
+mod volume;
 
-pub use tables_of_build::{Built, engine as open_engine};
 pub use engines::{
     engines, of_server as sealed_server, owner as engine_of, servers as sealed_servers,
 };
@@ -101,3 +100,4 @@ pub use sql::Error as SqlError;
 pub use table::{UnknownStore, store, stores};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub use tables::{TableOptions, connect as connect_table, is_address as is_table_address};
+pub use tables_of_build::{Built, engine as open_engine};

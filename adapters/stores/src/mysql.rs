@@ -19,9 +19,9 @@ mod rest_arguments;
 mod table;
 mod table_shape;
 mod table_text;
+mod timed_connection;
 mod trigger_order;
 mod watch;
-mod timed_connection;
 
 pub(crate) use at_rest::AT_REST;
 pub use connection::{Mysql, MysqlOptions, MysqlStore};

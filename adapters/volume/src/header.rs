@@ -10,10 +10,10 @@ use sealstone_seal::{HEADER_BYTES, HeaderInfo, Layout, SealError, inspect, keys_
 use crate::directory::Directory;
 use crate::disk::{Disk, DiskFile};
 use crate::error::Failure;
-use crate::state_on_disk::open;
 use crate::log::segments;
 use crate::names;
 use crate::segment::Segment;
+use crate::state_on_disk::open;
 
 /// Reads the header of the volume in `dir`, without any key: it may not be genuine.
 ///

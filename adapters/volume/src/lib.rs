@@ -2,9 +2,9 @@
 //! A sealed block device in user space.
 
 mod aligned_memory;
-mod volume_anchor;
 pub mod attachment;
 mod checkpoint;
+mod child_process;
 mod counts;
 mod device;
 mod directory;
@@ -13,7 +13,6 @@ mod disk;
 mod error;
 #[allow(unsafe_code)]
 mod ffi;
-mod state_on_disk;
 pub mod front;
 mod header;
 mod in_flight;
@@ -29,15 +28,17 @@ pub mod reseal;
 mod roots;
 mod segment;
 mod service;
-mod child_process;
 mod sizes;
+mod state_on_disk;
 mod tool;
 pub mod tree;
 mod upkeep;
 mod verify;
 mod volume;
+mod volume_anchor;
 mod write;
 
+pub use child_process::{Serving, ServingProcess};
 pub use device::Device;
 pub use directory::Directory;
 pub use disk::{Disk, DiskFile};
@@ -47,7 +48,6 @@ pub use header::{header, in_use, keys_of, misplaced, rotate};
 pub use names::is_of_volume;
 pub use plain::PlainFile;
 pub use service::{AttachedStatus, Order, Report, Served};
-pub use child_process::{Serving, ServingProcess};
 pub use sizes::Sizes;
 pub use upkeep::Upkeep;
 pub use verify::{Verification, verify};

@@ -9,14 +9,14 @@ use sealstone_keys::KeySource;
 use sealstone_seal::volume::{BlockPlace, CHILDREN, Entry, EntryPage, Level, Places};
 
 use crate::aligned_memory::Aligned;
-use crate::volume_anchor::{self, mark};
 use crate::disk::{Disk, DiskFile};
 use crate::error::Failure;
-use crate::state_on_disk::Found;
 use crate::index::{Pending, Source};
 use crate::names;
 use crate::segment::Segment;
 use crate::sizes::Sizes;
+use crate::state_on_disk::Found;
+use crate::volume_anchor::{self, mark};
 
 /// Findings that are kept; more are only counted.
 const FINDINGS_MAX: usize = 100;
@@ -91,7 +91,7 @@ pub fn verify(
         found: &found,
     };
     // before hours of checking, not after
-    let remembered = match anchor.map(|anchor| anchored::check(anchor, &newest)) {
+    let remembered = match anchor.map(|anchor| volume_anchor::check(anchor, &newest)) {
         Some(Err(failure @ Failure::Seal(_))) => {
             check.report.add(&failure);
             None

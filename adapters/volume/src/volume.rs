@@ -19,11 +19,9 @@ use sealstone_keys::KeySource;
 use sealstone_seal::volume::{Epoch, Places, Root, Run, VolumeKeys};
 use sealstone_seal::{FileKind, HEADER_BYTES, Identity, Layout, SealedFile};
 
-use crate::volume_anchor::Anchored;
 use crate::counts::Counts;
 use crate::disk::{Disk, DiskFile};
 use crate::error::Failure;
-use crate::state_on_disk::Found;
 use crate::in_flight::InFlight;
 use crate::index::{Index, Pending};
 use crate::log::{self, Log};
@@ -34,6 +32,8 @@ use crate::recovery::Recovered;
 use crate::roots::Roots;
 use crate::segment::Segment;
 use crate::sizes::Sizes;
+use crate::state_on_disk::Found;
+use crate::volume_anchor::Anchored;
 
 /// The newest root, and the changes of the log beyond it.
 pub(crate) struct Table {

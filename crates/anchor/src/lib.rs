@@ -12,19 +12,19 @@
 //! - [`KmipAnchor`]: an attribute on a key server (feature `kmip`)
 #![doc = include_str!("../README.md")]
 
+mod address;
 mod check;
 mod file;
 #[cfg(feature = "kmip")]
 mod kmip;
-mod address;
 
 use std::fmt;
 
+pub use address::open;
 pub use check::AnchorCheck;
 pub use file::FileAnchor;
 #[cfg(feature = "kmip")]
 pub use kmip::KmipAnchor;
-pub use address::open;
 
 /// Mark of how new a store is. Of two marks of the same store the larger is newer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -19,10 +19,7 @@
 // Where no backend has AES instructions, the kernels written for them wait for one.
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 
-#[cfg(any(test, feature = "testing"))]
-mod test_rows;
 mod aead;
-mod key_stream;
 mod approval;
 mod arch;
 mod backend;
@@ -39,6 +36,7 @@ pub mod ff1;
 mod hctr2;
 #[cfg(feature = "hmac")]
 pub mod hmac;
+mod key_stream;
 mod limits;
 mod macs;
 pub mod memory;
@@ -55,10 +53,11 @@ pub mod speed;
 mod standing;
 pub mod suites;
 #[cfg(any(test, feature = "testing"))]
+mod test_rows;
+#[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
 pub use aead::{Aead, Context, PARTS_MAX, Part, PartError, Unsealed, aead};
-pub use key_stream::Ahead;
 pub use approval::{Approval, NOT_A_MODULE};
 pub use backend::{Backend, BackendError};
 pub use blocks::{Blocks, blocks};
@@ -68,6 +67,7 @@ pub use ctr::{Ctr, ctr};
 pub use error::Error;
 pub use facts::{Cipher, Kmip, Standing};
 pub use hctr2::{Hctr2, hctr2};
+pub use key_stream::Ahead;
 pub use limits::Limits;
 pub use modes::{Mode, ModeFacts, Nonce, modes};
 pub use provider::{Provider, own_in_use};

@@ -13,8 +13,8 @@ use sealstone_file::check_own_directory;
 use sealstone_file::output::{self, Access};
 
 use crate::flags::AuditFlags;
-use crate::message::{Answer, print, print_json, say};
 use crate::free_name::numbered;
+use crate::message::{Answer, print, print_json, say};
 use crate::places::{self, Looking, keys};
 use crate::secret_words::{hide, hide_json};
 

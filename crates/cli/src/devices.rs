@@ -17,8 +17,8 @@ use sealstone_gpu::{
 use serde_json::{Value, json};
 
 use crate::flags::CiphersFlags;
-use crate::message::{Answer, print, print_json};
 use crate::free_name::check_new;
+use crate::message::{Answer, print, print_json};
 use crate::path::{check_parent, quoted};
 use crate::speed::{bar, size_name, sizes_within, three_digits};
 use crate::table::{Table, wrap};

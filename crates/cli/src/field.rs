@@ -1,16 +1,16 @@
 //! `sealstone field`: columns of a file sealed, opened, checked and sealed again.
 
-mod selection;
+mod column_answers;
 mod device_report;
-mod processor;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod migrate;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod migration_answers;
 mod need;
+mod processor;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod read_back;
-mod column_answers;
+mod selection;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod status;
 
@@ -41,11 +41,11 @@ use crate::interrupt;
 use crate::key_source;
 use crate::message::{Answer, say};
 use crate::path::{check_other, check_parent};
-use processor::Computing;
+use column_answers::{Said, Verb};
 pub(crate) use need::check_files_unneeding;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use need::check_tables_unneeding;
-use column_answers::{Said, Verb};
+use processor::Computing;
 
 /// Advice about a row that does not fit.
 const LEAVE_OUT: &str =

@@ -4,9 +4,10 @@
 
 mod audit;
 mod columns;
-mod figures;
 mod examples;
 mod field;
+mod figures;
+mod key_access;
 mod keys;
 #[cfg(feature = "lab")]
 mod lab;
@@ -14,7 +15,6 @@ mod language;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod migrate;
 mod names;
-mod key_access;
 mod places;
 mod properties;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
@@ -36,7 +36,7 @@ use std::path::PathBuf;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use jiff::Timestamp;
-use sealstone_bench::study::named::NAMED;
+use sealstone_bench::study::catalogue::NAMED;
 use sealstone_bench::study::plan::{Plan, Policy};
 use sealstone_bench::study::preset::Preset;
 use sealstone_bench::words::count::parse_count;
@@ -52,11 +52,12 @@ pub(crate) use audit::AuditFlags;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use columns::ServerTls;
 pub(crate) use columns::{ApprovedName, ColumnFlags};
-use figures::DrawnFlags;
 pub(crate) use field::{
     FieldCheckFlags, FieldColumns, FieldCommand, FieldDevice, FieldLayout, FieldOpenFlags,
     FieldOutput, FieldResealFlags, FieldSealFlags, SealedFields,
 };
+use figures::DrawnFlags;
+pub(crate) use key_access::{HolderFlags, OpeningFlags};
 pub(crate) use keys::{HolderCommand, KeysCommand, SealedWith, TokenFlags};
 use language::LanguageName;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
@@ -65,7 +66,6 @@ use names::{
     Suggest, accel_names, cipher_names, cipher_names_only, layer_names, link_names, seal_names,
     store_names, study_names, suite_names, threat_names, workload_names,
 };
-pub(crate) use key_access::{HolderFlags, OpeningFlags};
 pub(crate) use places::{PlacesFlags, TablesFlags};
 use properties::parse_property;
 #[cfg(any(feature = "mysql", feature = "postgres"))]

@@ -14,8 +14,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;
 
-use crate::end_request::{self, exit_code};
 use crate::audit_log;
+use crate::end_request::{self, exit_code};
 use crate::message::say;
 
 /// Listens for a comparison; the flag it returns turns true when the user requests an end. `stores`
@@ -64,8 +64,8 @@ pub(crate) fn ending_servers<T>(
     let outcome = start();
     // a server that was stopped is not a failure to report
     if exit_code().is_some() {
-        asked_to_end::take_the_end();
-        asked_to_end::leave_the_end();
+        end_request::take_the_end();
+        end_request::leave_the_end();
     }
     outcome
 }
@@ -132,7 +132,7 @@ fn install_with(
             say(&format!("\n{first}"));
             return;
         }
-        asked_to_end::take_the_end();
+        end_request::take_the_end();
         end_servers();
         if let Some(second) = second.take() {
             say(&format!("\n{}", second()));
@@ -144,7 +144,7 @@ fn install_with(
 
 /// Ends this process and its child processes.
 fn end() -> ! {
-    asked_to_end::take_the_end();
+    end_request::take_the_end();
     end_servers();
     let code = exit_code().unwrap_or(1);
     if let Err(error) = audit_log::end(("interrupted", code)) {
@@ -161,7 +161,7 @@ fn listen(mut handle: impl FnMut(bool) + Send + 'static) -> anyhow::Result<()> {
         Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for Ctrl-C")?;
     let listening = move || {
         for signal in signals.forever() {
-            handle(asked_to_end::note(signal));
+            handle(end_request::note(signal));
         }
     };
     std::thread::Builder::new()

@@ -1,8 +1,8 @@
 //! `sealstone lab`: servers on this machine that outlive the command that started them.
 
-mod settings_record;
 mod seal_account;
 mod sealing;
+mod settings_record;
 
 use std::path::Path;
 

@@ -7,7 +7,6 @@
 #[cfg(any(feature = "volume", feature = "wire"))]
 mod age;
 mod anchor;
-mod end_request;
 mod audit;
 mod audit_log;
 #[cfg(any(feature = "volume", feature = "wire"))]
@@ -20,8 +19,10 @@ mod count;
 #[cfg(feature = "gpu")]
 mod devices;
 mod directory_kind;
+mod end_request;
 mod field;
 mod flags;
+mod free_name;
 mod host;
 mod interrupt;
 mod key_source;
@@ -31,7 +32,6 @@ mod lab;
 mod listing;
 mod manual;
 mod message;
-mod free_name;
 mod own_workloads;
 mod path;
 mod places;

@@ -9,7 +9,7 @@ use sealstone_message::{printable, printable_lines};
 
 use crate::retirement::RetireError;
 use crate::secret_words::{hide, hide_json};
-use crate::{asked_to_end, terminal};
+use crate::{end_request, terminal};
 
 /// Outcome of a command that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(crate) enum Answer {
 /// output who left (a broken pipe) is not an error, and a key version still in use is an answer. A
 /// command interrupted by Ctrl-C exits with the code that a shell uses for signals.
 pub(crate) fn exit_code(outcome: anyhow::Result<Answer>) -> ExitCode {
-    asked_to_end::leave_the_end();
+    end_request::leave_the_end();
     let (_, code) = result(&outcome);
     match outcome {
         Err(error) if !is_broken_pipe(&error) => report(&words(&error)),
@@ -47,7 +47,7 @@ pub(crate) fn result(outcome: &anyhow::Result<Answer>) -> (&'static str, u8) {
             _ => ("error", 2),
         },
     };
-    asked_to_end::exit_code().map_or(found, |code| ("interrupted", code))
+    end_request::exit_code().map_or(found, |code| ("interrupted", code))
 }
 
 /// Returns the words of an error and of its causes, one after the other on the first line, next

@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::compare;
 use crate::flags::ReportFlags;
 use crate::message::{Answer, print, print_exactly, print_json};
-use crate::{numbered, path, terminal};
+use crate::{free_name, path, terminal};
 
 /// Schema of the JSON that this command prints; the comparisons in it have their own.
 const SCHEMA: u32 = 1;
@@ -69,7 +69,7 @@ pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<Answer> {
     if let Some(answer) = charts(flags, &runs, &options)? {
         return Ok(answer);
     }
-    let out = &numbered::page(named, out, flags.replace)?;
+    let out = &free_name::page(named, out, flags.replace)?;
     let style = terminal::stdout();
     let mut text = summary::screens(&runs, &against, style.columns(), style.colour());
     let options = Options { raw_data: raw_data(&merged, out), ..options };
@@ -127,7 +127,7 @@ fn findings(merged: &Merged, path: &Path, replace: bool) -> anyhow::Result<Answe
         path::check_parent(path)?;
         if !replace {
             let otherwise = ", or give --replace to write over it";
-            numbered::check_new_for("--findings", path, otherwise)?;
+            free_name::check_new_for("--findings", path, otherwise)?;
         }
     }
     let text = report::findings::findings(&merged.runs())?;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use sealstone_bench::study::named::NamedStudy;
+use sealstone_bench::study::catalogue::NamedStudy;
 use sealstone_bench::study::plan::{ANY_SEAL, Plan, PlanError};
 use sealstone_bench::study::preset::{self, Preset};
 use sealstone_bench::study::resolution::usual;

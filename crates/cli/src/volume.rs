@@ -3,10 +3,10 @@
 mod attach;
 mod convert;
 mod mount;
+mod partial_copy;
 pub(crate) mod place;
 mod reseal;
 mod status;
-mod partial_copy;
 mod unit;
 
 use std::path::Path;

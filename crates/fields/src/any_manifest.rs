@@ -6,9 +6,9 @@ use std::path::Path;
 
 use sealstone_keys::KeyRef;
 
-use crate::table_key::Keyed;
 use crate::manifest::{Manifest, ManifestError};
 use crate::policy::Table;
+use crate::table_key::Keyed;
 use crate::table_manifest::{BEGINNING, TableManifest};
 
 /// A manifest: of a sealed file, or of a table in `sealstone_fields`.

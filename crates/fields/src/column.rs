@@ -7,11 +7,11 @@ use sealstone_seal::{FieldError, FieldOpener, FieldPlace, FieldSealer, inspect_f
 use crate::error::FieldsError;
 use crate::ff1_column::{Direction, Ff1Column};
 use crate::index::IndexCipher;
-use crate::table_key::Keyed;
 use crate::misfit::Misfit;
 use crate::permute::Permuter;
 use crate::policy::{Column, Method, Table};
 use crate::record_text;
+use crate::table_key::Keyed;
 use crate::texts::{Texts, Values};
 
 /// Seals and opens the values of one column. One object serves many threads at once.

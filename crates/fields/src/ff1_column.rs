@@ -11,11 +11,11 @@ use zeroize::Zeroizing;
 
 use crate::error::FieldsError;
 use crate::format::Format;
-use crate::table_key::Keyed;
 use crate::misfit::Misfit;
 use crate::permute::{Permutation, Permuter};
 use crate::policy::{Column, Table, Tweak};
 use crate::shape::Taken;
+use crate::table_key::Keyed;
 use crate::texts::{Texts, Values};
 
 /// Direction of the operation.

@@ -7,9 +7,9 @@ use sealstone_message::{nearest, not_among_header_names};
 use sealstone_store::{Choice, StoreError, Table};
 
 use crate::error::FieldsError;
-use crate::table_key::Keyed;
 use crate::policy::{self, Column, ColumnOptions, Method, Policy, PolicyError};
 use crate::sealed_store::SealedTable;
+use crate::table_key::Keyed;
 
 /// Choice of the columns that are sealed, and of the key they are sealed under.
 ///

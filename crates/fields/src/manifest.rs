@@ -13,8 +13,8 @@ use sealstone_keys::{HmacSha256, KeyRef, check_key_id};
 use toml::{Table as Toml, Value};
 
 use crate::error::FieldsError;
-use crate::table_key::Keyed;
 use crate::policy::{ColumnReader, PolicyFileError, Table, columns_text, syntax};
+use crate::table_key::Keyed;
 use sealstone_csv::{Encoding, Layout};
 
 /// Suffix that the name of a manifest adds to that of its file.

@@ -9,9 +9,9 @@ use sealstone_keys::{HmacSha256, KeyRef, check_key_id};
 use toml::{Table as Toml, Value};
 
 use crate::error::FieldsError;
-use crate::table_key::Keyed;
 use crate::manifest::{MODULE, ManifestError, bytes, hex};
 use crate::policy::{ColumnReader, PolicyFileError, Table, columns_text, syntax};
+use crate::table_key::Keyed;
 
 /// Version of the format.
 const VERSION: i64 = 1;

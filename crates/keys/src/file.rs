@@ -25,10 +25,10 @@ mod directory;
 mod format;
 mod hex;
 mod holders;
-mod suggestion;
 mod protection;
 mod replace;
 mod sealed_bytes;
+mod suggestion;
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek};

@@ -118,7 +118,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_forked_child_gets_an_error_and_no_zeros() {
-        use sealstone_cipher::testing::forked::{in_children, in_own_process};
+        use sealstone_cipher::testing::fork::{in_children, in_own_process};
 
         in_own_process(module_path!(), "a_forked_child_gets_an_error_and_no_zeros", || {
             let secret = Secret::from_bytes(&[0xAB; 32]);

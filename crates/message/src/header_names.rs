@@ -7,8 +7,8 @@
 
 use strsim::osa_distance;
 
-use crate::suggestion::{nearest, similar};
 use crate::shown_address::may_hold_secret;
+use crate::suggestion::{nearest, similar};
 use crate::unknown_name::suggestion;
 
 /// Letters of a name for each letter of it that may be wrong.

@@ -10,19 +10,19 @@
 
 mod header_names;
 mod language;
-mod suggestion;
 mod password;
 mod printable;
 mod shown_address;
+mod suggestion;
 mod unknown_name;
 
 pub use header_names::not_among as not_among_header_names;
 pub use language::{Language, Texts};
-pub use suggestion::{nearest, similar};
 pub use password::Password;
 pub use printable::{printable, printable_lines};
 pub use shown_address::{
     LEFT_OUT, ShownAddress, UNSHOWN, may_hold_secret, recorded as recorded_word, scheme_words,
     shown_address, without_addresses, without_secrets,
 };
+pub use suggestion::{nearest, similar};
 pub use unknown_name::{Unknown, suggestion};

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use sealstone_cipher::testing::forked::{in_children, in_own_process};
+use sealstone_cipher::testing::fork::{in_children, in_own_process};
 use sealstone_cipher::{Backend, Provider, cipher};
 use sealstone_keys::{EphemeralKey, KeySource};
 use sealstone_seal::catalogue::{Catalogue, CatalogueWriter};

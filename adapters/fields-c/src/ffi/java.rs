@@ -21,8 +21,8 @@ use sealstone_fields::Values;
 
 use crate::column::Column;
 use crate::failure::{Code, Failure};
-use crate::utf8_array::{LaidOut, One, lay_out};
 use crate::session::{Described, Session};
+use crate::utf8_array::{LaidOut, One, lay_out};
 
 /// Code of a session that was closed, which the header does not have.
 const CLOSED: jint = 100;

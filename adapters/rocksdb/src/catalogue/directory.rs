@@ -13,11 +13,11 @@ use sealstone_seal::{
     rocksdb_name,
 };
 
-use super::state::Known;
-use super::writer::{Owned, Written};
 use super::raw::{RawError, RawFiles};
 use super::refusal::{Refusal, refuse};
 use super::sealer::{Changing, Reading};
+use super::state::Known;
+use super::writer::{Owned, Written};
 
 /// A directory that sealed files are in.
 pub(super) struct Directory {

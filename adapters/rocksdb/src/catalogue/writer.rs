@@ -11,10 +11,10 @@ use sealstone_seal::catalogue::{
 };
 use sealstone_seal::{CATALOGUE_NAMES, FileKind, HeaderInfo, STORE_ID_BYTES, rocksdb_name};
 
-use super::state::{Known, is_temporary, live};
 use super::raw::{RawError, RawUpdate};
 use super::refusal::{Refusal, refuse};
 use super::sealer::Changing;
+use super::state::{Known, is_temporary, live};
 
 /// A catalogue is rewritten once its changes take this many bytes more than what it began with.
 const GROWTH_BYTES: u64 = 1 << 20;

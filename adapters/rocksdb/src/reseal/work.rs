@@ -18,8 +18,8 @@ use sealstone_keys::KeyRef;
 use sealstone_seal::{HEADER_BYTES, HeaderInfo, inspect};
 
 use super::error::ResealError;
-use super::remainder::{Left, Why, left_beside};
 use super::progress::{Shared, TICK};
+use super::remainder::{Left, Why, left_beside};
 use crate::directory::explain;
 use crate::ffi::{Db, Error, LiveFile, LiveKind, Rewrite};
 use crate::file_system::{SealedFiles, is_log_name};

@@ -14,8 +14,8 @@ use sealstone_seal::{
     FileKind, HEADER_BYTES, Layout, SealError, SealedFile, TAG_BYTES, copies_agree, rocksdb_name,
 };
 
-use super::report::{Finding, Progress, Verification};
 use super::files_on_disk::{CHUNK_BYTES, read_start};
+use super::report::{Finding, Progress, Verification};
 use crate::catalogue::{Refusal, View, is_temporary};
 use crate::file_keys::{self, Header};
 
@@ -44,7 +44,7 @@ impl Check<'_, '_> {
         }
         let mut read = |into: &mut [u8]| read_start(file, into);
         let header = Header::read(&mut read)?;
-        let sealed = match opening::open(self.keys, self.backend, header, read)? {
+        let sealed = match file_keys::open(self.keys, self.backend, header, read)? {
             Ok(sealed) => sealed,
             Err(error @ SealError::Unfinished { .. }) if kind == FileKind::Log => {
                 match self.view.synced(&path) {

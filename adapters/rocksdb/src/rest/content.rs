@@ -12,11 +12,11 @@ use sealstone_seal::paged::{Pages, Shape};
 use sealstone_seal::{Layout, SealError, SealedFile, is_sealed};
 
 use super::check::Check;
-use super::report::{Finding, Progress, Verification};
 use super::files_on_disk::{CHUNK_BYTES, read_start};
+use super::report::{Finding, Progress, Verification};
 use crate::catalogue::View;
-use crate::manifest::ManifestError;
 use crate::file_keys::{self, Header};
+use crate::manifest::ManifestError;
 use crate::place;
 
 /// Reason why the content of a file could not be read.
@@ -97,7 +97,7 @@ impl Contents<'_> {
         if self.reads_plain && !is_sealed(header.stored()) {
             return plain(&file, piece);
         }
-        let sealed = opening::open(self.keys, self.backend, header, read)??;
+        let sealed = file_keys::open(self.keys, self.backend, header, read)??;
         match sealed.info().layout {
             Layout::Paged { .. } => pages(&file, &sealed, stored_bytes, piece),
             Layout::Frames => frames(&file, &sealed, piece),

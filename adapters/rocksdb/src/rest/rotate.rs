@@ -23,9 +23,9 @@ use sealstone_seal::{Rewrapped, SealError, inspect, rewrap};
 use serde::Serialize;
 
 use super::error::RestError;
+use super::files_on_disk::{CHUNK_BYTES, list, read_start};
 use super::report::{Finding, SCHEMA};
 use super::status::status;
-use super::files_on_disk::{CHUNK_BYTES, list, read_start};
 use crate::file_keys::{self, Header};
 use crate::place;
 
@@ -181,7 +181,7 @@ pub fn protected(dir: &Path, key: &KeyRef) -> Result<Protected, RestError> {
         let header = Header::read(&mut read).map_err(cannot)?;
         let is_zero = header.stored().iter().all(|byte| *byte == 0);
         let looked =
-            opening::settled(header, read, |header| inspect(header.stored())).map_err(cannot)?;
+            file_keys::settled(header, read, |header| inspect(header.stored())).map_err(cannot)?;
         let info = match looked {
             Ok(info) => info,
             Err(SealError::NotSealed) => continue,
@@ -335,7 +335,7 @@ impl Run<'_> {
         if header.got == 0 {
             return Ok(Outcome::Nothing);
         }
-        let rewrapped = opening::settled(header, read, |header| {
+        let rewrapped = file_keys::settled(header, read, |header| {
             let info = inspect(header.stored())?;
             if info.key.id == self.key.id && info.key.version > self.key.version {
                 // the key was rotated again since this run began; a newer version stays

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::error::RestError;
 use super::file_state::{Sealed, State, state};
-use super::report::SCHEMA;
 use super::files_on_disk::list;
+use super::report::SCHEMA;
 
 /// Content of a directory.
 #[derive(Clone, Debug, Serialize)]

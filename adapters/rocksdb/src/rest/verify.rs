@@ -18,9 +18,9 @@ use sealstone_keys::KeySource;
 use super::check::Check;
 use super::content::Contents;
 use super::error::RestError;
+use super::files_on_disk::list;
 use super::live_set;
 use super::report::{Finding, Progress, SCHEMA, Verification};
-use super::files_on_disk::list;
 use crate::catalogue::{Refusal, View};
 use crate::place;
 

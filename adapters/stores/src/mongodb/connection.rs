@@ -17,9 +17,9 @@ use sealstone_servers::{MONGOD_REQUIRE_TLS, MONGOD_SUITES, bson_number};
 use sealstone_store::{EngineFacts, Table};
 
 use super::error::{Error, Route, wrong_address};
+use crate::deadline::within;
 use crate::server_error::ServerError;
 use crate::time_limits::CONNECT_LIMIT;
-use crate::deadline::within;
 
 /// Default database, if neither the options nor the address name one.
 const DATABASE: &str = "sealstone";

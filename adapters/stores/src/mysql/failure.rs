@@ -5,8 +5,8 @@ use std::io::ErrorKind;
 use mysql::{DriverError, Error, MySqlError};
 use sealstone_message::printable;
 
-use crate::sql::Failure;
 use crate::server_message::without_values;
+use crate::sql::Failure;
 
 const PASSWORD: &str = "give user and password in the address: \
                         mysql://USER:PASSWORD@HOST:PORT/DATABASE, and ?ssl-mode=REQUIRED behind it \

@@ -19,8 +19,8 @@ use super::table_text::{
     NAME_MAX, Named, STATE, Trigger, additions, keeping, literal, quoted, refusing, removals,
     state_table,
 };
-use super::trigger_order::{self, Later};
 use super::timed_connection::Watched;
+use super::trigger_order::{self, Later};
 use crate::server_error::Place;
 use crate::sql::{Error, Failure, OutOfOrder, Server};
 use crate::time_limits::{LONG_LIMIT, QUESTION_LIMIT};

@@ -10,9 +10,9 @@ use mysql::{Conn, Opts};
 
 use super::failure::{late, unconnected};
 use super::watch::Watch;
+use crate::deadline::within;
 use crate::sql::Failure;
 use crate::time_limits::CONNECT_LIMIT;
-use crate::deadline::within;
 
 /// The step to take with a server that speaks something else.
 const NO_MYSQL: &str = "check host and port of the address: something else may listen there";

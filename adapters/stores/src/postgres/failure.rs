@@ -7,8 +7,8 @@ use postgres::error::{DbError, SqlState};
 use sealstone_message::{printable, without_addresses};
 
 use super::guard::Refusal;
-use crate::sql::Failure;
 use crate::server_message::without_values;
+use crate::sql::Failure;
 
 const PASSWORD: &str =
     "give user and password in the address: postgres://USER:PASSWORD@HOST:PORT/DATABASE";

@@ -23,9 +23,9 @@ use super::error::{Error, Route};
 use super::layout::{Keys, bytes};
 use super::links::{Link, Links};
 use super::resp::Resp;
+use crate::deadline::within;
 use crate::server_error::{Place, ServerError};
 use crate::time_limits::{ACCEPT_LIMIT, CONNECT_LIMIT};
-use crate::deadline::within;
 
 /// Time that a server may take to answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);

@@ -142,12 +142,12 @@ rounds = 3
             StudyFile {
                 setting: Setting::RecordsFrom,
                 name: "people.csv",
-                content: include_str!("named/people.csv"),
+                content: include_str!("catalogue/people.csv"),
             },
             StudyFile {
                 setting: Setting::Fields,
                 name: "people.toml",
-                content: include_str!("named/people.toml"),
+                content: include_str!("catalogue/people.toml"),
             },
         ],
     },

@@ -18,10 +18,10 @@ pub(crate) mod gcm;
 pub(crate) mod ghash;
 pub(crate) mod hctr2;
 pub(crate) mod key_stream;
-#[cfg(all(test, target_os = "linux", target_arch = "x86_64", not(miri)))]
-mod memory_traces;
 #[cfg(all(test, target_arch = "x86_64", not(miri)))]
 mod left_on_stack;
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64", not(miri)))]
+mod memory_traces;
 pub(crate) mod run;
 pub(crate) mod wide_block;
 pub(crate) mod wipe_stack;

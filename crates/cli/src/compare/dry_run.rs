@@ -3,7 +3,7 @@
 
 use sealstone_bench::compare::duration::{Forecast, forecast};
 use sealstone_bench::conclude::figures;
-use sealstone_bench::study::named::NamedStudy;
+use sealstone_bench::study::catalogue::NamedStudy;
 use sealstone_bench::study::point::StudyPoint;
 use sealstone_bench::words::count::counted;
 use serde_json::{Value, json};

@@ -14,8 +14,8 @@ use sealstone_fields::policy::Table;
 use sealstone_keys::{KeyFile, KeySource, source};
 use sealstone_stores::is_table_address;
 
-use super::selection;
 use super::migration_answers::{self, Did, Migrated};
+use super::selection;
 use crate::audit_log;
 use crate::confirm::confirm;
 use crate::flags::{FieldCheckFlags, FieldMigrateFlags};
@@ -56,8 +56,9 @@ pub(super) fn migrate(flags: &FieldMigrateFlags) -> anyhow::Result<Answer> {
         (false, true) => Did::Resealed,
         (false, false) => Did::Sealed,
     };
-    let described =
-        |keys: Option<&dyn KeySource>| chosen::table(&flags.columns, Some(bound_name(name)), keys);
+    let described = |keys: Option<&dyn KeySource>| {
+        selection::table(&flags.columns, Some(bound_name(name)), keys)
+    };
     // where it is sealed already, the server records the columns
     let wanted = |keys: Option<&dyn KeySource>| {
         if did == Did::Sealed { described(keys).map(Some) } else { Ok(None) }
@@ -145,7 +146,7 @@ fn forget(flags: &FieldMigrateFlags) -> anyhow::Result<Answer> {
     }
     let forgotten = migration::forget(&mut *server, name)?;
     audit_log::key_ref(&forgotten.key);
-    migrated::forgotten(name, &place, &forgotten, flags.json)
+    migration_answers::forgotten(name, &place, &forgotten, flags.json)
 }
 
 /// Returns the name that values of the table `table` are bound to: its own, without that of its
@@ -183,7 +184,7 @@ pub(super) fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
     let Some(name) = flags.columns.table.as_deref() else {
         bail!("which table?\nname it: --table NAME")
     };
-    let table = chosen::table(&flags.columns.flags, Some(bound_name(name)), None)?;
+    let table = selection::table(&flags.columns.flags, Some(bound_name(name)), None)?;
     let mut server = connect(address, name, &flags.tls)?;
     let stop = AtomicBool::new(false);
     let options = Options {
@@ -196,7 +197,7 @@ pub(super) fn check(flags: &FieldCheckFlags) -> anyhow::Result<Answer> {
         flags.key.as_ref().or(table.key.as_ref()).map(|spec| key_id(spec)).transpose()?.flatten();
     let checked =
         migration::check(&mut *server, name, &table, key_id.as_deref(), &options, &mut |_| {})?;
-    migrated::checked(name, &server.place(), &table, &checked, flags.json)
+    migration_answers::checked(name, &server.place(), &table, &checked, flags.json)
 }
 
 /// Returns the name of the key that `spec` stands for, if that shows without asking anybody.

@@ -10,10 +10,10 @@ use sealstone_fields::pass::OnMisfit;
 use super::columns::ColumnFlags;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use super::columns::ServerTls;
+use super::key_access::OpeningFlags;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use super::migrate::FieldMigrateFlags;
 use super::names::{DelimiterName, Suggest, cipher_names_only};
-use super::key_access::OpeningFlags;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use super::read_back::{FieldGetFlags, FieldScanFlags, FieldStatusFlags};
 

@@ -8,8 +8,8 @@ use sealstone_keys::TokenAddress;
 
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use super::columns::ServerTls;
-use super::names::{Suggest, cipher_names_only};
 use super::key_access::{HolderFlags, ModuleFlag, OpeningFlags};
+use super::names::{Suggest, cipher_names_only};
 
 const PASSWD_EXAMPLES: &str = "\
 Examples:

@@ -1,7 +1,7 @@
 //! Values that completions offer: the names in the tables.
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use sealstone_bench::study::named::NAMED;
+use sealstone_bench::study::catalogue::NAMED;
 use sealstone_bench::study::plan::ANY_SEAL;
 use sealstone_bench::words::threat::Threat;
 use sealstone_bench::workload;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use super::columns::ServerTls;
-use super::language::LanguageName;
 use super::key_access::OpeningFlags;
+use super::language::LanguageName;
 use crate::count::parse_small;
 
 /// The usage, which would be longer than a line.

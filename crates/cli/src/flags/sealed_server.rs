@@ -9,8 +9,8 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueHint};
 use sealstone_stores::at_rest::SealedServer;
 use sealstone_stores::sealed_servers;
 
-use super::names::{Suggest, accel_names, cipher_names_only};
 use super::key_access::OpeningFlags;
+use super::names::{Suggest, accel_names, cipher_names_only};
 
 /// Key, cipher and library of a server.
 #[derive(Args, Debug, Default)]

@@ -66,9 +66,9 @@ pub(super) fn retire(spec: &str, version: u32, sealed: &SealedWith) -> anyhow::R
     let secret = || KmipSource::open(spec)?.get(&key);
     let family = keyring.show(&name).map_err(KeyError::from)?;
     let names: Vec<String> = family.versions.into_iter().map(|version| version.id).collect();
-    let checked = unused::check(&key, &names, &secret, sealed, spec)?;
+    let checked = usage_check::check(&key, &names, &secret, sealed, spec)?;
     if version != 1 {
-        unused::check_by_identifier(&key, &secret, sealed, spec)?;
+        usage_check::check_by_identifier(&key, &secret, sealed, spec)?;
     }
     keyring.revoke(&key.id, RevocationReason::SUPERSEDED).map_err(KeyError::from)?;
     say(&format!("key {key} is deactivated; {checked}"));

@@ -66,8 +66,8 @@ pub(super) fn seal(
             dir.display()
         );
     }
-    if unfinished::is_bare(&place.files, &[LOST_AND_FOUND])? {
-        unfinished::mark(&place.files, from.as_os_str().as_encoded_bytes())?;
+    if partial_copy::is_bare(&place.files, &[LOST_AND_FOUND])? {
+        partial_copy::mark(&place.files, from.as_os_str().as_encoded_bytes())?;
         // a database may take it for a part of its own; a check of the file system makes it again
         let _ = fs::remove_dir(place.files.join(LOST_AND_FOUND));
     } else {
@@ -150,19 +150,19 @@ pub(super) fn unseal(flags: &VolumeUnsealFlags) -> anyhow::Result<Answer> {
     let out = directory(&flags.out)?;
     check_apart(dir, &out)?;
     let unfinished = out.join(UNFINISHED);
-    let is_bare = unfinished::is_bare(&out, &[])?;
+    let is_bare = partial_copy::is_bare(&out, &[])?;
     let asked = interrupt::install_for_later()?;
     let place = Place::attach(&flags.store, &flags.runtime)?;
     place.mount(&["-o", "ro"])?;
     if place.files.join(UNFINISHED).exists() {
-        bail!(unfinished::text(dir));
+        bail!(partial_copy::text(dir));
     }
     let tree = Tree::read(&place.files, &[])?;
     if !is_bare && !unfinished.exists() && is_there(&tree, &out, &asked)? {
         return unsealed(place, dir, &out, &tree);
     }
     if is_bare {
-        unfinished::mark(&out, id)?;
+        partial_copy::mark(&out, id)?;
     } else {
         check_unfinished(&unfinished, id)
             .with_context(|| format!("cannot use the directory {}", out.display()))?;

@@ -8,7 +8,7 @@ use sealstone_volume::Order;
 use sealstone_volume::attachment::{self, Attached, Attachment};
 
 use super::attach::{check_root, in_background, wait_for_end};
-use super::{place, unfinished};
+use super::{partial_copy, place};
 use crate::flags::{FileSystem, VolumeMountFlags, VolumePlace, VolumeRuntime};
 use crate::message::{Answer, say};
 
@@ -37,7 +37,7 @@ pub(super) fn run(flags: &VolumeMountFlags) -> anyhow::Result<Answer> {
         };
         bail!("cannot mount {} at {}: {failure}\n{hint}", dir.display(), path.display());
     }
-    if let Some(unfinished) = unfinished::found(dir, path) {
+    if let Some(unfinished) = partial_copy::found(dir, path) {
         attachment::unmount(path)?;
         attachment.detach().with_context(|| dir.display().to_string())?;
         wait_for_end(dir)?;

@@ -11,9 +11,9 @@ use super::goal::Goal;
 use super::server::{Cell, NewCell, Row, RowChange};
 use super::shape::{Layout, TextRoom};
 use crate::column::ColumnCipher;
-use crate::table_key::{Keyed, numbered};
 use crate::misfit::Misfit;
 use crate::policy::Table;
+use crate::table_key::{Keyed, numbered};
 use crate::texts::Texts;
 
 /// The ciphers of a table's columns under every version that its marks name.

@@ -16,10 +16,10 @@ use super::layout::{former, layout, rooms};
 use super::server::{FailureKind, Phase, Row, RowChange, State, TableServer, Wanted};
 use super::shape::{Layout, Shape, TextRoom};
 use super::width::Width;
-use crate::table_key::{Keyed, numbered};
 use crate::misfit::Misfit;
 use crate::pass::OnMisfit;
 use crate::policy::{Column, Table};
+use crate::table_key::{Keyed, numbered};
 use crate::table_manifest::TableManifest;
 
 /// Passes at most: an application that goes on writing in the clear would never let it end.

@@ -8,9 +8,9 @@ use sealstone_store::{Field, Kind, Record, StoreError, Table};
 
 use crate::column::ColumnCipher;
 use crate::error::FieldsError;
-use crate::table_key::Keyed;
 use crate::misfit::Misfit;
 use crate::policy;
+use crate::table_key::Keyed;
 use crate::texts::Texts;
 
 /// A table with its sealed columns.

@@ -7,9 +7,9 @@ use sealstone_seal::catalogue::{Change, Entry, State};
 use sealstone_seal::{FileKind, HEADER_BYTES, SealError, SealedFile, inspect, rocksdb_name};
 
 use super::{Directory, header};
-use crate::catalogue::state::{Known, is_temporary, live};
 use crate::catalogue::refusal::Refusal;
 use crate::catalogue::sealer::Reading;
+use crate::catalogue::state::{Known, is_temporary, live};
 use crate::place::Place;
 
 /// The file that RocksDB locks, which holds nothing.

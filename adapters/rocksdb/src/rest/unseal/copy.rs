@@ -10,8 +10,8 @@ use super::journal::Copied;
 use super::plan::Item;
 use super::target::Target;
 use crate::place;
-use crate::rest::source::Source;
 use crate::rest::files_on_disk::{CHUNK_BYTES, StoredFile};
+use crate::rest::source::Source;
 
 /// Takes the content of a file, piece by piece.
 pub(super) type Piece<'a> = dyn FnMut(&[u8]) -> Result<(), UnsealError> + 'a;

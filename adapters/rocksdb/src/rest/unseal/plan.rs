@@ -10,10 +10,10 @@ use sealstone_seal::{CATALOGUE_NAMES, FileKind, STORE_ID_BYTES, inspect, rocksdb
 use super::error::UnsealError;
 use crate::catalogue::View;
 use crate::place;
-use crate::rest::live_set::{log_directory, newest_options, other_logs};
-use crate::rest::source::Source;
 use crate::rest::files_on_disk::numbered;
 use crate::rest::files_on_disk::{lengths, list, read_header};
+use crate::rest::live_set::{log_directory, newest_options, other_logs};
+use crate::rest::source::Source;
 
 /// One file to copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
