@@ -1,7 +1,7 @@
 //! The boundary to RocksDB: C declarations of the shim (`c`), calls of its functions (`call`), the
-//! callbacks it makes (`sealed_fs`, `stored_files`), and small owned wrappers around its objects, one
-//! file for each. This file and those below `ffi/` are the only ones of this crate with `unsafe`;
-//! everything else is built on the wrappers.
+//! callbacks it makes (`sealed_fs`, `stored_files`), and small owned wrappers around its objects,
+//! one file for each. This file and those below `ffi/` are the only ones of this crate with
+//! `unsafe`; everything else is built on the wrappers.
 //!
 //! The boundary is described in `shim/sealstone.h`.
 //!
