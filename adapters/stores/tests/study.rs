@@ -62,6 +62,9 @@ fn a_setting_is_one_of_its_store() {
     let error = with("rocksdb", "journal").unwrap_err().to_string();
     assert!(error.starts_with("store rocksdb: unknown setting \"journal\"\n"), "{error}");
     with_values("rocksdb", "rocksdb-block", &["16KiB"]).unwrap();
+    let error = with_values("rocksdb", "rocksdb-block", &["banana"]).unwrap_err().to_string();
+    let known = "it can be 4KiB or 8KiB or 16KiB or 32KiB";
+    assert_eq!(error, format!("rocksdb-block of rocksdb is banana\n{known}"));
     #[cfg(feature = "mongodb")]
     {
         with("mongodb", "journal").unwrap();

@@ -108,6 +108,8 @@ pub enum Form {
     Text,
     /// `true` or `false`.
     Bool,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
     /// A path.
     File,
     /// One for each time that it is given.

@@ -7,6 +7,9 @@ use super::RocksDb;
 use super::engine::BLOCK_BYTES;
 use crate::run_key::run_key;
 
+/// Lengths of a block, each twice as long as the one before it, from 4,096 bytes on.
+const BLOCKS: [&str; 4] = ["4KiB", "8KiB", "16KiB", "32KiB"];
+
 /// The row.
 pub(crate) static KIND: StoreKind = StoreKind {
     name: "rocksdb",
@@ -28,7 +31,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
         Setting::new(
             "rocksdb-block",
             "SIZE",
-            Form::Text,
+            Form::OneOf(&BLOCKS),
             "Data in a block of a table, which a read of one record fetches: 4KiB, 8KiB, 16KiB or \
              32KiB [default: 4KiB, as RocksDB and YCSB have it]",
         ),
@@ -50,23 +53,27 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
     };
     let block_bytes = match request.setting("rocksdb-block") {
         None => BLOCK_BYTES,
-        Some(text) => block_bytes(text)?,
+        Some(text) => block_bytes(text),
     };
     let checksums = request.setting("rocksdb-block-checksums") != Some("false");
     let engine = RocksDb::new(key).with_blocks(block_bytes, checksums);
     Ok(Opened { engine: Box::new(engine), notes: note.into_iter().collect() })
 }
 
-/// Returns the length of a block called `text`.
-fn block_bytes(text: &str) -> Result<u32, StoreError> {
-    let named = [4, 8, 16, 32].into_iter().find(|kib| text == format!("{kib}KiB"));
-    let found = || StoreError::engine(NoBlock { found: text.to_owned() });
-    named.map(|kib: u32| kib << 10).ok_or_else(found)
+/// Returns the length of a block called `text`, one of [`BLOCKS`].
+fn block_bytes(text: &str) -> u32 {
+    let at = BLOCKS.iter().position(|block| *block == text);
+    at.map_or(BLOCK_BYTES, |at| 4096 << at)
 }
 
-/// A length that blocks cannot have.
-#[derive(Debug, thiserror::Error)]
-#[error("rocksdb-block is {found:?}\nwrite 4KiB, 8KiB, 16KiB or 32KiB")]
-struct NoBlock {
-    found: String,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_have_the_lengths_that_their_names_say() {
+        for block in BLOCKS {
+            assert_eq!(format!("{}KiB", block_bytes(block) >> 10), block);
+        }
+    }
 }

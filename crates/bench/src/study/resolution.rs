@@ -141,7 +141,7 @@ fn surroundings(store: &StoreKind, plan: &Plan, policy: Option<&FieldPolicy>) ->
 ///
 /// # Errors
 /// A store that is in no row, or a setting that the store does not have; names the nearest. A value
-/// that is neither true nor false where it must be, or several values where there can be one. Two
+/// that is none of the words of the setting, or several values where there can be one. Two
 /// settings that exclude each other.
 fn check_settings(plan: &Plan, tables: &dyn Tables) -> Result<(), StudyError> {
     let refuse = |text: String| Err(StudyError::Unsuited(text));
@@ -172,13 +172,14 @@ fn check_settings(plan: &Plan, tables: &dyn Tables) -> Result<(), StudyError> {
                      out"
                 ));
             }
-            if row.form == Form::Bool
-                && values.iter().any(|value| value != "true" && value != "false")
-            {
-                return refuse(format!(
-                    "{setting} of {name} is {}\nit can be true or false",
-                    values.join(", ")
-                ));
+            let words: &[&str] = match row.form {
+                Form::Bool => &["true", "false"],
+                Form::OneOf(words) => words,
+                Form::Text | Form::File | Form::Several => continue,
+            };
+            if values.iter().any(|value| !words.contains(&value.as_str())) {
+                let (found, known) = (values.join(", "), words.join(" or "));
+                return refuse(format!("{setting} of {name} is {found}\nit can be {known}"));
             }
         }
     }

@@ -49,6 +49,9 @@ fn flag(setting: &'static Setting) -> Arg {
         Form::Bool => flag
             .value_parser(PossibleValuesParser::new(["true", "false"]))
             .hide_possible_values(true),
+        Form::OneOf(words) => {
+            flag.value_parser(PossibleValuesParser::new(words)).hide_possible_values(true)
+        }
         Form::File => flag.value_hint(ValueHint::FilePath),
         Form::Several => flag.action(ArgAction::Append),
     }
