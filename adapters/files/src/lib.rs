@@ -5,6 +5,45 @@
 //!
 //! A manifest is renamed into place before its file is.
 //!
+//! ```
+//! use std::sync::Arc;
+//! use std::sync::atomic::AtomicBool;
+//!
+//! use sealstone_cipher::{Backend, cipher};
+//! use sealstone_fields::csv::Layout;
+//! use sealstone_fields::pass::{OnMisfit, Plan, Work};
+//! use sealstone_fields::policy::{Column, ColumnOptions, Table};
+//! use sealstone_fields::{ColumnCipher, Keyed};
+//! use sealstone_files::{AtOnce, Job, Reading, SealedFile, Writing, file_layout};
+//! use sealstone_keys::{EphemeralKey, KeySource};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let home = tempfile::tempdir()?;
+//! # let (clear, sealed) = (home.path().join("people.csv"), home.path().join("sealed.csv"));
+//! std::fs::write(&clear, "id,phone\n1,010-1234-5678\n")?;
+//! let keys: Arc<dyn KeySource> = Arc::new(EphemeralKey::new()?);
+//! let keyed = Keyed::current(Arc::clone(&keys))?;
+//! let phone = Column::parse("phone=ff1:phone", &ColumnOptions::default())?;
+//! let table = Table::new("people", cipher("aria-256")?, vec![phone])?;
+//! let phone = ColumnCipher::new(&table, &table.columns[0], &keyed, Backend::auto())?;
+//! let plan = Plan { table, work: Work::Seal(vec![phone]) };
+//! let job = Job {
+//!     plan: &plan,
+//!     on_misfit: OnMisfit::Fail,
+//!     at_once: AtOnce::default(),
+//!     stop: &AtomicBool::new(false),
+//!     on_progress: &mut |_| {},
+//! };
+//! let reading = Reading::open(&clear, file_layout(&clear, Layout::default())?)?;
+//! let counts = Writing::new(&sealed, false).seal(&clear, reading, &keyed, None, job)?;
+//! assert_eq!(counts.rows, 1);
+//!
+//! let sealed = SealedFile::read(&sealed, None, None)?;
+//! assert!(sealed.verify(&sealed.keyed(keys)?)?.is_empty());
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Not here: the work on what is in a file (`sealstone-fields`, `sealstone-parquet`), which columns
 //! and which keys, whether an existing file may be replaced, and what is shown while it runs.
 

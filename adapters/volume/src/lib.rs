@@ -1,5 +1,44 @@
 #![deny(unsafe_code)]
-//! A sealed block device in user space.
+//! A sealed block device in user space: every block is authenticated, what was flushed outlives a
+//! crash, and an older state of a part of it is refused.
+//!
+//! - [`Volume`] reads and writes ranges of bytes over a [`Disk`], which is a [`Directory`] in
+//!   practice and a simulator in tests. It takes the place of a plain device.
+//! - [`front`] shows one as a file of FUSE, of which a loop device makes a block device, and
+//!   [`attachment`] keeps a process for it.
+//! - [`Upkeep`] puts the log in place in the background, [`verify()`] reads everything, and
+//!   [`reseal`] and [`rotate`] move a volume to another cipher or key.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use sealstone_cipher::{Backend, cipher};
+//! use sealstone_keys::EphemeralKey;
+//! use sealstone_volume::{Directory, Sizes, Volume};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (home, keys) = (tempfile::tempdir()?, EphemeralKey::new()?);
+//! let disk = Directory::new(home.path());
+//! let (block_bytes, blocks) = (4096, 16_384);
+//! Volume::create(&disk, &keys, cipher("aria-256")?, (block_bytes, blocks * 4096))?;
+//!
+//! let attach = || {
+//!     let with = (Backend::auto(), Sizes::default());
+//!     Volume::attach(Arc::new(disk.clone()), &keys, None, with)
+//! };
+//! let volume = attach()?;
+//! volume.write(8192, b"an order")?;
+//! volume.flush()?; // no crash loses it from here on
+//! drop(volume);
+//!
+//! let mut found = [0; 8];
+//! attach()?.read(8192, &mut found)?;
+//! assert_eq!(&found, b"an order");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Not here: the bytes of a block, a page and a frame (`sealstone_seal::volume`).
 
 mod aligned_memory;
 pub mod attachment;

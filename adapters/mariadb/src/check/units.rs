@@ -48,8 +48,10 @@ const HEADER_BYTES: usize = 64;
 const PAGE_TYPE: usize = 24;
 const PAGE_VERSION: usize = 0;
 const OLD_PAGE_VERSION: usize = 26;
-/// Types of pages that the server leaves in the clear: they hold no records.
-const STRUCTURE: [u16; 3] = [7, 8, 9];
+/// Types of pages that the server leaves in the clear, always or (6: headers of rollback segments,
+/// of the dictionary and of the change buffer) where they were freed before it encrypted: they hold
+/// numbers of pages and places in logs, and no records.
+const STRUCTURE: [u16; 4] = [6, 7, 8, 9];
 /// Type of a page that is allocated and not in use: what was freed and overwritten, or never used.
 const UNUSED: u16 = 0;
 /// Bytes before and behind the content of a page of InnoDB.
@@ -331,7 +333,7 @@ mod tests {
                 (2, 0x104, 17855),
                 (3, 0x20a, 2),
                 (4, 0, 17855),
-                (5, 0, 9),
+                (5, 0, if flags & 1 == 0 { 6 } else { 9 }),
                 (6, 1, 2),
             ] {
                 at(&mut content, page * page_bytes + place, &number.to_be_bytes());
