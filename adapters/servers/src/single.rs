@@ -75,9 +75,15 @@ impl<K: SingleKind> Single<K> {
     /// not; `None` where the lab has none. It ends with the value.
     ///
     /// # Errors
-    /// [`LabError::InUse`], [`LabError::BadState`].
+    /// [`LabError::InUse`], [`LabError::BadState`]; a directory that is a link, or somebody else's.
     pub fn open(lab: &Path) -> Result<Option<Self>, LabError> {
-        let Ok(dir) = lab.join(directory(K::ROW)).canonicalize() else { return Ok(None) };
+        let dir = lab.join(directory(K::ROW));
+        if dir.symlink_metadata().is_err() {
+            return Ok(None);
+        }
+        // a lock is taken in it
+        check_own_directory(&dir).map_err(|error| io("use directory", &dir, error))?;
+        let dir = dir.canonicalize().map_err(|error| io("look at", &dir, error))?;
         let lock = state::lock(&dir)?;
         Ok(Instance::<K>::find(&dir)?.map(|server| Self { server, _lock: lock }))
     }
