@@ -10,7 +10,7 @@
 //! use std::sync::atomic::AtomicBool;
 //!
 //! use sealstone_cipher::{Backend, cipher};
-//! use sealstone_fields::csv::Layout;
+//! use sealstone_fields::csv::{Encoding, Layout};
 //! use sealstone_fields::pass::{OnMisfit, Plan, Work};
 //! use sealstone_fields::policy::{Column, ColumnOptions, Table};
 //! use sealstone_fields::{ColumnCipher, Keyed};
@@ -34,7 +34,8 @@
 //!     stop: &AtomicBool::new(false),
 //!     on_progress: &mut |_| {},
 //! };
-//! let reading = Reading::open(&clear, file_layout(&clear, Layout::default())?)?;
+//! let csv = Layout { delimiter: b',', encoding: Encoding::Utf8 };
+//! let reading = Reading::open(&clear, file_layout(&clear, csv)?)?;
 //! let counts = Writing::new(&sealed, false).seal(&clear, reading, &keyed, None, job)?;
 //! assert_eq!(counts.rows, 1);
 //!
