@@ -34,6 +34,9 @@ pub enum Level {
     Error,
 }
 
+/// Version up to which everything counts as recorded where this run keeps no record.
+const UNRECORDED: u32 = u32::MAX;
+
 /// Keys of one run of a server, for many threads at once.
 pub struct Plugin {
     held: Arc<Held>,
@@ -55,7 +58,8 @@ struct Held {
     keys: RwLock<Arc<TablespaceKeys>>,
     /// Number of the newest version: asked for at each page that is written.
     current: AtomicU32,
-    /// The newest version of which, and of all before it, the directory has the fingerprint.
+    /// The newest version of which, and of all before it, the directory has the fingerprint;
+    /// [`UNRECORDED`] where it cannot have any.
     recorded: AtomicU32,
     data_dir: PathBuf,
 }
@@ -106,7 +110,7 @@ impl Plugin {
             Ok(found) => check_keys(&found, &keys, &data_dir, &place)?,
             Err(error) => {
                 log(Level::Warning, &unrecorded(&error));
-                0
+                UNRECORDED
             }
         };
         log(Level::Note, &greeting(&keys, provider, &place));
@@ -194,8 +198,13 @@ impl Held {
         if version <= self.recorded.load(Ordering::Acquire) {
             return Ok(());
         }
-        // not tried again at each page
-        self.recorded.store(version, Ordering::Release);
+        let outcome = self.write_record();
+        // what failed is not tried again at each page, nor under each version
+        self.recorded.store(outcome.as_ref().map_or(UNRECORDED, |()| version), Ordering::Release);
+        outcome
+    }
+
+    fn write_record(&self) -> io::Result<()> {
         let keys = Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner));
         let mut all = fingerprints::read(&self.data_dir)?;
         for version in keys.versions() {
@@ -344,8 +353,18 @@ mod tests {
     use crate::settings::Texts;
 
     fn start(key: &Path, data_dir: &Path) -> Result<Plugin, PluginError> {
+        start_telling(key, data_dir, |_| {})
+    }
+
+    /// Starts the plug-in; `told` gets what it says.
+    fn start_telling(
+        key: &Path,
+        data_dir: &Path,
+        told: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<Plugin, PluginError> {
         let texts = Texts { key: key.to_str().unwrap(), cipher: "aria-256", ..Texts::default() };
-        Plugin::start(&Settings::new(texts, 60).unwrap(), data_dir, Arc::new(|_, _| {}))
+        let log = move |_: Level, text: &str| told(text);
+        Plugin::start(&Settings::new(texts, 60).unwrap(), data_dir, Arc::new(log))
     }
 
     #[test]
@@ -387,5 +406,21 @@ mod tests {
         // and a number of another plug-in is none of ours
         plugin.encrypts_under(1);
         assert_eq!(fingerprints::read(&data_dir).unwrap().len(), 2);
+        drop(plugin);
+        // where there can be no record, that is reported once
+        fs::remove_file(data_dir.join(fingerprints::NAME)).unwrap();
+        fs::create_dir(data_dir.join(fingerprints::NAME)).unwrap();
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let told = Arc::clone(&said);
+        let plugin = start_telling(&key, &data_dir, move |text| {
+            told.lock().unwrap().push(text.to_owned());
+        });
+        let plugin = plugin.unwrap();
+        for number in [1 << 8 | 4, plugin.current()] {
+            plugin.encrypts_under(number);
+        }
+        let said = said.lock().unwrap();
+        let unrecorded = said.iter().filter(|text| text.starts_with("no record of keys in "));
+        assert_eq!(unrecorded.count(), 1, "{said:?}");
     }
 }
