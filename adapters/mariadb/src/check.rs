@@ -80,7 +80,7 @@ const PATH_BYTES_MAX: usize = 4096;
 /// Data that is stored elsewhere.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("the first page of each tablespace (names of no record)", "none needed, or a sealed volume"),
-    ("headers of rollback segments that were freed before (no record)", "none needed"),
+    ("headers of rollback segments, on some versions (no record)", "none needed"),
     (
         "ibtmp1, where innodb_encrypt_temporary_tables is off (temporary tables)",
         "innodb_encrypt_temporary_tables=ON",

@@ -148,9 +148,9 @@ impl Plugin {
         Ok(Self { held, tally, log, _keeper: keeper, end: Some(end), watcher })
     }
 
-    /// Has it recorded that the server encrypts under its version `number`, before it does so for
-    /// the first time: a start with another key is refused from then on. A record that cannot be
-    /// written is said once, and encryption goes on without it.
+    /// Records that the server encrypts under its version `number`, before it does so for the first
+    /// time: a start with another key is refused from then on. A record that cannot be written is
+    /// reported once, and encryption goes on without it.
     pub fn encrypts_under(&self, number: u32) {
         let version = ServerVersion::from_number(number).map_or(0, ServerVersion::version);
         if version > self.held.recorded.load(Ordering::Acquire)
@@ -317,7 +317,8 @@ fn check_keys(
 
 fn unrecorded(error: &io::Error) -> String {
     format!(
-        "no record of keys in {}: {error}; another key would not be noticed",
+        "no record of keys in {}: {error}; another key would not be noticed: let the server write \
+         there, or remove what is there, and the next start writes it",
         fingerprints::NAME
     )
 }
@@ -407,20 +408,29 @@ mod tests {
         plugin.encrypts_under(1);
         assert_eq!(fingerprints::read(&data_dir).unwrap().len(), 2);
         drop(plugin);
-        // where there can be no record, that is reported once
-        fs::remove_file(data_dir.join(fingerprints::NAME)).unwrap();
-        fs::create_dir(data_dir.join(fingerprints::NAME)).unwrap();
+        // where there can be no record, that is reported once: when it is read, or when written
+        let record = data_dir.join(fingerprints::NAME);
+        fs::remove_file(&record).unwrap();
+        fs::create_dir(&record).unwrap();
+        assert_eq!(unrecorded(&key, &data_dir, || {}), 1);
+        fs::remove_dir(&record).unwrap();
+        assert_eq!(unrecorded(&key, &data_dir, || fs::remove_dir_all(&data_dir).unwrap()), 1);
+    }
+
+    /// Returns how often a server that encrypts under two versions is told that there is no record;
+    /// `before` happens between its start and that.
+    fn unrecorded(key: &Path, data_dir: &Path, before: impl FnOnce()) -> usize {
         let said = Arc::new(Mutex::new(Vec::new()));
         let told = Arc::clone(&said);
-        let plugin = start_telling(&key, &data_dir, move |text| {
+        let plugin = start_telling(key, data_dir, move |text| {
             told.lock().unwrap().push(text.to_owned());
         });
         let plugin = plugin.unwrap();
+        before();
         for number in [1 << 8 | 4, plugin.current()] {
             plugin.encrypts_under(number);
         }
         let said = said.lock().unwrap();
-        let unrecorded = said.iter().filter(|text| text.starts_with("no record of keys in "));
-        assert_eq!(unrecorded.count(), 1, "{said:?}");
+        said.iter().filter(|text| text.starts_with("no record of keys in ")).count()
     }
 }

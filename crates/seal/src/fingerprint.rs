@@ -25,7 +25,7 @@ impl Fingerprint {
     }
 
     /// Returns the fingerprint of a key with the secret `secret` in tablespaces, derived by
-    /// `provider`. The key's name is not in it: there it may be called something else each time.
+    /// `provider`. The key's name is not in it, since a key may be renamed there.
     ///
     /// # Errors
     /// As [`of`](Self::of).

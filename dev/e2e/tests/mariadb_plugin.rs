@@ -394,7 +394,7 @@ fn what_is_wrong_with_keys_is_one_line_in_the_log_and_loses_nothing() {
     let old = start_mariadb(&place.at("server"), place.options(&settings));
     assert!(old.is_err(), "{}", place.log());
     missing(&place.said());
-    // something else in its place is no reason to stop, and is said
+    // something else in its place is no reason to stop, and is reported
     if record.exists() {
         // the server came as far as to write under version 1
         fs::remove_file(&record).unwrap();

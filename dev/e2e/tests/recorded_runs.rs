@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use sealstone_e2e::transcript::{run, sealstone};
 
@@ -53,6 +54,32 @@ fn charts_of_recorded_runs_are_drawn_again() {
         let drawn = fs::read_dir(&charts).unwrap().count();
         assert!(drawn >= 1, "{name}");
     }
+}
+
+/// Sentences that a run recorded in English are found by their English, so a changed one would stay
+/// as it is in a page in Korean.
+#[test]
+fn warnings_of_recorded_runs_are_in_korean_too() {
+    let to = tempfile::tempdir().unwrap();
+    let (page, mut found) = (to.path().join("page.html"), 0);
+    for name in recorded() {
+        let json = run(Command::new("gzip").arg("-dc").arg(results().join("runs").join(&name)));
+        let run_of: serde_json::Value = serde_json::from_str(&json.done()).unwrap();
+        let groups = run_of["groups"].as_array().unwrap();
+        let warnings = groups.iter().flat_map(|group| group["warnings"].as_array().unwrap());
+        let texts: Vec<&str> = warnings.map(|text| text.as_str().unwrap()).collect();
+        let to = page.to_str().unwrap();
+        let arguments = ["report", &format!("runs/{name}"), "--lang", "ko", "--out", to];
+        run(&mut sealstone(&results(), &arguments)).done();
+        let drawn = fs::read_to_string(&page).unwrap();
+        fs::remove_file(&page).unwrap();
+        for text in texts {
+            let is_there = drawn.contains(text.split(['\'', '&', '<', '>']).next_back().unwrap());
+            assert!(!is_there, "{name}: {text}");
+            found += 1;
+        }
+    }
+    assert!(found > 0, "{found}");
 }
 
 #[test]

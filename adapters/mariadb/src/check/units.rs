@@ -48,9 +48,9 @@ const HEADER_BYTES: usize = 64;
 const PAGE_TYPE: usize = 24;
 const PAGE_VERSION: usize = 0;
 const OLD_PAGE_VERSION: usize = 26;
-/// Types of pages that the server leaves in the clear, always or (6: headers of rollback segments,
-/// of the dictionary and of the change buffer) where they were freed before it encrypted: they hold
-/// numbers of pages and places in logs, and no records.
+/// Types of pages that the server leaves in the clear, and that hold no records: numbers of pages
+/// and places in logs. 10.11.19 encrypts those of type 6 (headers of rollback segments, of the
+/// dictionary and of the change buffer); 11.4.5 was seen to leave headers of rollback segments.
 const STRUCTURE: [u16; 4] = [6, 7, 8, 9];
 /// Type of a page that is allocated and not in use: what was freed and overwritten, or never used.
 const UNUSED: u16 = 0;
@@ -325,7 +325,7 @@ mod tests {
         for (flags, page_bytes, place) in
             [(0x15_u32, 16384, 0), (0x16, 32768, 0), (0x29, 8192, 26), (0, 16384, 26)]
         {
-            let mut content = vec![0; 7 * page_bytes];
+            let mut content = vec![0; 8 * page_bytes];
             at(&mut content, 54, &flags.to_be_bytes());
             at(&mut content, 24, &8_u16.to_be_bytes());
             for (page, number, kind) in [
@@ -333,8 +333,9 @@ mod tests {
                 (2, 0x104, 17855),
                 (3, 0x20a, 2),
                 (4, 0, 17855),
-                (5, 0, if flags & 1 == 0 { 6 } else { 9 }),
+                (5, 0, 9),
                 (6, 1, 2),
+                (7, 0, 6),
             ] {
                 at(&mut content, page * page_bytes + place, &number.to_be_bytes());
                 at(&mut content, page * page_bytes + 24, &kind.to_be_bytes());

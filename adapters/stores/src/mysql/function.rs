@@ -26,8 +26,9 @@ pub(super) static AES_ENCRYPT: SqlFunction = SqlFunction {
 pub(super) static SHA2: SqlFunction = SqlFunction {
     function: ServerFunction {
         name: "SHA2 (one-way)",
+        // recorded runs have this sentence, and a page in Korean finds it by its English
         about: "the server's SHA-256 without a key: what is written is a digest, reads return that \
-                digest and never the value, and anyone who can guess a value can check the guess",
+                digest and never the value, and whoever can guess a value can check the guess",
         is_one_way: true,
     },
     seal: |value| format!("SHA2({value}, 256)"),

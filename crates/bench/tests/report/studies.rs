@@ -523,7 +523,7 @@ fn warnings() -> Results {
         "all fields are sealed, as aead; --fields POLICY names some, and how",
         "the stores kept in /srv/kept are sealed with the key in /srv/kept.key",
         "SHA2 (one-way): the server's SHA-256 without a key: what is written is a digest, reads \
-         return that digest and never the value, and anyone who can guess a value can check the \
+         return that digest and never the value, and whoever can guess a value can check the \
          guess",
         "AES_CTR: MariaDB's own encryption (file_key_management), AES with keys of 256 bits, \
          which leaves a change unnoticed",
