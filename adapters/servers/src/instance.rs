@@ -3,15 +3,13 @@
 //! (`mongod::ReplicaSet`).
 
 use std::fmt::Debug;
-use std::fs::{self, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::fcntl::OFlag;
 use nix::sys::signal::Signal;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -20,7 +18,7 @@ use crate::LabError;
 use crate::error::{io, processes};
 use crate::process::Process;
 use crate::ready::{self, free_port};
-use crate::{log, state};
+use crate::{log, output_file, state};
 
 /// Interval between checks of whether a server has started.
 const POLL: Duration = Duration::from_millis(20);
@@ -214,16 +212,7 @@ impl<K: ServerKind> Instance<K> {
         let mut command = K::command(&self.dir, self.port, &self.options)?;
         K::prepare(&self.dir)?;
         let output = self.output_path();
-        // what is there under its name is not followed, and never waited for
-        let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
-        let opened = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .custom_flags(flags.bits())
-            .open(&output);
-        let said = opened.map_err(|error| io("create", &output, error))?;
-        let said_too = said.try_clone().map_err(|error| io("create", &output, error))?;
+        let (said, said_too) = output_file::create(&output)?;
         self.log_start = fs::metadata(self.log_path()).map_or(0, |facts| facts.len());
         self.save(None)?;
         let program = PathBuf::from(command.get_program());

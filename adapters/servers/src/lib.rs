@@ -45,6 +45,7 @@ mod log;
 mod maker;
 mod mariadb;
 mod mongod;
+mod output_file;
 mod pages;
 mod postgres;
 mod privilege;

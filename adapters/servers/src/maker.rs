@@ -1,11 +1,11 @@
 //! The program that makes a server's data directory: run to its end.
 
-use std::fs::File;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 use crate::LabError;
 use crate::error::io;
+use crate::output_file;
 
 /// Runs `command`, which starts `program`, to its end. Its output goes to the file `output`.
 ///
@@ -16,8 +16,7 @@ pub(crate) fn run(
     program: &Path,
     output: &Path,
 ) -> Result<ExitStatus, LabError> {
-    let said = File::create(output).map_err(|error| io("create", output, error))?;
-    let said_too = said.try_clone().map_err(|error| io("create", output, error))?;
+    let (said, said_too) = output_file::create(output)?;
     let status =
         command.current_dir("/").stdin(Stdio::null()).stdout(said).stderr(said_too).status();
     status.map_err(|error| io("start", program, error))

@@ -127,6 +127,24 @@ fn a_port_taken_by_another_process_is_not_tried_again() {
     assert_ne!(server.port(), first);
 }
 
+/// The directory was prepared by somebody: the output would go where the link leads.
+#[test]
+fn output_does_not_go_through_a_link() {
+    let dir = tempfile::tempdir().unwrap();
+    let elsewhere = dir.path().join("elsewhere");
+    fs::write(&elsewhere, "theirs").unwrap();
+    let home = dir.path().join("home");
+    fs::create_dir(&home).unwrap();
+    let output = home.join("toy.out");
+    std::os::unix::fs::symlink(&elsewhere, &output).unwrap();
+    let error = start(&home, "echo output").unwrap_err().to_string();
+    assert!(error.starts_with(&format!("cannot create {}", output.display())), "{error}");
+    assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "theirs");
+    fs::remove_file(&output).unwrap();
+    nix::unistd::mkfifo(&output, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    start(&home, "echo output").unwrap_err();
+}
+
 #[test]
 fn a_server_that_does_not_listen_to_signals_is_killed() {
     let dir = tempfile::tempdir().unwrap();

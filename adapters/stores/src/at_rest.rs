@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sealstone_keys::{KeyError, KeyRef, Secret};
+use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
 use sealstone_seal::account::Account;
 #[cfg(any(feature = "mongodb", feature = "mysql"))]
 use sealstone_store::kind::{Form, Setting};
@@ -34,19 +34,11 @@ pub trait AtRest: Sync {
     /// Returns whether `dir` is a directory of the engine, by the names in it.
     fn owns(&self, dir: &Path) -> bool;
 
-    /// Looks for data under exactly the key `key` in all of the engine's files below `dir`.
-    ///
-    /// - `secret`: gives the secret of `key`, which is needed where files name a key by its
-    ///   fingerprint alone
+    /// Looks for data under exactly the key `wanted` in all of the engine's files below `dir`.
     ///
     /// # Errors
     /// Unreadable data: it is then unknown whether the key is needed.
-    fn need(
-        &self,
-        dir: &Path,
-        key: &KeyRef,
-        secret: &dyn Fn() -> Result<Secret, KeyError>,
-    ) -> Result<Need, AtRestError>;
+    fn need(&self, dir: &Path, wanted: &Wanted<'_>) -> Result<Need, AtRestError>;
 
     /// Returns how data of the engine comes under the newest version of its key.
     fn renewal(&self) -> Renewal;
@@ -148,6 +140,18 @@ impl Sealing {
     }
 }
 
+/// Key that data is searched for.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    /// Its name and version.
+    pub key: &'a KeyRef,
+    /// Gives its secret, which is needed where files name a key by its fingerprint alone.
+    pub secret: &'a dyn Fn() -> Result<Secret, KeyError>,
+    /// The source that it is in, with its other versions: the list of an engine's files may be
+    /// under another.
+    pub keys: &'a dyn KeySource,
+}
+
 /// Findings of a search for data under a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -182,6 +186,11 @@ pub enum Found {
         example: String,
         /// Reason why the key is unknown.
         why: String,
+    },
+    /// A file that belongs there is missing, so its key is unknown.
+    Missing {
+        /// Its name within the directory.
+        file: String,
     },
     /// A file could not be looked at.
     Unread {

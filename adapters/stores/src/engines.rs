@@ -48,10 +48,10 @@ pub fn owner(dir: &Path) -> Option<&'static dyn AtRest> {
 mod tests {
     use std::fs;
 
-    use sealstone_keys::{KeyError, KeyRef, Secret};
+    use sealstone_keys::{EphemeralKey, KeyError, KeyRef, Secret};
 
     use super::*;
-    use crate::at_rest::{Found, Need};
+    use crate::at_rest::{Found, Need, Wanted};
 
     #[test]
     fn each_engine_has_a_name_of_its_own_and_knows_its_directories() {
@@ -65,7 +65,9 @@ mod tests {
             assert!(!engine.owns(empty.path()), "{}", engine.name());
             let key = KeyRef { id: "orders".into(), version: 1 };
             let secret = || -> Result<Secret, KeyError> { panic!("nothing is sealed") };
-            let need = engine.need(empty.path(), &key, &secret).unwrap();
+            let keys = EphemeralKey::new().unwrap();
+            let wanted = Wanted { key: &key, secret: &secret, keys: &keys };
+            let need = engine.need(empty.path(), &wanted).unwrap();
             assert_eq!(need, Need { sealed_files: 0, found: Found::Nothing }, "{}", engine.name());
         }
         for server in servers() {

@@ -461,7 +461,7 @@ pub(crate) struct PlanFlags {
 
 #[derive(Args, Debug)]
 pub(crate) struct ReportFlags {
-    /// results.json of one or more runs, also compressed by gzip
+    /// results.json of one or more runs, also compressed by gzip, or their directories
     #[arg(required = true, value_name = "RESULTS", value_hint = ValueHint::FilePath)]
     pub(crate) results: Vec<PathBuf>,
     /// The file to write, which must be new [default: report.html, or report-2.html and so on]

@@ -20,6 +20,7 @@ use sealstone_keys::{
     Cost, KeyError, KeyFile, KeyFileSummary, KeySource, Protect, key_files_in, new_key_id, source,
 };
 use sealstone_seal::{Probe, probe};
+use sealstone_stores::at_rest::Wanted;
 use serde_json::{Value, json};
 
 use key_answers::{SCHEMA, facts, show};
@@ -358,18 +359,14 @@ fn rotate(key: &KeyFile, provider: Provider, json: bool) -> anyhow::Result<Answe
 /// no check.
 fn retire(key: &KeyFile, version: u32, sealed: &SealedWith, json: bool) -> anyhow::Result<Answer> {
     // an error in the version itself is reported before anything is read
-    let wanted = key.retirable(version)?;
-    audit_log::key_ref(&wanted);
-    let names = [wanted.id.clone()];
-    let checked = usage_check::check(
-        &wanted,
-        &names,
-        &|| key.get(&wanted),
-        sealed,
-        &key.path().display().to_string(),
-    )?;
+    let retired = key.retirable(version)?;
+    audit_log::key_ref(&retired);
+    let names = [retired.id.clone()];
+    let secret = || key.get(&retired);
+    let wanted = Wanted { key: &retired, secret: &secret, keys: key };
+    let checked = usage_check::check(&wanted, &names, sealed, &key.path().display().to_string())?;
     key.retire(version)?;
-    say(&format!("key {wanted} is retired; {checked}"));
+    say(&format!("key {retired} is retired; {checked}"));
     show(&key.summary(), json)
 }
 

@@ -298,7 +298,7 @@ fn rotation_text(done: &Rotation) -> String {
     }
     let mut text = format!(
         "{rewrapped} files rewrapped under key {key_id} version {key_version} in {milliseconds} \
-         ms, {} of {files} could not be and are unchanged:\n",
+         ms, {} could not be and are unchanged:\n",
         failures.len()
     );
     list(&mut text, failures.iter().map(finding_text));

@@ -4,9 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use sealstone_keys::{KeyError, KeyRef, Secret};
+use sealstone_keys::{KeyError, KeyRef};
 use sealstone_store::EngineError;
-use sealstone_stores::at_rest::{AtRest, AtRestError, Found, Need, Renewal};
+use sealstone_stores::at_rest::{AtRest, AtRestError, Found, Need, Renewal, Wanted};
 use sealstone_stores::{engine_of, engines};
 
 /// Reasons why a version must not be retired. Each message gives the reason in its first line.
@@ -72,6 +72,20 @@ pub(crate) enum RetireError {
         example: Box<str>,
         /// Reason why the key is unknown.
         why: Box<str>,
+    },
+    /// A file that is not where it belongs.
+    #[error(
+        "key {key} was not retired: {file} is missing from {}, and may be elsewhere under it\n\
+         put it back, or restore the store from a backup, and retire the version then",
+        dir.display()
+    )]
+    Missing {
+        /// The version.
+        key: KeyRef,
+        /// The directory.
+        dir: PathBuf,
+        /// Name of the file in that directory.
+        file: Box<str>,
     },
     /// A file whose content is unknown.
     #[error(
@@ -171,21 +185,19 @@ fn of(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// Looks for `key` in every directory of `stores` and returns how many sealed files there are, none
-/// of them under it.
+/// Looks for the key `wanted` in every directory of `stores` and returns how many sealed files there
+/// are, none of them under it.
 ///
-/// - `secret`: gives the secret of `key`, which is needed where files name a key by its fingerprint
-///   alone
 /// - `source_name`: the key source as the user named it, for the command in an error
 ///
 /// # Errors
 /// The first reason to keep the version, or to doubt that it can go.
 pub(crate) fn check_unused(
-    key: &KeyRef,
-    secret: &dyn Fn() -> Result<Secret, KeyError>,
+    wanted: &Wanted<'_>,
     stores: &[PathBuf],
     source_name: &str,
 ) -> Result<u64, RetireError> {
+    let key = wanted.key;
     let mut sealed_files = 0;
     for dir in stores {
         // every engine: a directory may hold stores of several; the one to which it belongs answers
@@ -196,7 +208,7 @@ pub(crate) fn check_unused(
         let (own, others): (Vec<_>, Vec<_>) = engines().partition(is_owner);
         let mut found = 0;
         for engine in own.into_iter().chain(others) {
-            let need = engine.need(dir, key, secret).map_err(|error| match error {
+            let need = engine.need(dir, wanted).map_err(|error| match error {
                 AtRestError::Key(error) => RetireError::Key(error),
                 AtRestError::Unread(source) => RetireError::Unread { key: key.clone(), source },
             })?;
@@ -258,6 +270,7 @@ fn unneeded(
             example: example.into(),
             why: why.into(),
         },
+        Found::Missing { file } => RetireError::Missing { key, dir, file: file.into() },
         Found::Unread { file, why } => {
             RetireError::Unlooked { key, dir, file: file.into(), why: why.into() }
         }

@@ -97,6 +97,11 @@ mod tests {
             (&["rest", "verify", "x", "--keey", "y"], "'--key'"),
             (&["compar"], "'compare'"),
             (&["keys", "rotat"], "'rotate'"),
+            // what others call it
+            (&["benchmark"], "'compare'"),
+            (&["keys", "create"], "'new'"),
+            (&["field", "encrypt"], "'seal'"),
+            (&["rest", "decrypt"], "'unseal'"),
             (&["compare", "--policy", "FIPS-140"], "'fips'"),
             (&["ciphers", "--speed", "--work", "open-it"], "'open'"),
         ] {

@@ -45,6 +45,19 @@ pub enum Untrusted {
         /// The bits of its permissions.
         mode: u32,
     },
+    /// Another user may put something else in its place.
+    #[error(
+        "user {owner} may put another file in its place: the directory {} is that user's (you are \
+         user {user})\nkeep it in a directory of your own, or of root", directory.display()
+    )]
+    DirectoryOwner {
+        /// The directory in which it is.
+        directory: PathBuf,
+        /// The owner of the directory.
+        owner: u32,
+        /// This user.
+        user: u32,
+    },
 }
 
 /// Checks that nobody but its owner, who is this user or root, can change the file that `found` is
@@ -58,13 +71,18 @@ pub(crate) fn check_file(found: &Metadata) -> Result<(), Untrusted> {
 
 fn check_file_of(found: &Metadata, user: u32, caller: Option<u32>) -> Result<(), Untrusted> {
     let (owner, mode) = (found.uid(), found.mode() & 0o7777);
-    if owner != user && owner != 0 && !(user == 0 && caller == Some(owner)) {
+    if !is_trusted(owner, user, caller) {
         return Err(Untrusted::Owner { owner, user });
     }
     if mode & 0o002 != 0 {
         return Err(Untrusted::Mode { mode });
     }
     Ok(())
+}
+
+/// Returns whether `owner` is `user`, root, or, for root, the `caller` of sudo.
+fn is_trusted(owner: u32, user: u32, caller: Option<u32>) -> bool {
+    owner == user || owner == 0 || (user == 0 && caller == Some(owner))
 }
 
 /// Checks that `path` is a regular file that nobody but this user and root can change or replace.
@@ -75,22 +93,25 @@ pub fn check(path: &Path) -> io::Result<()> {
     check_opened(path, &crate::input::open(path)?.metadata()?)
 }
 
-/// Checks that not everybody can put another file in the place of `path`: that neither the
-/// directory of this name nor the directory of a link's target is writable for everybody, unless it
-/// is sticky like `/tmp`.
+/// Checks that neither everybody nor another user can put another file in the place of `path`: that
+/// the directory of this name and the directory of a link's target are this user's or root's, and
+/// not writable for everybody, unless sticky like `/tmp`. For root, the user who called `sudo`
+/// counts, too.
 ///
 /// # Errors
-/// [`Untrusted::Directory`]. Unreadable directories are left to the caller that opens `path`.
+/// [`Untrusted::Directory`], [`Untrusted::DirectoryOwner`]. Unreadable directories are left to the
+/// caller that opens `path`.
 pub fn check_place(path: &Path) -> Result<(), Untrusted> {
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let user = geteuid().as_raw();
     for directory in [parent(path), parent(&real)] {
-        if let Ok(found) = directory.metadata()
-            && is_open_to_all(&found)
-        {
-            return Err(Untrusted::Directory {
-                directory: directory.to_owned(),
-                mode: found.mode() & 0o7777,
-            });
+        let Ok(found) = directory.metadata() else { continue };
+        let directory = directory.to_owned();
+        if is_open_to_all(&found) {
+            return Err(Untrusted::Directory { directory, mode: found.mode() & 0o7777 });
+        }
+        if !is_trusted(found.uid(), user, caller_of_sudo()) {
+            return Err(Untrusted::DirectoryOwner { directory, owner: found.uid(), user });
         }
     }
     Ok(())

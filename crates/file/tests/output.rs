@@ -255,6 +255,29 @@ fn a_private_file_is_not_put_where_everybody_may_replace_it() {
 }
 
 #[test]
+fn a_file_in_another_users_directory_is_not_trusted() {
+    if !is_root("a_file_in_another_users_directory_is_not_trusted") {
+        return;
+    }
+    let dir = tempdir().unwrap();
+    let (theirs, ours) = (dir.path().join("theirs"), dir.path().join("ours"));
+    fs::create_dir(&theirs).unwrap();
+    fs::create_dir(&ours).unwrap();
+    fs::write(theirs.join("file"), "ours").unwrap();
+    symlink("../theirs/file", ours.join("link")).unwrap();
+    trust::check(&theirs.join("file")).unwrap();
+    for mode in [0o700, 0o1777] {
+        fs::set_permissions(&theirs, Permissions::from_mode(mode)).unwrap();
+        chown(&theirs, Some(NOBODY), Some(NOBODY)).unwrap();
+        for path in [theirs.join("file"), ours.join("link")] {
+            let error = trust::check(&path).unwrap_err().to_string();
+            assert!(error.starts_with("user 65534 may put another file in its place"), "{error}");
+            assert!(error.ends_with("keep it in a directory of your own, or of root"), "{error}");
+        }
+    }
+}
+
+#[test]
 fn another_users_file_is_not_replaced() {
     if !is_root("another_users_file_is_not_replaced") {
         return;

@@ -116,6 +116,44 @@ fn a_key_is_made_rotated_and_retired_with_its_store() {
     assert!(whole.ends_with(": all of it is sealed and whole\n"), "{whole}");
 }
 
+/// A table that was moved out of its store is under the version that it names, and comes back.
+#[test]
+fn a_listed_file_that_is_away_keeps_every_version() {
+    let dir = empty();
+    let dir = dir.path();
+    keys(dir, &["keys", "new", "a.key", "--id", "orders"]).done();
+    store(dir);
+    keys(dir, &["keys", "rotate", "a.key"]).done();
+    let names = fs::read_dir(dir.join("db")).unwrap().map(|entry| entry.unwrap().file_name());
+    let table =
+        names.map(|name| name.into_string().unwrap()).find(|name| name.ends_with(".sst")).unwrap();
+    fs::rename(dir.join("db").join(&table), dir.join(&table)).unwrap();
+
+    let rotate = || keys(dir, &["rest", "rotate", "db", "--key", "a.key"]);
+    let retire = || keys(dir, &["keys", "retire", "a.key", "--version", "1", "--store", "db"]);
+    let rotated = rotate();
+    assert_eq!(rotated.code, Some(1), "{}", rotated.stderr);
+    let both = format!("{}{}", rotated.stdout, rotated.stderr);
+    assert!(both.contains(&format!("{table}: missing: MANIFEST-")), "{both}");
+    let refused = retire();
+    assert_eq!(
+        (refused.code, refused.stderr),
+        (
+            Some(2),
+            format!(
+                "sealstone: key orders version 1 was not retired: {table} is missing from db, and \
+                 may be elsewhere under it\n  put it back, or restore the store from a backup, and \
+                 retire the version then\n"
+            )
+        )
+    );
+
+    fs::rename(dir.join(&table), dir.join("db").join(&table)).unwrap();
+    rotate().done();
+    retire().done();
+    keys(dir, &["rest", "verify", "db", "--key", "a.key"]).done();
+}
+
 #[test]
 fn retiring_asks_for_stores_and_spares_the_newest() {
     let dir = empty();

@@ -129,12 +129,20 @@ pub(super) fn list(dir: &Path) -> Result<Listing, RestError> {
     Ok(listing)
 }
 
+/// Returns the directories of `files` by their names from the directory on, and that itself as the
+/// empty name.
+pub(super) fn directories(files: &[(String, u64)]) -> BTreeSet<&str> {
+    let of_files = files.iter().map(|(name, _)| name.rsplit_once('/').map_or("", |it| it.0));
+    // a directory that lost all its files counts, too
+    of_files.chain([""]).collect()
+}
+
 /// Returns whether a store has a file by that name, so that nothing else may be there.
 fn is_file_name(name: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);
-    ["sst", "ldb", "log", "blob"].iter().any(|ending| numbered(name, ending).is_some())
+    ["sst", "ldb", "log", "blob", "dbtmp"].iter().any(|ending| numbered(name, ending).is_some())
         || ["MANIFEST-", "OPTIONS-", "SEALSTONE-"].iter().any(|begin| name.starts_with(begin))
-        || ["CURRENT", "IDENTITY"].contains(&name)
+        || ["CURRENT", "CURRENT.tmp", "IDENTITY"].contains(&name)
 }
 
 /// Returns name and length of every regular file in `dir` itself, links followed. Other objects are

@@ -24,6 +24,7 @@ use serde::Serialize;
 
 use super::error::RestError;
 use super::files_on_disk::{CHUNK_BYTES, list, read_start};
+use super::missing::missing;
 use super::report::{Finding, SCHEMA};
 use super::status::status;
 use crate::file_keys::{self, Header};
@@ -64,7 +65,7 @@ pub struct Rotation {
     pub rewrapped: u64,
     /// Passes over the directory; the last one found nothing left to do.
     pub passes: u32,
-    /// Files that could not be brought under it, and why. They are as they were.
+    /// Files that could not be brought under it, and why: they are as they were, or missing.
     pub failures: Vec<Finding>,
     /// Duration of the rotation, in seconds.
     pub seconds: f64,
@@ -123,6 +124,10 @@ pub fn rotate(
         let found = run.pass(progress)?;
         rewrapped += found.rewrapped;
         if found.rewrapped == 0 && (found.unfinished == 0 || pass >= UNFINISHED_PASSES) {
+            let mut failures = found.failures;
+            let known: HashSet<String> = failures.iter().map(|one| one.file.clone()).collect();
+            failures
+                .extend(missing(dir, keys)?.into_iter().filter(|one| !known.contains(&one.file)));
             return Ok(Rotation {
                 schema: SCHEMA,
                 dir: dir.to_owned(),
@@ -130,7 +135,7 @@ pub fn rotate(
                 files: found.files,
                 rewrapped,
                 passes: pass,
-                failures: found.failures,
+                failures,
                 seconds: begin.elapsed().as_secs_f64(),
                 key_id: key.id.clone(),
             });

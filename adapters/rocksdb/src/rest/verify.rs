@@ -7,7 +7,6 @@
 //! CURRENT and MANIFEST read again, agree on the faults, or find none. In a directory of backups
 //! the live set of each backup is compared with the files that the backups share (`backup`).
 
-use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +17,7 @@ use sealstone_keys::KeySource;
 use super::check::Check;
 use super::content::Contents;
 use super::error::RestError;
-use super::files_on_disk::list;
+use super::files_on_disk::{directories, list};
 use super::live_set;
 use super::report::{Finding, Progress, SCHEMA, Verification};
 use crate::catalogue::{Refusal, View};
@@ -128,11 +127,9 @@ fn survey(
     view: &mut View<'_>,
     report: &mut Verification,
 ) {
-    let of_files = files.iter().map(|(name, _)| name.rsplit_once('/').map_or("", |it| it.0));
-    // a directory that lost all its files is compared, too
-    let of_logs = elsewhere.iter().filter_map(|logs| logs.to_str());
-    let directories: BTreeSet<&str> = of_files.chain(of_logs).chain([""]).collect();
-    for directory in directories {
+    let mut all = directories(files);
+    all.extend(elsewhere.iter().filter_map(|logs| logs.to_str()));
+    for directory in all {
         let path = dir.join(directory);
         let found = view.settled_survey(&path.to_string_lossy());
         let wrong = match found {

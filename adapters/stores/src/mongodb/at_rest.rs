@@ -4,14 +4,14 @@
 use std::path::{Path, PathBuf};
 
 use sealstone_cipher::Provider;
-use sealstone_keys::{KeyError, KeyRef, Secret};
+use sealstone_keys::KeyError;
 use sealstone_seal::Fingerprint;
 use sealstone_seal::account::Account;
 use sealstone_servers::MONGOD_SERVER;
 use sealstone_store::EngineError;
 use sealstone_wiredtiger::{EXTENSION_VARIABLE, EngineOptions, Settings, find_extension, survey};
 
-use crate::at_rest::{AtRest, AtRestError, Found, Need, Renewal, SealedServer, Sealing};
+use crate::at_rest::{AtRest, AtRestError, Found, Need, Renewal, SealedServer, Sealing, Wanted};
 
 /// MongoDB in the table of engines.
 pub(crate) static AT_REST: MongoDbAtRest = MongoDbAtRest;
@@ -51,17 +51,12 @@ impl AtRest for MongoDbAtRest {
     }
 
     /// A block has only the fingerprint of its key.
-    fn need(
-        &self,
-        dir: &Path,
-        key: &KeyRef,
-        secret: &dyn Fn() -> Result<Secret, KeyError>,
-    ) -> Result<Need, AtRestError> {
+    fn need(&self, dir: &Path, wanted: &Wanted<'_>) -> Result<Need, AtRestError> {
         let account = survey(dir).map_err(|error| AtRestError::Unread(error.into()))?;
         let under = match account.sealed.is_empty() {
             true => None,
             false => {
-                let fingerprint = Fingerprint::of(key, &secret()?, Provider::own());
+                let fingerprint = Fingerprint::of(wanted.key, &(wanted.secret)()?, Provider::own());
                 let fingerprint = fingerprint.map_err(KeyError::from)?;
                 let protected = account.under(&fingerprint.to_string());
                 protected.example.map(|example| Found::Under {

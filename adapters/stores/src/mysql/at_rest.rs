@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-use sealstone_keys::{KeyError, KeyRef, Secret};
 use sealstone_mariadb::{
     PLUGIN_VARIABLE, ServerOptions, ServerOptionsError, check, find_plugin, is_data_directory,
     survey,
@@ -12,7 +11,7 @@ use sealstone_seal::account::Account;
 use sealstone_servers::MARIADB_SERVER;
 use sealstone_store::EngineError;
 
-use crate::at_rest::{AtRest, AtRestError, Found, Need, Renewal, SealedServer, Sealing};
+use crate::at_rest::{AtRest, AtRestError, Found, Need, Renewal, SealedServer, Sealing, Wanted};
 
 /// MariaDB in the table of engines.
 pub(crate) static AT_REST: MariaDbAtRest = MariaDbAtRest;
@@ -57,14 +56,10 @@ impl AtRest for MariaDbAtRest {
 
     /// A page has the version of its key, and not its name: pages under the same version of another
     /// key count, too.
-    fn need(
-        &self,
-        dir: &Path,
-        key: &KeyRef,
-        _: &dyn Fn() -> Result<Secret, KeyError>,
-    ) -> Result<Need, AtRestError> {
+    fn need(&self, dir: &Path, wanted: &Wanted<'_>) -> Result<Need, AtRestError> {
         let account = survey(dir).map_err(|error| AtRestError::Unread(error.into()))?;
-        let under = |share: &&sealstone_seal::account::Share| share.key_version == key.version;
+        let under =
+            |share: &&sealstone_seal::account::Share| share.key_version == wanted.key.version;
         let count: u64 = account.sealed.iter().filter(under).map(|share| share.blocks).sum();
         let example = account.files.iter().find(|file| file.sealed.iter().any(|one| under(&one)));
         let unread = || {

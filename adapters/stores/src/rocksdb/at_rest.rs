@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use sealstone_keys::{KeyError, KeyRef, Secret};
 use sealstone_rocksdb::rest;
 
-use crate::at_rest::{AtRest, AtRestError, Found, Need, Renewal, SealedServer};
+use crate::at_rest::{AtRest, AtRestError, Found, Need, Renewal, SealedServer, Wanted};
 
 /// RocksDB in the table of engines.
 pub static AT_REST: RocksDbAtRest = RocksDbAtRest;
@@ -30,19 +29,20 @@ impl AtRest for RocksDbAtRest {
             && entries.into_iter().any(|entry| is_manifest(&entry.file_name().to_string_lossy()))
     }
 
-    /// Every sealed file has a header that names its key.
-    fn need(
-        &self,
-        dir: &Path,
-        key: &KeyRef,
-        _: &dyn Fn() -> Result<Secret, KeyError>,
-    ) -> Result<Need, AtRestError> {
-        let found = rest::protected(dir, key).map_err(|error| AtRestError::Unread(error.into()))?;
-        let under = |example| Found::Under { count: found.files, unit: "file", example };
-        Ok(Need {
-            sealed_files: found.sealed_files,
-            found: found.example.map_or(Found::Nothing, under),
-        })
+    /// Every sealed file has a header that names its key, and is in a list, so that a file which is
+    /// away for a while is missed.
+    fn need(&self, dir: &Path, wanted: &Wanted<'_>) -> Result<Need, AtRestError> {
+        let unread = |error: rest::RestError| AtRestError::Unread(error.into());
+        let protected = rest::protected(dir, wanted.key).map_err(unread)?;
+        let found = match protected.example {
+            Some(example) => Found::Under { count: protected.files, unit: "file", example },
+            None => {
+                let missing = rest::missing(dir, wanted.keys).map_err(unread)?;
+                let first = missing.into_iter().next();
+                first.map_or(Found::Nothing, |one| Found::Missing { file: one.file })
+            }
+        };
+        Ok(Need { sealed_files: protected.sealed_files, found })
     }
 
     fn renewal(&self) -> Renewal {

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use sealstone_keys::{KeyError, KeyRef, Secret};
 use sealstone_volume::{Failure, keys_of};
 
-use crate::at_rest::{AtRest, AtRestError, Found, Need, Renewal, SealedServer};
+use crate::at_rest::{AtRest, AtRestError, Found, Need, Renewal, SealedServer, Wanted};
 
 /// Volumes in the table of engines.
 pub(crate) static AT_REST: VolumeAtRest = VolumeAtRest;
@@ -31,14 +30,9 @@ impl AtRest for VolumeAtRest {
     }
 
     /// The header names the key, which wraps that of all the rest.
-    fn need(
-        &self,
-        dir: &Path,
-        key: &KeyRef,
-        _: &dyn Fn() -> Result<Secret, KeyError>,
-    ) -> Result<Need, AtRestError> {
+    fn need(&self, dir: &Path, wanted: &Wanted<'_>) -> Result<Need, AtRestError> {
         match keys_of(dir) {
-            Ok(keys) if keys.contains(key) => {
+            Ok(keys) if keys.contains(wanted.key) => {
                 let found = Found::Under { count: 1, unit: "volume", example: HEADER.into() };
                 Ok(Need { sealed_files: 1, found })
             }

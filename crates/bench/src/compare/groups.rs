@@ -26,7 +26,7 @@ pub fn comparison(plan: &Plan, runs: Vec<Results>) -> Comparison {
     let interrupted = runs.iter().any(|run| run.interrupted);
     let group = |run: Results| {
         let of = |variant: &Variant| {
-            variants.iter().position(|one| one.label == variant.label).expect("in the union")
+            variants.iter().position(|one| one == variant).expect("in the union")
         };
         let mut group = Group {
             point: run.plan.point(),
@@ -75,11 +75,12 @@ pub fn comparison(plan: &Plan, runs: Vec<Results>) -> Comparison {
 }
 
 /// Returns the variants of all `runs`, each once: a store that lacks a layer has fewer than the
-/// others.
+/// others. A label is there several times where stores seal in ways of their own: `aes-256` is
+/// RocksDB's files in one, and a volume below Redis in another.
 fn union(runs: &[Results]) -> Vec<Variant> {
     let mut all: Vec<Variant> = Vec::new();
     for variant in runs.iter().flat_map(|run| &run.variants) {
-        if !all.iter().any(|one| one.label == variant.label) {
+        if !all.contains(variant) {
             all.push(variant.clone());
         }
     }
@@ -143,23 +144,23 @@ fn against(name: &str, groups: &[Group], variants: &[Variant]) -> Vec<Against> {
         };
         for other in whole().filter(is_like) {
             for cell in &group.cells {
-                let of = |variant: usize| {
-                    other
-                        .cells
-                        .iter()
-                        .find(|one| one.workload == cell.workload && one.variant == variant)
+                let label = |cell: &Cell| variants[cell.variant].label.as_str();
+                let of = |name: &str| {
+                    let alike = |one: &&Cell| one.workload == cell.workload && label(one) == name;
+                    other.cells.iter().find(alike)
                 };
                 // a store that does not encrypt is measured plain, and is what one that does would
                 // replace
-                let Some(beside) = of(cell.variant).or_else(|| of(0)) else { continue };
+                let beside = of(label(cell)).or_else(|| of(&variants[0].label));
+                let Some(beside) = beside else { continue };
                 let Some(ratio) = ratio(cell, beside) else { continue };
                 let (low, high) = ratio.interval(CONFIDENCE);
                 found.push(Against {
                     point: group.point.clone(),
                     other: other.point.clone(),
                     workload: cell.workload.clone(),
-                    variant: variants[cell.variant].label.clone(),
-                    other_variant: variants[beside.variant].label.clone(),
+                    variant: label(cell).to_owned(),
+                    other_variant: label(beside).to_owned(),
                     ratio: ratio.ratio(),
                     low,
                     high,
@@ -182,6 +183,8 @@ fn ratio(cell: &Cell, other: &Cell) -> Option<Estimate> {
 
 #[cfg(test)]
 mod tests {
+    use sealstone_store::Layer;
+
     use super::*;
     use crate::conclude::testing;
 
@@ -192,6 +195,31 @@ mod tests {
         let mut comparison = testing::comparison(labels, cells.collect());
         comparison.groups[0].point.store = store.into();
         comparison.runs().remove(0)
+    }
+
+    /// A label says the cipher and not where it is: with `--seal any` each store seals as it can.
+    #[test]
+    fn variants_with_one_label_stay_those_of_their_stores() {
+        let sealed = |store: &str, seal: &str, modes: &[&str]| {
+            let mut run = run(store, &["none", "aes-256"]);
+            let rest = run.variants[1].layers.get_mut(&Layer::Rest).unwrap();
+            rest.seal = seal.into();
+            rest.modes = modes.iter().map(|mode| (*mode).to_owned()).collect();
+            run
+        };
+        let runs = vec![sealed("redis", "volume", &[]), sealed("rocksdb", "", &["ctr"])];
+        let plan = Plan { against: Some("redis".into()), ..Plan::default() };
+        let mut whole = comparison(&plan, runs.clone());
+        judge_again(&mut whole);
+        let written = serde_json::to_string(&whole).unwrap();
+        let read: Comparison = serde_json::from_str(&written).unwrap();
+        for (was, is) in runs.iter().zip(read.runs()) {
+            assert_eq!(was.variants, is.variants, "of {}", is.plan.point().store);
+        }
+        // what replaces what is said of the same cipher, wherever each store has it
+        let pairs: Vec<_> =
+            whole.against.iter().map(|one| (&*one.variant, &*one.other_variant)).collect();
+        assert_eq!(pairs, [("none", "none"), ("aes-256", "aes-256")]);
     }
 
     #[test]

@@ -116,7 +116,7 @@ pub enum MergeError {
     },
 }
 
-/// Reads every result file in `paths`, in order.
+/// Reads every result file in `paths`, in order. A directory stands for the `results.json` in it.
 ///
 /// # Errors
 /// `MergeError`: no path, one twice, a file that cannot be read, of another schema, or damaged.
@@ -124,13 +124,18 @@ pub fn read(paths: &[PathBuf]) -> Result<Merged, MergeError> {
     if paths.is_empty() {
         return Err(MergeError::Empty);
     }
+    let in_directory = |path: &PathBuf| match path.is_dir() {
+        true => path.join("results.json"),
+        false => path.clone(),
+    };
+    let paths: Vec<PathBuf> = paths.iter().map(in_directory).collect();
     for (at, path) in paths.iter().enumerate() {
         if paths[..at].iter().any(|before| is_same(before, path)) {
             return Err(MergeError::Twice { path: path.clone() });
         }
     }
     let comparisons = paths.iter().map(|path| read_one(path)).collect::<Result<_, _>>()?;
-    Ok(Merged { comparisons, sources: paths.to_vec() })
+    Ok(Merged { comparisons, sources: paths })
 }
 
 /// As [`read`], with the clients of each run joined into one comparison.

@@ -111,8 +111,9 @@ pub fn changes(
             let label = &now.variants[cell.variant].label;
             let earlier =
                 then.groups.iter().filter(|other| other.point == group.point).find_map(|other| {
-                    let variant =
-                        then.variants.iter().position(|variant| variant.label == *label)?;
+                    // each store has variants of its own under a label
+                    let has_label = |one: &&Cell| then.variants[one.variant].label == *label;
+                    let variant = other.cells.iter().find(has_label)?.variant;
                     to_baseline(&other.cells, variant, &cell.workload)
                 });
             let today = to_baseline(&group.cells, cell.variant, &cell.workload);

@@ -16,7 +16,8 @@ pub const SERVER_BACKEND: &str = "server";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Recorded", into = "Recorded")]
 pub struct Variant {
-    /// Unique label, such as `aes-256`, `aes-256 portable`, `none`, `none (2)`.
+    /// Label, such as `aes-256`, `aes-256 portable`, `none`, `none (2)`; unique among the variants
+    /// of a group.
     pub label: String,
     /// Encryption of each layer; none for a baseline.
     pub layers: BTreeMap<Layer, Choice>,

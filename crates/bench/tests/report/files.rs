@@ -59,6 +59,14 @@ fn result_files_are_read_and_named() {
     assert!(!page.contains("run-1-time\"") && !page.contains("Time and bytes"));
     assert!(report::html(&runs).unwrap().contains("run 2 (2026-03-03 10:00 UTC)"));
 
+    // the directory of a run stands for its results
+    let run = directory.path().join("run");
+    std::fs::create_dir(&run).unwrap();
+    std::fs::copy(&first, run.join("results.json")).unwrap();
+    let named = merge::read(std::slice::from_ref(&run)).unwrap();
+    assert_eq!(named.sources, [run.join("results.json")]);
+    assert!(merge::read(&[run.clone(), run.join("results.json")]).is_err());
+
     assert!(matches!(merge::read(&[]), Err(MergeError::Empty)));
     let refused = |path: PathBuf| merge::read(&[first.clone(), path]).unwrap_err().to_string();
     assert!(refused(directory.path().join("none.json")).starts_with("cannot read results"));
@@ -70,6 +78,13 @@ fn result_files_are_read_and_named() {
     assert!(
         refused(file("cut.json", "{\"schema\":1,\"version\":\"0.1.0\"}")).contains("missing field")
     );
+    // every two variants are compared, so few kilobytes would take hours
+    let mut many = comparison(fixtures::ordinary());
+    let one = many.variants[1].clone();
+    many.variants.resize(1_001, one);
+    let path = directory.path().join("many.json");
+    many.write_json(&path).unwrap();
+    assert!(refused(path).contains("1001 variants at 1 points, more than a comparison has"));
     let future = refused(file("future.json", "{\"schema\":7,\"version\":\"9.9\",\"shape\":{}}"));
     assert!(
         future.contains(

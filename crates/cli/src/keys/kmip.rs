@@ -5,6 +5,7 @@ use sealstone_cipher::DEFAULT_CIPHER;
 use sealstone_keys::kmip::enumeration::RevocationReason;
 use sealstone_keys::kmip::family::Family;
 use sealstone_keys::{KeyError, KeyOrigin, KeySource, Keyring, KmipSource, NewKey};
+use sealstone_stores::at_rest::Wanted;
 use serde_json::{Value, json};
 
 use super::usage_check;
@@ -63,12 +64,14 @@ pub(super) fn rotate(spec: &str) -> anyhow::Result<Family> {
 pub(super) fn retire(spec: &str, version: u32, sealed: &SealedWith) -> anyhow::Result<Family> {
     let (keyring, name) = open(spec)?;
     let key = keyring.retirable(&name, version)?;
-    let secret = || KmipSource::open(spec)?.get(&key);
+    let source = KmipSource::open(spec)?;
+    let secret = || source.get(&key);
+    let wanted = Wanted { key: &key, secret: &secret, keys: &source };
     let family = keyring.show(&name).map_err(KeyError::from)?;
     let names: Vec<String> = family.versions.into_iter().map(|version| version.id).collect();
-    let checked = usage_check::check(&key, &names, &secret, sealed, spec)?;
+    let checked = usage_check::check(&wanted, &names, sealed, spec)?;
     if version != 1 {
-        usage_check::check_by_identifier(&key, &secret, sealed, spec)?;
+        usage_check::check_by_identifier(&wanted, sealed, spec)?;
     }
     keyring.revoke(&key.id, RevocationReason::SUPERSEDED).map_err(KeyError::from)?;
     say(&format!("key {key} is deactivated; {checked}"));

@@ -8,7 +8,8 @@
 //! (`sealstone_file::walk`), and a directory is searched for files of every engine, since it may
 //! hold several.
 
-use sealstone_keys::{KeyError, KeyRef, Secret};
+use sealstone_keys::KeyRef;
+use sealstone_stores::at_rest::Wanted;
 
 use crate::field;
 use crate::flags::SealedWith;
@@ -21,22 +22,21 @@ struct Looked {
     missing: &'static str,
 }
 
-/// Checks everything in `sealed` and returns the checked data, none of which needs `key`, and the
-/// unchecked data.
+/// Checks everything in `sealed` and returns the checked data, none of which needs the key
+/// `wanted`, and the unchecked data.
 ///
 /// - `names`: every name that a version of the key has
-/// - `secret`: gives the secret of `key`
 /// - `source_name`: the key source as the user named it, for the command in an error
 pub(super) fn check(
-    key: &KeyRef,
+    wanted: &Wanted<'_>,
     names: &[String],
-    secret: &dyn Fn() -> Result<Secret, KeyError>,
     sealed: &SealedWith,
     source_name: &str,
 ) -> anyhow::Result<String> {
+    let key = wanted.key;
     #[cfg(not(any(feature = "mysql", feature = "postgres")))]
     let _ = names;
-    let stores = check_unused(key, secret, &sealed.store, source_name)?;
+    let stores = check_unused(wanted, &sealed.store, source_name)?;
     let files = field::check_files_unneeding(key, &sealed.field, source_name)?;
     let looked = [
         Looked {
@@ -65,20 +65,20 @@ pub(super) fn check(
     Ok(words(&looked))
 }
 
-/// Checks stores and files for `key` under another number than [`check`]: data that was sealed by
-/// the identifier of one version of a key server calls it version 1. Tables are looked at by name.
+/// Checks stores and files for the key `wanted` under another number than [`check`]: data that was
+/// sealed by the identifier of one version of a key server calls it version 1. Tables are looked at
+/// by name.
 ///
 /// # Errors
 /// As [`check`].
 #[cfg(feature = "kmip")]
 pub(super) fn check_by_identifier(
-    key: &KeyRef,
-    secret: &dyn Fn() -> Result<Secret, KeyError>,
+    wanted: &Wanted<'_>,
     sealed: &SealedWith,
     source_name: &str,
 ) -> anyhow::Result<()> {
-    let key = KeyRef { id: key.id.clone(), version: 1 };
-    check_unused(&key, secret, &sealed.store, source_name)?;
+    let key = KeyRef { id: wanted.key.id.clone(), version: 1 };
+    check_unused(&Wanted { key: &key, ..*wanted }, &sealed.store, source_name)?;
     field::check_files_unneeding(&key, &sealed.field, source_name)?;
     Ok(())
 }

@@ -215,9 +215,11 @@ pub enum PairError {
 /// [`PairError::Owner`]; [`PairError::OneKey`], [`PairError::Mirrored`].
 fn read(path: &Path) -> Result<Vec<ManualAssociation>, PairError> {
     let text = read_private(path)?;
+    // of an editor, and of no program that keys come from
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     // every line of charon names its subsystem
     let is_log = ["[CHD] ", "[IKE] ", "[CFG] "].iter().any(|subsystem| text.contains(subsystem));
-    let read = if is_log { charon::read(&text) } else { xfrm::read(&text) };
+    let read = if is_log { charon::read(text) } else { xfrm::read(text) };
     let all = read.map_err(|found| PairError::Unreadable { path: path.to_owned(), found })?;
     check_keys(path, &all)?;
     Ok(all)
@@ -369,7 +371,7 @@ mod tests {
                     &format!("{CBC} encap espinudp 4501 4500 0.0.0.0"),
                 )
         };
-        let newest = chosen(&format!("{}{}", pair(0x1000), pair(0x2000))).unwrap();
+        let newest = chosen(&format!("\u{feff}{}{}", pair(0x1000), pair(0x2000))).unwrap();
         assert_eq!(
             (newest.own.to_string(), newest.peer.to_string()),
             ("10.0.0.1:4500".into(), "10.9.0.2:4501".into())
