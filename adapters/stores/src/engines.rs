@@ -44,53 +44,12 @@ pub fn owner(dir: &Path) -> Option<&'static dyn AtRest> {
     servers.into_iter().chain(others).find(|engine| engine.owns(dir))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "rocksdb", feature = "mongodb"))]
 mod tests {
     use std::fs;
 
-    use sealstone_keys::{EphemeralKey, KeyError, KeyRef, Secret};
-
     use super::*;
-    use crate::at_rest::{Found, Need, Wanted};
 
-    #[test]
-    fn each_engine_has_a_name_of_its_own_and_knows_its_directories() {
-        for (at, engine) in engines().enumerate() {
-            assert!(
-                engines().take(at).all(|before| before.name() != engine.name()),
-                "{}",
-                engine.name()
-            );
-            let empty = tempfile::tempdir().unwrap();
-            assert!(!engine.owns(empty.path()), "{}", engine.name());
-            let key = KeyRef { id: "orders".into(), version: 1 };
-            let secret = || -> Result<Secret, KeyError> { panic!("nothing is sealed") };
-            let keys = EphemeralKey::new().unwrap();
-            let wanted = Wanted { key: &key, secret: &secret, keys: &keys };
-            let need = engine.need(empty.path(), &wanted).unwrap();
-            assert_eq!(need, Need { sealed_files: 0, found: Found::Nothing }, "{}", engine.name());
-        }
-        for server in servers() {
-            assert!(
-                of_server(server.server_name()).is_some_and(|found| found.name() == server.name())
-            );
-            let dir = tempfile::tempdir().unwrap();
-            assert!(
-                server.account(dir.path()).is_err(),
-                "{}: an empty directory is none of its",
-                server.name()
-            );
-            let missing = dir.path().join("none.so");
-            fs::create_dir(&missing).unwrap();
-            assert!(
-                server.find_library(Some(&missing)).is_err(),
-                "{}: a directory is no library",
-                server.name()
-            );
-        }
-    }
-
-    #[cfg(all(feature = "rocksdb", feature = "mongodb"))]
     #[test]
     fn the_owner_is_known_by_names() {
         let owner_of = |names: &[&str]| {

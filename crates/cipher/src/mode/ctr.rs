@@ -101,15 +101,16 @@ pub(crate) fn apply128(
     data: &mut [u8],
 ) -> Result<(), Error> {
     let found = initial_counter_block.len();
-    let initial: [u8; 16] =
+    let initial: &[u8; 16] =
         initial_counter_block.try_into().map_err(|_| Error::NonceLength { found, want: 16 })?;
-    // Most calls need no arithmetic, and short calls would wait for the counter block to be written
-    // and read back.
-    if offset_bytes == 0 && data.len() as u64 <= bytes_until_carry(&initial) {
-        cipher.xor_keystream32(&initial, data);
+    // Most calls need no arithmetic. The caller's own block, not a copy: one that was just written
+    // in two halves is read as a vector only once all stores before it are done, those of the
+    // message before among them.
+    if offset_bytes == 0 && data.len() as u64 <= bytes_until_carry(initial) {
+        cipher.xor_keystream32(initial, data);
         return Ok(());
     }
-    let mut counter = u128::from_be_bytes(initial).wrapping_add(u128::from(offset_bytes / 16));
+    let mut counter = u128::from_be_bytes(*initial).wrapping_add(u128::from(offset_bytes / 16));
     let (head, mut rest) = split_head(data, (offset_bytes % 16) as usize, 16);
     if !head.is_empty() {
         let mut block = counter.to_be_bytes();

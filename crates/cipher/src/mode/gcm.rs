@@ -9,7 +9,7 @@ use zeroize::{Zeroize, optimization_barrier};
 
 use super::Counter128;
 use super::aead::{Aead, Context, Part, PartError, Unsealed};
-use super::counter_block::{data_counter, first_counter, first_counter_of};
+use super::counter_block::{checked_nonce, data_counter, first_counter, first_counter_of};
 use super::ghash::GhashKey;
 use super::key_stream::EncryptBlocks;
 use super::run::{CipherAndHash, open_parts, seal_run};
@@ -73,8 +73,7 @@ impl Drop for Stream {
 
 /// A message without data that is sealed beside another one.
 pub(crate) struct Head<'a> {
-    /// From [`first_counter`].
-    pub(crate) counter: [u8; 16],
+    pub(crate) nonce: &'a [u8; 12],
     pub(crate) associated: &'a [u8],
 }
 
@@ -83,7 +82,7 @@ impl<'a> Head<'a> {
     /// `Error::NonceLength`.
     pub(crate) fn new(limits: &Limits, context: Context<'a>) -> Result<Self, Error> {
         Ok(Self {
-            counter: first_counter(limits, context.nonce, &[])?,
+            nonce: checked_nonce(limits, context.nonce, &[])?,
             associated: context.associated,
         })
     }

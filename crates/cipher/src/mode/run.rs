@@ -5,7 +5,7 @@
 //! mode with a MAC, whose counters follow each other (`ctr_mac`).
 
 use super::aead::{PARTS_MAX, Part, PartError, Unsealed};
-use super::counter_block::first_counter;
+use super::counter_block::{checked_nonce, first_counter};
 use super::key_stream::{EncryptBlocks, KeyStream, Stretch};
 use crate::declassify::is_tag;
 use crate::error::Error;
@@ -117,6 +117,22 @@ pub(crate) fn message_counters(
 ) -> Result<[[u8; 16]; PARTS_MAX], PartError> {
     assert!(messages.len() <= PARTS_MAX, "{} messages, more than {PARTS_MAX}", messages.len());
     counters(limits, messages.iter().map(|message| (message.context.nonce, &*message.data)))
+}
+
+/// Checks the nonce and the length of each message.
+///
+/// # Errors
+/// As [`message_counters`].
+///
+/// # Panics
+/// As [`message_counters`].
+#[inline]
+pub(crate) fn check_messages(limits: &Limits, messages: &[Unsealed<'_>]) -> Result<(), PartError> {
+    assert!(messages.len() <= PARTS_MAX, "{} messages, more than {PARTS_MAX}", messages.len());
+    for (index, Unsealed { context, data, .. }) in messages.iter().enumerate() {
+        checked_nonce(limits, context.nonce, data).map_err(|error| PartError { index, error })?;
+    }
+    Ok(())
 }
 
 #[inline]

@@ -20,13 +20,13 @@ use crate::error::Error;
 use crate::limits::{GCM_LIMITS, Limits};
 use crate::memory::Protected;
 use crate::mode::aead::{Aead, Context, PARTS_MAX, Part, PartError, Unsealed};
-use crate::mode::counter_block::{data_counter, first_counter};
+use crate::mode::counter_block::{checked_nonce, data_counter, first_counter_of};
 use crate::mode::gcm::{Head, Mask};
 use crate::mode::ghash::{
     BATCH, LONG, Powers, Products, SHORT, SHORT_BYTES, TagInput, absorb, absorb_batch,
     field_key_in_lanes, hash_head, lengths,
 };
-use crate::mode::run::{check_parts, first_counters, message_counters};
+use crate::mode::run::{check_messages, check_parts, first_counters};
 use crate::mode::wipe_stack::{WipeStack, wipe_stack};
 
 /// AES of `R` rounds in GCM. The powers for short messages are made with the key, the rest with the
@@ -79,7 +79,7 @@ impl<L: AesLanes, const R: usize> AesGcm<L, R> {
     fn crypt<const SEAL: bool>(
         &self,
         head: Option<Head<'_>>,
-        counter: [u8; 16],
+        nonce: &[u8; 12],
         associated: &[u8],
         data: &mut [u8],
     ) -> [[u8; 16]; 2] {
@@ -90,7 +90,7 @@ impl<L: AesLanes, const R: usize> AesGcm<L, R> {
                 keys,
                 powers,
                 head,
-                counter,
+                nonce,
                 associated,
                 data,
             })
@@ -100,7 +100,7 @@ impl<L: AesLanes, const R: usize> AesGcm<L, R> {
                 keys,
                 powers,
                 head,
-                counter,
+                nonce,
                 associated,
                 data,
             })
@@ -169,8 +169,8 @@ impl<L: AesLanes, const R: usize> Aead for AesGcm<L, R> {
     }
 
     fn seal(&self, nonce: &[u8], associated: &[u8], data: &mut [u8]) -> Result<[u8; 16], Error> {
-        let counter = first_counter(&GCM_LIMITS, nonce, data)?;
-        let [_, tag] = self.crypt::<true>(None, counter, associated, data);
+        let nonce = checked_nonce(&GCM_LIMITS, nonce, data)?;
+        let [_, tag] = self.crypt::<true>(None, nonce, associated, data);
         Ok(tag)
     }
 
@@ -181,8 +181,8 @@ impl<L: AesLanes, const R: usize> Aead for AesGcm<L, R> {
         data: &mut [u8],
     ) -> Result<[[u8; 16]; 2], Error> {
         let head = Some(Head::new(&GCM_LIMITS, head)?);
-        let counter = first_counter(&GCM_LIMITS, body.nonce, data)?;
-        Ok(self.crypt::<true>(head, counter, body.associated, data))
+        let nonce = checked_nonce(&GCM_LIMITS, body.nonce, data)?;
+        Ok(self.crypt::<true>(head, nonce, body.associated, data))
     }
 
     fn open(
@@ -193,8 +193,8 @@ impl<L: AesLanes, const R: usize> Aead for AesGcm<L, R> {
         tag: &[u8; 16],
     ) -> Result<(), Error> {
         // A wrong length is the caller's error and reported as such; it depends on no secret.
-        let counter = first_counter(&GCM_LIMITS, nonce, data).inspect_err(|_| data.fill(0))?;
-        let [_, expected] = self.crypt::<false>(None, counter, associated, data);
+        let nonce = checked_nonce(&GCM_LIMITS, nonce, data).inspect_err(|_| data.fill(0))?;
+        let [_, expected] = self.crypt::<false>(None, nonce, associated, data);
         if is_tag(&expected, tag) {
             Ok(())
         } else {
@@ -204,9 +204,9 @@ impl<L: AesLanes, const R: usize> Aead for AesGcm<L, R> {
     }
 
     fn seal_run(&self, messages: &mut [Unsealed<'_>]) -> Result<(), PartError> {
-        let firsts = &message_counters(&GCM_LIMITS, messages)?;
+        check_messages(&GCM_LIMITS, messages)?;
         let Long { keys, powers } = self.long();
-        self.lanes.enter(SealRun::<_, R> { keys, powers, firsts, messages });
+        self.lanes.enter(SealRun::<_, R> { keys, powers, messages });
         // its frame is larger than that of one message
         if L::BLOCKS < 4 {
             wipe_stack::<4096>();
@@ -239,8 +239,7 @@ impl<L: AesLanes, const R: usize> Aead for AesGcm<L, R> {
 struct SealRun<'a, 'm, S, const R: usize> {
     keys: &'a S,
     powers: &'a Powers<LONG>,
-    /// From [`first_counter`].
-    firsts: &'a [[u8; 16]],
+    /// Each passed [`check_messages`].
     messages: &'a mut [Unsealed<'m>],
 }
 
@@ -249,11 +248,12 @@ impl<L: AesLanes, S: Schedule<L>, const R: usize> Kernel<L> for SealRun<'_, '_, 
 
     #[inline(always)]
     fn run(self, lanes: L) {
-        let Self { keys, powers, firsts, messages } = self;
-        for (Unsealed { context, data, tag }, counter) in messages.iter_mut().zip(firsts) {
-            let (counter, associated) = (*counter, context.associated);
+        let Self { keys, powers, messages } = self;
+        for Unsealed { context, data, tag } in messages {
+            let nonce = context.nonce.try_into().expect("twelve bytes, as was checked");
+            let associated = context.associated;
             let message =
-                Crypt::<_, R, true, LONG> { keys, powers, head: None, counter, associated, data };
+                Crypt::<_, R, true, LONG> { keys, powers, head: None, nonce, associated, data };
             [_, **tag] = message.run(lanes);
         }
     }
@@ -330,7 +330,7 @@ impl<L: AesLanes> Kernel<L> for AddHashes<'_> {
 /// Decrypts stretches of messages whose tags are right.
 struct DecryptParts<'a, S, const R: usize> {
     keys: &'a S,
-    /// From [`first_counter`].
+    /// From [`first_counters`].
     firsts: &'a [[u8; 16]],
     parts: &'a [Part<'a>],
     out: &'a mut [u8],
@@ -401,8 +401,7 @@ struct Crypt<'a, S, const R: usize, const SEAL: bool, const SLOTS: usize> {
     keys: &'a S,
     powers: &'a Powers<SLOTS>,
     head: Option<Head<'a>>,
-    /// From [`first_counter`].
-    counter: [u8; 16],
+    nonce: &'a [u8; 12],
     associated: &'a [u8],
     data: &'a mut [u8],
 }
@@ -414,11 +413,12 @@ impl<L: AesLanes, S: Schedule<L>, const R: usize, const SEAL: bool, const SLOTS:
 
     #[inline(always)]
     fn run(self, lanes: L) -> [[u8; 16]; 2] {
-        let Self { keys, powers, head, counter, associated, data } = self;
+        let Self { keys, powers, head, nonce, associated, data } = self;
+        let counter = first_counter_of(nonce);
         let lengths = lengths(associated, data.len());
         let (mut mask, mut head_tag) = (Mask([0; 16]), [0; 16]);
         if let Some(head) = head {
-            let mut masks = [lanes.first(&counter), lanes.first(&head.counter)];
+            let mut masks = [lanes.first(&counter), lanes.first(&first_counter_of(head.nonce))];
             encrypt::<L, R, 2>(lanes, keys, &mut masks);
             let mut head_mask = Mask([0; 16]);
             head_mask.keep(lanes.to_block(masks[1]));

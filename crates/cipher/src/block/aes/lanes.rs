@@ -431,6 +431,15 @@ fn xor_short<L: AesLanes, const R: usize>(
     counters: L::Vector,
     data: &mut [u8],
 ) {
+    if L::BLOCKS > 1
+        && let Ok(block) = <&mut [u8; 16]>::try_from(&mut *data)
+    {
+        // without the masks that a part of a vector takes
+        let mut stream = [lanes.counter_blocks(counters)];
+        encrypt::<L, R, 1>(lanes, keys, &mut stream);
+        *block = lanes.to_block(lanes.xor(lanes.first(block), stream[0]));
+        return;
+    }
     match data.len().div_ceil(L::BYTES) {
         0 => (),
         1 => xor_rest::<L, R, 1>(lanes, keys, counters, data),

@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::limits::Limits;
 use crate::memory::Protected;
 use crate::mode::aead::{Aead, Context, Part, PartError, Unsealed};
-use crate::mode::counter_block::first_counter;
+use crate::mode::counter_block::{first_counter, first_counter_of};
 use crate::mode::gcm::Head;
 use crate::mode::ghash::{
     BATCH, LONG, LongPowers, Powers, Products, TagInput, absorb, absorb_batch, field_key_in_lanes,
@@ -330,7 +330,7 @@ impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Crypt<'_, L, R, 
 fn mask_blocks<const N: usize>(counter: &[u8; 16], head: Option<&Head<'_>>) -> [[u8; 16]; N] {
     let mut blocks = [*counter; N];
     if let Some(head) = head {
-        blocks[1] = head.counter;
+        blocks[1] = first_counter_of(head.nonce);
     }
     blocks
 }
