@@ -71,11 +71,7 @@ pub(crate) fn compared(plan: &Plan, cells: &mut [Cell]) -> Vec<(usize, Option<Es
         if is_searched_in_vain(cell) || is_searched_in_vain(base) {
             return None;
         }
-        let scaled = |ratio: Estimate| Estimate {
-            standard_error: ratio.standard_error / Quantity::Latency.scale(),
-            log_ratio: ratio.log_ratio / Quantity::Latency.scale(),
-            ..ratio
-        };
+        let scaled = |ratio: Estimate| ratio.scaled(1.0 / Quantity::Latency.scale());
         let is_kept = |cell: &Cell| {
             crate::conclude::fixed_rate::at_rate(cell).is_some_and(|found| found.is_kept)
         };

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::conclude::judgement::{Judgement, judge, judge_as, not_met};
 use crate::conclude::saturation;
-use crate::conclude::statistics::{Estimate, by_load, median, trimmed_mean};
+use crate::conclude::statistics::{Estimate, MANY_LOADS, by_load, median, trimmed_mean};
 use crate::conclude::sustained_rate;
 use crate::results::{Between, Cell, Overhead, Sample, Variant};
 use crate::words::verdict::FEWEST_PAIRS;
@@ -257,7 +257,10 @@ fn together(cells: &[(&Cell, &Cell, Estimate)], figure: Figure) -> Option<Estima
     };
     let means: Vec<f64> = of_cells[0].keys().filter_map(of_load).collect();
     let pairs = estimates.iter().map(|one| one.pairs).sum();
-    Estimate::from_load_means(&means, pairs).or_else(|| Estimate::mean_of_dependent(&estimates))
+    let apart = Estimate::mean_of_dependent(&estimates)?;
+    let by_loads = Estimate::from_load_means(&means, pairs).unwrap_or(apart);
+    // slices are apart also where loads are shared
+    Some(Estimate { slices: apart.slices.filter(|_| means.len() < MANY_LOADS), ..by_loads })
 }
 
 /// Returns the throughput of `variant` to that of the baseline under `workload`; none if one of the

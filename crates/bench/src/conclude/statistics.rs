@@ -27,6 +27,40 @@ pub const MANY_LOADS: usize = 12;
 /// Autocorrelation above this cannot be distinguished from a trend in such a short series.
 const MOST_AUTOCORRELATION: f64 = 0.8;
 
+/// Uncertainty of a ratio, on the scale of logarithms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scatter {
+    /// Standard error.
+    pub standard_error: f64,
+    /// Degrees of freedom.
+    pub freedom: f64,
+}
+
+impl Scatter {
+    /// Returns the error of the sum of several that are independent, each multiplied by `scale`:
+    /// degrees of freedom after Welch and Satterthwaite. None for none.
+    fn of_sum(all: &[Self], scale: f64) -> Option<Self> {
+        let first = all.first()?;
+        let squares = all.iter().map(|one| (one.standard_error * scale).powi(2));
+        let sum: f64 = squares.clone().sum();
+        let spread: f64 = squares.zip(all).map(|(square, one)| square.powi(2) / one.freedom).sum();
+        let freedom = if spread > 0.0 { sum.powi(2) / spread } else { first.freedom };
+        Some(Self { standard_error: sum.sqrt(), freedom })
+    }
+
+    /// Returns the probability of a value at least `beyond` above zero if the truth were zero.
+    fn p(self, beyond: f64) -> f64 {
+        match self.standard_error {
+            error if error > 0.0 => self.student().sf(beyond / error),
+            _ => 0.0,
+        }
+    }
+
+    fn student(self) -> StudentsT {
+        StudentsT::new(0.0, 1.0, self.freedom).expect("there is at least one degree of freedom")
+    }
+}
+
 /// A ratio as estimated from pairs, on the scale of logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
@@ -40,6 +74,11 @@ pub struct Estimate {
     pub pairs: usize,
     /// Separately loaded stores that the error is over: 1 if it is that of a single load.
     pub loads: usize,
+    /// Where the error is that of a few loads: the error that their slices would give if loads made
+    /// no difference. By luck a few loads are closer to each other than their slices allow, and
+    /// then a claim would rest on that luck; so it must hold by this error, too. The interval does
+    /// not use it, which covers the truth as it should without it.
+    pub slices: Option<Scatter>,
 }
 
 impl Estimate {
@@ -64,7 +103,8 @@ impl Estimate {
         let alone = (squares / (n - 1.0)).sqrt() / (share_kept * n.sqrt());
         let correlation = autocorrelation(&winsorised, centre, squares);
         let standard_error = alone * ((1.0 + correlation) / (1.0 - correlation)).sqrt();
-        Some(Self { log_ratio, standard_error, freedom: kept.len() as f64 - 1.0, pairs, loads: 1 })
+        let freedom = kept.len() as f64 - 1.0;
+        Some(Self { log_ratio, standard_error, freedom, pairs, loads: 1, slices: None })
     }
 
     /// Estimates a ratio from the pairs of each load: a store that is loaded again lays out its
@@ -84,7 +124,13 @@ impl Estimate {
             .filter(|pairs| !pairs.is_empty())
             .map(|pairs| trimmed_mean(pairs))
             .collect();
-        if means.len() < 2 { Some(all) } else { Self::from_load_means(&means, all.pairs) }
+        match means.len() {
+            0 | 1 => Some(all),
+            few => Some(Self {
+                slices: (few < MANY_LOADS).then_some(all.scatter()),
+                ..Self::from_load_means(&means, all.pairs)?
+            }),
+        }
     }
 
     /// As [`Self::from_loads`], of the means of loads, which `pairs` pairs are behind. None for
@@ -98,7 +144,8 @@ impl Estimate {
                 let squares: f64 = means.iter().map(|one| (one - centre).powi(2)).sum();
                 let freedom = n as f64 - 1.0;
                 let standard_error = (squares / freedom / n as f64).sqrt();
-                Some(Self { log_ratio: centre, standard_error, freedom, pairs, loads: n })
+                let (log_ratio, loads) = (centre, n);
+                Some(Self { log_ratio, standard_error, freedom, pairs, loads, slices: None })
             }
             _ => Some(Self { pairs, loads: n, ..Self::from_pairs(means)? }),
         }
@@ -140,7 +187,12 @@ impl Estimate {
         let freedom = if fourths > 0.0 { 3.0 * squares.powi(2) / fourths - 1.0 } else { n };
         let standard_error = (squares * n / (n - 1.0) * widened).sqrt();
         let freedom = freedom.clamp(f64::min(2.0, n - 1.0), n - 1.0);
-        Some(Self { log_ratio, standard_error, freedom, pairs, loads })
+        let slices = match several && loads < MANY_LOADS {
+            true => Self::from_influences(log_ratio, influences, &vec![0; pairs])
+                .map(|alone| alone.scatter()),
+            false => None,
+        };
+        Some(Self { log_ratio, standard_error, freedom, pairs, loads, slices })
     }
 
     /// Returns the same the other way round: the ratio of the second to the first.
@@ -154,16 +206,15 @@ impl Estimate {
     /// between the two is included.
     #[must_use]
     pub fn of_two(one: &Self, other: &Self) -> Self {
-        let (a, b) = (one.standard_error.powi(2), other.standard_error.powi(2));
-        let spread = a.powi(2) / one.freedom + b.powi(2) / other.freedom;
-        let freedom =
-            if spread > 0.0 { (a + b).powi(2) / spread } else { one.freedom.min(other.freedom) };
+        let both = Scatter::of_sum(&[one.scatter(), other.scatter()], 1.0).expect("two");
+        let narrower = one.freedom.min(other.freedom);
         Self {
             log_ratio: one.log_ratio - other.log_ratio,
-            standard_error: (a + b).sqrt(),
-            freedom,
+            standard_error: both.standard_error,
+            freedom: if both.standard_error > 0.0 { both.freedom } else { narrower },
             pairs: one.pairs.min(other.pairs),
             loads: one.loads.min(other.loads),
+            slices: Self::slices_of(&[*one, *other], 1.0),
         }
     }
 
@@ -172,17 +223,16 @@ impl Estimate {
     /// Bulletin 2). None for none.
     #[must_use]
     pub fn mean_of(estimates: &[Self]) -> Option<Self> {
-        let (first, n) = (estimates.first()?, estimates.len() as f64);
-        let squares: Vec<f64> = estimates.iter().map(|one| one.standard_error.powi(2)).collect();
-        let sum: f64 = squares.iter().sum();
-        let spread: f64 =
-            squares.iter().zip(estimates).map(|(square, one)| square.powi(2) / one.freedom).sum();
+        let n = estimates.len() as f64;
+        let scatters: Vec<Scatter> = estimates.iter().map(Self::scatter).collect();
+        let Scatter { standard_error, freedom } = Scatter::of_sum(&scatters, 1.0 / n)?;
         Some(Self {
             log_ratio: estimates.iter().map(|one| one.log_ratio).sum::<f64>() / n,
-            standard_error: sum.sqrt() / n,
-            freedom: if spread > 0.0 { sum.powi(2) / spread } else { first.freedom },
+            standard_error,
+            freedom,
             pairs: estimates.iter().map(|one| one.pairs).sum(),
             loads: estimates.iter().map(|one| one.loads).min().unwrap_or(1),
+            slices: Self::slices_of(estimates, 1.0 / n),
         })
     }
 
@@ -204,15 +254,37 @@ impl Estimate {
     #[must_use]
     pub fn weighted_mean_of(estimates: &[(Self, usize)]) -> Option<Self> {
         let all: usize = estimates.iter().map(|(_, count)| count).sum();
-        let scaled = estimates.iter().map(|(one, count)| {
-            let weight = *count as f64 * estimates.len() as f64 / all as f64;
-            Self {
-                log_ratio: weight * one.log_ratio,
-                standard_error: weight * one.standard_error,
-                ..*one
-            }
-        });
+        let scaled = estimates
+            .iter()
+            .map(|(one, count)| one.scaled(*count as f64 * estimates.len() as f64 / all as f64));
         Self::mean_of(&scaled.collect::<Vec<_>>())
+    }
+
+    /// Returns the error of the slices alone of the sum of `estimates`, each multiplied by `scale`;
+    /// none unless each has it.
+    fn slices_of(estimates: &[Self], scale: f64) -> Option<Scatter> {
+        let all: Option<Vec<Scatter>> = estimates.iter().map(|one| one.slices).collect();
+        Scatter::of_sum(&all?, scale)
+    }
+
+    /// Returns its error.
+    fn scatter(&self) -> Scatter {
+        Scatter { standard_error: self.standard_error, freedom: self.freedom }
+    }
+
+    /// Returns the same with its logarithm and its errors multiplied by `factor`.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        let of = |scatter: Scatter| Scatter {
+            standard_error: factor * scatter.standard_error,
+            ..scatter
+        };
+        Self {
+            log_ratio: factor * self.log_ratio,
+            standard_error: factor * self.standard_error,
+            slices: self.slices.map(of),
+            ..self
+        }
     }
 
     /// Returns the ratio.
@@ -228,33 +300,31 @@ impl Estimate {
 
     /// Returns half the width of the interval of the logarithm at `confidence`.
     pub fn half_width(&self, confidence: f64) -> f64 {
-        self.standard_error * self.student().inverse_cdf(0.5 + confidence / 2.0)
+        self.standard_error * self.scatter().student().inverse_cdf(0.5 + confidence / 2.0)
     }
 
     /// Returns the probability of an estimate at least this far from equality (in either direction)
-    /// if the true ratio were within `margin` of it.
+    /// if the true ratio were within `margin` of it; by its loads or by their slices, whichever
+    /// makes it more probable.
     pub fn p_beyond(&self, margin: f64) -> f64 {
-        let beyond = self.log_ratio.abs() - margin.ln_1p();
-        match self.standard_error {
-            _ if beyond <= 0.0 => 1.0,
-            error if error > 0.0 => (2.0 * self.student().sf(beyond / error)).min(1.0),
-            _ => 0.0,
+        match self.log_ratio.abs() - margin.ln_1p() {
+            beyond if beyond <= 0.0 => 1.0,
+            beyond => (2.0 * self.p(beyond)).min(1.0),
         }
     }
 
     /// Returns the probability of an estimate at least this far below `ratio` if the true ratio
-    /// were `ratio`.
+    /// were `ratio`; by its loads or by their slices, whichever makes it more probable.
     pub fn p_below(&self, ratio: f64) -> f64 {
-        let below = ratio.ln() - self.log_ratio;
-        match self.standard_error {
-            _ if below <= 0.0 => 1.0,
-            error if error > 0.0 => self.student().sf(below / error),
-            _ => 0.0,
+        match ratio.ln() - self.log_ratio {
+            below if below <= 0.0 => 1.0,
+            below => self.p(below),
         }
     }
 
-    fn student(&self) -> StudentsT {
-        StudentsT::new(0.0, 1.0, self.freedom).expect("there is at least one degree of freedom")
+    fn p(&self, beyond: f64) -> f64 {
+        let by_slices = self.slices.map_or(0.0, |slices| slices.p(beyond));
+        self.scatter().p(beyond).max(by_slices)
     }
 }
 
@@ -725,6 +795,31 @@ mod tests {
         assert_eq!(judge(&[Some(slower)], MARGIN)[0].verdict, Verdict::Costs);
         assert!(Estimate::from_pairs(&[f64::NAN; 12]).is_none());
         assert!(Estimate::from_pairs(&[0.0; FEWEST_PAIRS - 1]).is_none());
+    }
+
+    /// Five loads that are close to each other by luck, with slices that scatter, show nothing.
+    #[test]
+    fn a_claim_must_hold_by_loads_and_by_their_slices() {
+        let loads: Vec<Vec<f64>> = (0..5)
+            .map(|load| {
+                let around = 0.05 + 0.001 * f64::from(load);
+                [-0.12, -0.06, 0.0, 0.06, 0.12].map(|slice| around + slice).to_vec()
+            })
+            .collect();
+        let found = Estimate::from_loads(&loads).unwrap();
+        let by_loads = Estimate { slices: None, ..found };
+        assert!(by_loads.p_beyond(0.0) < 1e-5 && found.p_beyond(0.0) > 0.01, "{found:?}");
+        // the interval is that of the loads, which covers the truth as it should
+        assert_eq!(found.interval(0.95), by_loads.interval(0.95));
+        // slices that agree take nothing away
+        let quiet: Vec<Vec<f64>> =
+            loads.iter().map(|load| load.iter().map(|one| 0.05 + one / 1e4).collect()).collect();
+        assert!(Estimate::from_loads(&quiet).unwrap().p_beyond(0.0) < 1e-5);
+        // nor do the mean over workloads and the difference of two runs forget it
+        let mean = Estimate::mean_of(&[found, found]).unwrap();
+        assert!(mean.slices.unwrap().standard_error > 0.5 * found.slices.unwrap().standard_error);
+        assert!(Estimate::of_two(&found, &found).slices.is_some());
+        assert_eq!(found.scaled(2.0).scaled(0.5), found);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::*;
 use crate::words::verdict::{MARGIN, TABLE};
 
 fn estimate(log_ratio: f64, standard_error: f64) -> Estimate {
-    Estimate { log_ratio, standard_error, freedom: 15.0, pairs: 24, loads: 1 }
+    Estimate { log_ratio, standard_error, freedom: 15.0, pairs: 24, loads: 1, slices: None }
 }
 
 fn one(log_ratio: f64, standard_error: f64) -> Judgement {
@@ -80,8 +80,7 @@ fn only_an_interval_beyond_the_layout_is_a_claim() {
         }
     }
     // clearly slower by its interval, and one of thousands: open, and the words explain why
-    let narrow =
-        Estimate { log_ratio: -0.095, standard_error: 0.005, freedom: 3.0, pairs: 6, loads: 1 };
+    let narrow = Estimate { freedom: 3.0, pairs: 6, ..estimate(-0.095, 0.005) };
     let mut family = vec![Some(Estimate { log_ratio: 0.0, standard_error: 0.02, ..narrow }); 4_000];
     family[0] = Some(narrow);
     let open = judge(&family, MARGIN).remove(0);
