@@ -154,7 +154,6 @@ pub struct Wanted<'a> {
 
 /// Findings of a search for data under a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Need {
     /// Number of files that are sealed, under whatever key.
     pub sealed_files: u64,

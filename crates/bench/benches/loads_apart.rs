@@ -1,7 +1,8 @@
 //! Differences between separately loaded stores with the same content, and the coverage of
 //! intervals: from the results of plain stores against each other, the standard deviation between
 //! loads, and how many 95 % intervals over the loads of a default comparison exclude "no
-//! difference". One in twenty may. A difference of throughput is claimed in at most one of a hundred comparisons.
+//! difference". One in twenty may. A difference of throughput may be claimed in one of a hundred
+//! comparisons.
 //!
 //! `sealstone compare --ciphers none,none,none,none --workloads a,c,c-cold --rounds 72 --out
 //! plain`, then `cargo bench -p sealstone-bench --bench loads_apart -- plain/results.json`

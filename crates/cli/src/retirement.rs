@@ -185,8 +185,8 @@ fn of(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// Looks for the key `wanted` in every directory of `stores` and returns how many sealed files there
-/// are, none of them under it.
+/// Looks for the key `wanted` in every directory of `stores` and returns how many sealed files
+/// there are, none of them under it.
 ///
 /// - `source_name`: the key source as the user named it, for the command in an error
 ///

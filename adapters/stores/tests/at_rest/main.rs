@@ -1,4 +1,5 @@
-//! What every engine whose files can be sealed must do, with a toy one beside those in the table.
+//! Checks that every engine whose files can be sealed must pass, with a toy one beside those in the
+//! table.
 //! Not here: data of real engines (the tests of their adapters, and `dev/e2e`).
 
 mod toy;
@@ -71,8 +72,8 @@ fn seal(path: &Path, content: &[u8], keys: &dyn KeySource) {
     fs::write(path, stored).unwrap();
 }
 
-/// A new engine is a folder, a row, and these answers: whether a directory is its own, what is under
-/// a key, and what cannot be told.
+/// A new engine is a folder, a row, and these answers: whether a directory is its own, what is
+/// under a key, and what cannot be told.
 #[test]
 fn a_toy_engine_is_a_row_of_the_seam() {
     conforms(&TOY);

@@ -8,11 +8,11 @@ use sealstone_store::EngineError;
 use sealstone_stores::at_rest::{AtRest, AtRestError, Found, Need, Renewal, SealedServer, Wanted};
 
 /// The row of the toy.
-pub static TOY: ToyAtRest = ToyAtRest;
+pub(crate) static TOY: ToyAtRest = ToyAtRest;
 
 /// The toy's files.
 #[derive(Debug)]
-pub struct ToyAtRest;
+pub(crate) struct ToyAtRest;
 
 /// Returns the names of the toy's files in `dir`, in order.
 fn files(dir: &Path) -> std::io::Result<Vec<String>> {

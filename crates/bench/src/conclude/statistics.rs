@@ -74,10 +74,10 @@ pub struct Estimate {
     pub pairs: usize,
     /// Separately loaded stores that the error is over: 1 if it is that of a single load.
     pub loads: usize,
-    /// Where the error is that of a few loads: the error that their slices would give if loads made
-    /// no difference. By luck a few loads are closer to each other than their slices allow, and
-    /// then a claim would rest on that luck; so it must hold by this error, too. The interval does
-    /// not use it, which covers the truth as it should without it.
+    /// Error that the slices would give if loads made no difference, if the error is that of a few
+    /// loads. By luck a few loads are closer to each other than their slices allow, and then a
+    /// claim would rest on that luck; so it must hold by this error, too. The interval does not use
+    /// it, which covers the truth as it should without it.
     pub slices: Option<Scatter>,
 }
 

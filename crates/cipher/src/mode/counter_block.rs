@@ -42,9 +42,9 @@ pub(crate) fn data_counter(first: &[u8; 16], block: usize) -> [u8; 16] {
 
 /// Returns the first counter block of the message with `nonce`.
 ///
-/// Kernels call it themselves, and it puts halves together in registers: a block that was written in
-/// parts, and is then read as a vector, is there only once all stores before it are done, those of
-/// the message before among them.
+/// Kernels call it themselves, and it puts halves together in registers: a block that was written
+/// in parts, and is then read as a vector, is there only once all stores before it are done, those
+/// of the message before among them.
 #[inline(always)]
 pub(crate) fn first_counter_of(nonce: &[u8; 12]) -> [u8; 16] {
     let (low, high) = nonce.split_at(8);

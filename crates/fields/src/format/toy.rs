@@ -1,6 +1,6 @@
 //! A toy: a format written like all others, so that a test can follow one from its row to a sealed
-//! column. It is in no table but that of this crate's own tests: a plate is three digits, a syllable
-//! that stays, and four digits, such as `123가4567`.
+//! column. It is in no table but that of this crate's own tests: a plate is three digits, a
+//! syllable that stays, and four digits, such as `123가4567`.
 
 use super::FormatRow;
 use crate::misfit::{Misfit, character};
