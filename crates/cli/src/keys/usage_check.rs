@@ -8,7 +8,6 @@
 //! (`sealstone_file::walk`), and a directory is searched for files of every engine, since it may
 //! hold several.
 
-use sealstone_keys::KeyRef;
 use sealstone_stores::at_rest::Wanted;
 
 use crate::field;
@@ -77,7 +76,7 @@ pub(super) fn check_by_identifier(
     sealed: &SealedWith,
     source_name: &str,
 ) -> anyhow::Result<()> {
-    let key = KeyRef { id: wanted.key.id.clone(), version: 1 };
+    let key = sealstone_keys::KeyRef { id: wanted.key.id.clone(), version: 1 };
     check_unused(&Wanted { key: &key, ..*wanted }, &sealed.store, source_name)?;
     field::check_files_unneeding(&key, &sealed.field, source_name)?;
     Ok(())
