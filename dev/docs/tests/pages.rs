@@ -18,8 +18,8 @@ const IN_KOREAN: [&str; 7] = [
     "docs/guide/which-place.md",
 ];
 
-/// Heading in CONTRIBUTING.md of the table of questions.
-const QUESTIONS: &str = "questions-of-a-new-user";
+/// The page with the table of questions, which is below its first heading.
+const QUESTIONS: &str = "docs/questions.md";
 
 #[test]
 fn every_link_leads_somewhere() {
@@ -30,13 +30,12 @@ fn every_link_leads_somewhere() {
 #[test]
 fn every_question_of_a_new_user_is_answered_two_clicks_away() {
     let pages = pages();
-    let contributing = &pages["CONTRIBUTING.md"];
-    let section = contributing.section(QUESTIONS).expect("the section with the questions");
+    let section = pages[QUESTIONS].section("questions").expect("the section with the questions");
     let rows = section.tables[0].rows.len() - 1;
     assert!(rows >= 10, "{rows} questions");
     // each row has one link, to its answer
     let answers: Vec<(String, String)> =
-        section.links.iter().filter_map(|link| resolve("CONTRIBUTING.md", &link.target)).collect();
+        section.links.iter().filter_map(|link| resolve(QUESTIONS, &link.target)).collect();
     assert_eq!(answers.len(), rows, "questions, and links to answers");
     for (page, anchor) in answers {
         assert!(!anchor.is_empty(), "{page}: an answer is below a heading");
