@@ -265,8 +265,10 @@ impl Ff1 {
 
 /// Fewer values than this go one after the other: side by side the room for many must be cleared.
 const FEW: usize = 4;
-/// Bytes of stack that the work on one value may leave something in, and that on many.
+/// Bytes of stack that the work on one value may leave something in, that on one whose halves are
+/// longer than 96 bits, and that on many.
 const STACK_OF_ONE: usize = 2048;
+const STACK_OF_WIDE: usize = 12 << 10;
 const STACK_OF_MANY: usize = 24 << 10;
 
 impl<const N: usize> Over<N> {
@@ -309,6 +311,10 @@ impl<const N: usize> Over<N> {
                 return;
             }
         }
+        if let Numbers::Wide = shape.numbers {
+            wide::crypt::<N, SEAL>(cipher, shape, tweak, value);
+            return wipe_stack::<STACK_OF_WIDE>();
+        }
         self.crypt_one_by_blocks::<SEAL>(shape, tweak, value);
         wipe_stack::<STACK_OF_ONE>();
     }
@@ -323,7 +329,9 @@ impl<const N: usize> Over<N> {
         })
     }
 
-    /// As `crypt_one`, whatever the tweak, the length of numbers and the cipher.
+    /// As `crypt_one`, whatever the tweak and the cipher. Never part of its caller: what it leaves
+    /// on the stack must be below, where it is overwritten.
+    #[inline(never)]
     fn crypt_one_by_blocks<const SEAL: bool>(
         &self,
         shape: &Shape,
@@ -331,9 +339,6 @@ impl<const N: usize> Over<N> {
         value: &mut [u16],
     ) {
         let cipher = &*self.cipher;
-        if let Numbers::Wide = shape.numbers {
-            return wide::crypt::<N, SEAL>(cipher, shape, tweak, value);
-        }
         let mut state = Zeroizing::new([0; N]);
         match self.head(shape, tweak.len()) {
             Some(head) if tweak.is_empty() => *state = *head,
@@ -356,7 +361,7 @@ impl<const N: usize> Over<N> {
             Numbers::Double(moduli) => {
                 in_turn.crypt_one::<u128, SEAL>(shape, moduli, &state, value)
             }
-            Numbers::Wide => unreachable!("done above"),
+            Numbers::Wide => unreachable!("crypt_one does these"),
         }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) use self::field::lengths;
 use crate::arch::{AesLanes, Kernel, Words, with_aes};
 use crate::backend::Backend;
 use crate::memory::Protected;
-use crate::mode::wipe_stack::wipe_stack;
+use crate::mode::wipe_stack::{wipe_spilled, wipe_stack};
 
 /// The powers of one hash key, zeroed on drop.
 pub(crate) struct GhashKey(Protected<dyn Hash>);
@@ -489,18 +489,8 @@ impl<L: AesLanes> Hash for LanesKey<L> {
             });
             lanes.enter(TagInput { powers: &long.0, associated, ciphertext })
         };
-        wipe_spilled::<L>();
+        wipe_spilled(lanes);
         hash
-    }
-}
-
-/// Overwrites what a hash may have put on the stack: sixteen registers do not hold all that is
-/// needed at once, thirty-two do.
-pub(crate) fn wipe_spilled<L: AesLanes>() {
-    match L::BLOCKS {
-        1 => wipe_stack::<1024>(),
-        2 => wipe_stack::<2048>(),
-        _ => (),
     }
 }
 

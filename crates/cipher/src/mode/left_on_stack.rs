@@ -143,14 +143,6 @@ fn no_key_and_no_power_of_the_hash_key_stays_on_the_stack() {
         let key = bytes("key of a stack", cipher.key_bytes);
         let secrets = secrets(cipher, &key);
         for backend in Backend::available() {
-            // Its widest kernel has registers enough only where the compiler takes the trouble,
-            // which it does not for debugging.
-            if cfg!(debug_assertions)
-                && cipher.name.starts_with("aria")
-                && backend.name() == "avx512"
-            {
-                continue;
-            }
             let mut check = |call: &str, stack: Vec<u8>| {
                 for name in found(&stack, &secrets) {
                     findings.push(format!(

@@ -2,7 +2,7 @@
 
 use zeroize::optimization_barrier;
 
-use crate::arch::Kernel;
+use crate::arch::{AesLanes, Kernel};
 
 /// Overwrites `BYTES` bytes of stack below the caller's frame, where earlier calls spilled their
 /// registers.
@@ -21,6 +21,18 @@ impl<L, const BYTES: usize> Kernel<L> for WipeStack<BYTES> {
     #[inline(always)]
     fn run(self, _lanes: L) {
         overwrite::<BYTES>();
+    }
+}
+
+/// Overwrites what a kernel of AES or of a hash may have spilled: its frame has up to some twenty
+/// vectors, whatever the number of registers. A compiler that makes larger ones fails the tests of
+/// what is left on the stack.
+#[inline(always)]
+pub(crate) fn wipe_spilled<L: AesLanes>(lanes: L) {
+    match L::BLOCKS {
+        1 => wipe_stack::<1024>(),
+        2 => wipe_stack::<1536>(),
+        _ => lanes.enter(WipeStack::<1280>),
     }
 }
 

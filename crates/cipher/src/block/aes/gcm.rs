@@ -27,7 +27,7 @@ use crate::mode::ghash::{
     field_key_in_lanes, hash_head, lengths,
 };
 use crate::mode::run::{check_messages, check_parts, first_counters};
-use crate::mode::wipe_stack::{WipeStack, wipe_stack};
+use crate::mode::wipe_stack::{WipeStack, wipe_spilled, wipe_stack};
 
 /// AES of `R` rounds in GCM. The powers for short messages are made with the key, the rest with the
 /// first longer message: a caller that sets a key for each field or packet does not pay for powers
@@ -105,19 +105,8 @@ impl<L: AesLanes, const R: usize> AesGcm<L, R> {
                 data,
             })
         };
-        self.wipe_stack();
+        wipe_spilled(self.lanes);
         tags
-    }
-
-    /// Zeroes what kernels may have put on the stack: sixteen registers do not hold all that is
-    /// needed at once, thirty-two do.
-    #[inline(always)]
-    fn wipe_stack(&self) {
-        match L::BLOCKS {
-            1 => wipe_stack::<1024>(),
-            2 => wipe_stack::<2048>(),
-            _ => (),
-        }
     }
 }
 
@@ -208,8 +197,9 @@ impl<L: AesLanes, const R: usize> Aead for AesGcm<L, R> {
         let Long { keys, powers } = self.long();
         self.lanes.enter(SealRun::<_, R> { keys, powers, messages });
         // its frame is larger than that of one message
-        if L::BLOCKS < 4 {
-            wipe_stack::<4096>();
+        match L::BLOCKS {
+            4 => self.lanes.enter(WipeStack::<2048>),
+            _ => wipe_stack::<4096>(),
         }
         Ok(())
     }
@@ -227,10 +217,10 @@ impl<L: AesLanes, const R: usize> Aead for AesGcm<L, R> {
             None => self.lanes.enter(DecryptParts::<_, R> { keys, firsts: &firsts, parts, out }),
             Some(_) => out.fill(0),
         }
-        if L::BLOCKS == 4 {
-            self.lanes.enter(WipeStack::<2048>);
+        match L::BLOCKS {
+            4 => self.lanes.enter(WipeStack::<2048>),
+            _ => wipe_spilled(self.lanes),
         }
-        self.wipe_stack();
         wrong.map_or(Ok(()), |index| Err(PartError { index, error: Error::Authentication }))
     }
 }

@@ -11,9 +11,9 @@ use crate::arch::{AesLanes, Kernel, OneBlock};
 use crate::memory::Protected;
 use crate::mode::BlockCipher;
 use crate::mode::ghash::polyval::{AbsorbParts, SetPowers};
-use crate::mode::ghash::{BATCH, LONG, LongPowers, Powers, Products, wipe_spilled};
+use crate::mode::ghash::{BATCH, LONG, LongPowers, Powers, Products};
 use crate::mode::wide_block::XctrAndPolyval;
-use crate::mode::wipe_stack::wipe_stack;
+use crate::mode::wipe_stack::{wipe_spilled, wipe_stack};
 
 /// AES of `R` rounds with the powers of the hash key that it makes.
 #[repr(C)]
@@ -57,7 +57,7 @@ impl<L: OneBlock, const R: usize> XctrAndPolyval for AesHctr2<L, R> {
     fn absorb(&self, state: [u8; 16], parts: &[&[u8]]) -> [u8; 16] {
         let powers = &self.powers.0;
         let hash = self.blocks.lanes().enter(AbsorbParts { powers, state, parts });
-        wipe_spilled::<L>();
+        wipe_spilled(self.blocks.lanes());
         hash
     }
 
@@ -65,7 +65,7 @@ impl<L: OneBlock, const R: usize> XctrAndPolyval for AesHctr2<L, R> {
         let (powers, keys) = (&self.powers.0, self.blocks.forward());
         let crypt = XorAndAbsorb::<_, R> { powers, keys, first, data, state };
         let hash = self.blocks.lanes().enter(crypt);
-        wipe_spilled::<L>();
+        wipe_spilled(self.blocks.lanes());
         hash
     }
 }

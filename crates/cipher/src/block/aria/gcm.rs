@@ -26,6 +26,7 @@ use crate::mode::ghash::{
 };
 use crate::mode::key_stream::EncryptBlocks;
 use crate::mode::run::{CipherAndHash, message_counters, open_parts};
+use crate::mode::wipe_stack::{WipeStack, wipe_spilled};
 
 /// ARIA of `R` rounds in GCM.
 pub(super) struct AriaGcm<L, const R: usize> {
@@ -47,6 +48,21 @@ impl<L: ByteLanes + AesLanes, const R: usize> AriaGcm<L, R> {
         let Self { keys, powers, .. } = &mut *gcm;
         Lanes::enter(lanes, SetKey::<R> { key, keys, powers: &mut powers.0 });
         gcm.unsize(|gcm| gcm)
+    }
+
+    /// Returns the tags of `message`, and overwrites what its kernel may have spilled: rounds of
+    /// ARIA and the hash side by side need more than all the registers.
+    #[inline(always)]
+    fn crypt<const SEAL: bool>(&self, message: Crypt<'_, L, R, SEAL>) -> [[u8; 16]; 2] {
+        if message.data.len() < BATCH_BYTES {
+            let tags = Lanes::enter(self.lanes, Short(message));
+            Lanes::enter(self.lanes, WipeStack::<2048>);
+            tags
+        } else {
+            let tags = Lanes::enter(self.lanes, message);
+            Lanes::enter(self.lanes, WipeStack::<4096>);
+            tags
+        }
     }
 }
 
@@ -89,7 +105,7 @@ impl<L: ByteLanes + AesLanes, const R: usize> Aead for AriaGcm<L, R> {
     fn seal(&self, nonce: &[u8], associated: &[u8], data: &mut [u8]) -> Result<[u8; 16], Error> {
         let counter = first_counter(&self.limits, nonce, data)?;
         let crypt = Crypt::<L, R, true> { gcm: self, head: None, counter, associated, data };
-        let [_, tag] = Lanes::enter(self.lanes, crypt);
+        let [_, tag] = self.crypt(crypt);
         Ok(tag)
     }
 
@@ -102,10 +118,7 @@ impl<L: ByteLanes + AesLanes, const R: usize> Aead for AriaGcm<L, R> {
         let head = Some(Head::new(&self.limits, head)?);
         let counter = first_counter(&self.limits, body.nonce, data)?;
         let associated = body.associated;
-        Ok(Lanes::enter(
-            self.lanes,
-            Crypt::<L, R, true> { gcm: self, head, counter, associated, data },
-        ))
+        Ok(self.crypt(Crypt::<L, R, true> { gcm: self, head, counter, associated, data }))
     }
 
     fn open(
@@ -118,7 +131,7 @@ impl<L: ByteLanes + AesLanes, const R: usize> Aead for AriaGcm<L, R> {
         // A wrong length is the caller's error and reported as such; it depends on no secret.
         let counter = first_counter(&self.limits, nonce, data).inspect_err(|_| data.fill(0))?;
         let crypt = Crypt::<L, R, false> { gcm: self, head: None, counter, associated, data };
-        let [_, expected] = Lanes::enter(self.lanes, crypt);
+        let [_, expected] = self.crypt(crypt);
         if is_tag(&expected, tag) {
             Ok(())
         } else {
@@ -130,6 +143,7 @@ impl<L: ByteLanes + AesLanes, const R: usize> Aead for AriaGcm<L, R> {
     fn seal_run(&self, messages: &mut [Unsealed<'_>]) -> Result<(), PartError> {
         let firsts = &message_counters(&self.limits, messages)?;
         Lanes::enter(self.lanes, SealRun { gcm: self, firsts, messages });
+        Lanes::enter(self.lanes, WipeStack::<4096>);
         Ok(())
     }
 
@@ -172,7 +186,9 @@ impl<L: ByteLanes + AesLanes, const R: usize> CipherAndHash for AriaGcm<L, R> {
 
     fn tag_input(&self, associated: &[u8], ciphertext: &[u8]) -> [u8; 16] {
         let powers = &self.powers.0;
-        Lanes::enter(self.lanes, TagInput { powers, associated, ciphertext })
+        let input = Lanes::enter(self.lanes, TagInput { powers, associated, ciphertext });
+        wipe_spilled(self.lanes);
+        input
     }
 }
 
@@ -185,6 +201,20 @@ struct Crypt<'a, L, const R: usize, const SEAL: bool> {
     counter: [u8; 16],
     associated: &'a [u8],
     data: &'a mut [u8],
+}
+
+/// A message of less than a batch. A kernel of its own needs half the stack.
+struct Short<'a, L, const R: usize, const SEAL: bool>(Crypt<'a, L, R, SEAL>);
+
+impl<L: ByteLanes + AesLanes, const R: usize, const SEAL: bool> Kernel<L>
+    for Short<'_, L, R, SEAL>
+{
+    type Output = [[u8; 16]; 2];
+
+    #[inline(always)]
+    fn run(self, lanes: L) -> [[u8; 16]; 2] {
+        self.0.run_short(lanes)
+    }
 }
 
 /// Bytes in a batch of key stream.

@@ -22,7 +22,9 @@ struct Room {
     used: usize,
 }
 
-/// Seals or opens `value`, of the length in `shape`, in place.
+/// Seals or opens `value`, of the length in `shape`, in place. Never part of its caller, whose
+/// stack would grow by some kilobytes for shorter values, too.
+#[inline(never)]
 pub(super) fn crypt<const N: usize, const SEAL: bool>(
     cipher: &dyn BlockCipher<N>,
     shape: &Shape,

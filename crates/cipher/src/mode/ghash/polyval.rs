@@ -1,11 +1,11 @@
 //! POLYVAL (RFC 8452, 3): the same hash as GHASH over blocks as they are, and without lengths of
 //! its own.
 
-use super::{GROUP, LONG, LongPowers, Powers, Products, portable, wipe_spilled};
+use super::{GROUP, LONG, LongPowers, Powers, Products, portable};
 use crate::arch::{AesLanes, Kernel, Words, with_aes};
 use crate::backend::Backend;
 use crate::memory::Protected;
-use crate::mode::wipe_stack::wipe_stack;
+use crate::mode::wipe_stack::{wipe_spilled, wipe_stack};
 
 /// The powers of one hash key, zeroed on drop.
 pub(crate) struct PolyvalKey(Protected<dyn Hash>);
@@ -111,7 +111,7 @@ fn absorb<L: AesLanes>(
 impl<L: AesLanes> Hash for LanesKey<L> {
     fn absorb(&self, state: [u8; 16], parts: &[&[u8]]) -> [u8; 16] {
         let hash = self.lanes.enter(AbsorbParts { powers: &self.powers.0, state, parts });
-        wipe_spilled::<L>();
+        wipe_spilled(self.lanes);
         hash
     }
 }
