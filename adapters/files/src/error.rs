@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sealstone_fields::policy::PolicyFileError;
 use sealstone_fields::{FieldsError, ManifestError};
+use sealstone_message::SettingName;
 
 /// Reason why the work on a file ended. Displays in full, with causes and the next step, and never
 /// with a value.
@@ -80,9 +81,10 @@ pub enum FileError {
     /// A sealed file without its manifest.
     #[error(
         "no manifest {}: it says how {} is sealed, and under which version of which key\n\
-         it was written beside the file; name it with --manifest, or restore it from a backup",
+         it was written beside the file; name it with {}, or restore it from a backup",
         manifest.display(),
-        file.display()
+        file.display(),
+        SettingName("manifest")
     )]
     NoManifest {
         /// Path at which the manifest was expected.
@@ -104,9 +106,10 @@ pub enum FileError {
     /// Another file than the manifest's, or a changed one.
     #[error(
         "{} is not the file that {} was written for: changed, cut short, or another one\n\
-         restore it from a backup; if it was changed on purpose, open it with --changed",
+         restore it from a backup; if it was changed on purpose, open it with {}",
         file.display(),
-        manifest.display()
+        manifest.display(),
+        SettingName("changed")
     )]
     NotTheFile {
         /// The file.

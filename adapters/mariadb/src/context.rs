@@ -109,7 +109,7 @@ impl Context {
 
     /// Returns the number of bytes that [`update`](Self::update) makes of `bytes`.
     #[must_use]
-    pub fn output_bytes(&self, bytes: usize) -> usize {
+    pub(crate) fn output_bytes(&self, bytes: usize) -> usize {
         match (self.shape, self.encrypts) {
             (Shape::Block, true) => bytes.saturating_add(CHECK_BYTES),
             (Shape::Block, false) => bytes.saturating_sub(CHECK_BYTES),

@@ -151,7 +151,7 @@ impl Plugin {
     /// Records that the server encrypts under its version `number`, before it does so for the first
     /// time: a start with another key is refused from then on. A record that cannot be written is
     /// reported once, and encryption goes on without it.
-    pub fn encrypts_under(&self, number: u32) {
+    pub(crate) fn encrypts_under(&self, number: u32) {
         let version = ServerVersion::from_number(number).map_or(0, ServerVersion::version);
         if version > self.held.recorded.load(Ordering::Acquire)
             && let Err(error) = self.held.record(version)

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use sealstone_cipher::Provider;
-use sealstone_message::Unknown;
+use sealstone_message::{SettingName, Unknown};
 use sealstone_modules::{ModuleError, plain_name};
 use sealstone_seal::tablespace::{TablespaceError, probe};
 
@@ -67,7 +67,8 @@ pub enum ServerOptionsError {
     /// No plug-in was found.
     #[error(
         "no {PLUGIN_FILE} found: looked in {looked}\nbuild it with: cargo build --release -p \
-         sealstone-mariadb; then name it with --extension or in {VARIABLE}"
+         sealstone-mariadb; then name it with {} or in {VARIABLE}",
+        SettingName("extension")
     )]
     NoPlugin {
         /// Places that were searched.

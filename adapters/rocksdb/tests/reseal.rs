@@ -406,7 +406,7 @@ fn a_conversion_continues_where_another_process_stopped() {
     assert!(site.open("seed-128").and_then(|db| db.verify_checksum()).is_err());
     let without =
         reseal::open(&site.path(), site.sealing("seed-128"), false).unwrap_err().to_string();
-    assert!(without.contains(" not sealed") && without.contains("--from-plain"), "{without}");
+    assert!(without.contains(" not sealed") && without.contains("from-plain"), "{without}");
     let db = reseal::open(&site.path(), site.sealing("seed-128"), true).unwrap();
     let report = run(&db, "seed-128");
     assert_eq!(report.left, []);

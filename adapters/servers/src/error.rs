@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use sealstone_message::SettingName;
+
 /// Reason why a lab is not in the requested state. No message holds a password or a key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -26,8 +28,8 @@ pub enum LabError {
     },
     /// A setting that the server cannot take.
     #[error(
-        "cannot start {server} with --{setting} {value}: {step}\nsee: sealstone lab up {server} \
-         --help"
+        "cannot start {server} with {} {value}: {step}\nsee: sealstone lab up {server} --help",
+        SettingName(setting)
     )]
     Setting {
         /// Name of the server.

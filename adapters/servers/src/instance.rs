@@ -353,7 +353,7 @@ impl<K: ServerKind> Instance<K> {
 
     /// Returns the path of the file with the server's output.
     #[must_use]
-    pub fn output_path(&self) -> PathBuf {
+    pub(crate) fn output_path(&self) -> PathBuf {
         self.dir.join(K::OUTPUT)
     }
 

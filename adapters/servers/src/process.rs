@@ -80,7 +80,7 @@ impl Process {
     }
 
     /// Stops it at once, where a failure cannot be reported.
-    pub fn end_at_once(&mut self) {
+    pub(crate) fn end_at_once(&mut self) {
         if self.is_running() {
             let _ = kill(Pid::from_raw(self.pid), Signal::SIGKILL);
             if let Some(child) = &mut self.child {

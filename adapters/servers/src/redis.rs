@@ -246,7 +246,7 @@ impl Redis {
 
     /// Returns the port on which it talks to the other nodes of its cluster.
     #[must_use]
-    pub fn bus_port(&self) -> u16 {
+    pub(crate) fn bus_port(&self) -> u16 {
         bus_port(self.port())
     }
 }

@@ -106,7 +106,7 @@ fn a_cluster_is_made_and_started_again_with_its_data() {
     for nodes in [0, 2] {
         let error = RedisServers::start(dir.path(), nodes, &options()).unwrap_err().to_string();
         assert!(
-            error.starts_with(&format!("cannot start redis with --nodes {nodes}: choose 1 ")),
+            error.starts_with(&format!("cannot start redis with nodes {nodes}: choose 1 ")),
             "{error}"
         );
     }
@@ -156,6 +156,6 @@ fn a_lab_takes_redis() {
         (REDIS_SERVER.check)(dir.path(), &settings)
             .unwrap_err()
             .to_string()
-            .contains("--nodes 2: choose 1 ")
+            .contains("nodes 2: choose 1 ")
     );
 }

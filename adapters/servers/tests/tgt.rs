@@ -101,7 +101,7 @@ fn a_lab_has_one() {
     settings.set("disk-bytes", "1000");
     let error = (TGT_SERVER.check)(dir.path(), &settings).unwrap_err().to_string();
     assert!(
-        error.starts_with("cannot start tgt with --disk-bytes 1000: a disk has a mebibyte"),
+        error.starts_with("cannot start tgt with disk-bytes 1000: a disk has a mebibyte"),
         "{error}"
     );
     settings.set("disk-bytes", "2097152");

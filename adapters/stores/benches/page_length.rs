@@ -9,7 +9,7 @@ use std::sync::Arc;
 use nix::time::{ClockId, clock_gettime};
 use sealstone_keys::EphemeralKey;
 use sealstone_store::{
-    Choice, Field, Kind, Record, Store, StoreError, StoreOptions, Table, Upkeep, Variant,
+    Choice, Field, Kind, Record, RestSeal, Store, StoreError, StoreOptions, Table, Upkeep, Variant,
 };
 use sealstone_stores::RocksDb;
 
@@ -37,7 +37,10 @@ fn main() -> Result<(), StoreError> {
         let engine = RocksDb::new(keys.clone()).with_page_bytes(page_bytes.max(1024));
         let variant = match page_bytes {
             0 => Variant::plain("none"),
-            _ => Variant { rest: Some(Choice::auto(cipher)), ..Variant::plain("sealed") },
+            _ => Variant {
+                rest: Some(RestSeal::Own(Choice::auto(cipher))),
+                ..Variant::plain("sealed")
+            },
         };
         let mut best = [0f64; 8];
         for _ in 0..ROUNDS {

@@ -15,15 +15,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use sealstone_bench::conclude::statistics::{Estimate, median};
-use sealstone_bench::measure::runner::{Runner, SliceOutcome, Work};
+use sealstone_bench::conclude::{Estimate, median};
+use sealstone_bench::measure::{Runner, SliceOutcome, Work};
 use sealstone_bench::study::plan::Plan;
-use sealstone_bench::words::size::human_bytes;
+use sealstone_bench::words::human_bytes;
 use sealstone_bench::workload::{Position, Workload, build};
 use sealstone_cipher::{Cipher, cipher};
 use sealstone_keys::EphemeralKey;
 use sealstone_rocksdb::reseal::{RATE_BYTES_S, Report, Reseal};
-use sealstone_store::{Choice, OpenStore, StoreOptions, Target, Upkeep, Variant};
+use sealstone_store::{Choice, OpenStore, RestSeal, StoreOptions, Target, Upkeep, Variant};
 use sealstone_stores::{RocksDb, RocksStore};
 
 /// The loss of throughput that is allowed.
@@ -59,8 +59,10 @@ fn main() -> Result<ExitCode, AnyError> {
     let plan = Plan { records: vec![records], ..Plan::default() };
     let workload = build(&plan.data(), &["b"])?.remove(0);
     let engine = RocksDb::new(Arc::new(EphemeralKey::new()?));
-    let variant =
-        Variant { rest: Some(Choice::auto(cipher("aes-256")?)), ..Variant::plain("aes-256") };
+    let variant = Variant {
+        rest: Some(RestSeal::Own(Choice::auto(cipher("aes-256")?))),
+        ..Variant::plain("aes-256")
+    };
     let cache_bytes = workload.data_bytes() / 2;
     let options =
         StoreOptions { cache_bytes, tables: workload.tables().to_vec(), sync_writes: false };

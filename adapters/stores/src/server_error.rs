@@ -5,7 +5,7 @@ use std::io;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "redis"))]
 use std::path::Path;
 
-use sealstone_message::printable;
+use sealstone_message::{SettingName, printable};
 use sealstone_store::StoreError;
 
 /// Reason why a server cannot be used, whatever its kind. No message contains a password.
@@ -36,8 +36,9 @@ pub enum ServerError {
     },
     /// A server of the user's own, for several variants.
     #[error(
-        "{variant} needs a server of its own, and --{flag} names one for all\nname one cipher: \
-         --ciphers none"
+        "{variant} needs a server of its own, and {} names one for all\nname one cipher: {}",
+        SettingName(flag),
+        SettingName("ciphers none")
     )]
     OneServer {
         /// Label of the variant.

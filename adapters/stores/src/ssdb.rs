@@ -2,6 +2,7 @@
 //! in the table of stores. Servers are the user's own, as no package has one. Not here: the
 //! commands (`redis`).
 
+use sealstone_message::SettingName;
 use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{Layer, StoreError};
 
@@ -41,7 +42,8 @@ pub(crate) static KIND: StoreKind = StoreKind {
 #[derive(Debug, thiserror::Error)]
 #[error(
     "no SSDB server is named, and none can be started here: no package has it\n\
-     name your own with --ssdb-url ssdb://HOST:8888"
+     name your own with {}",
+    SettingName("ssdb-url ssdb://HOST:8888")
 )]
 struct NoServer;
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use sealstone_cipher::module::Module;
 use sealstone_fields::policy::Policy;
 use sealstone_fields::{FieldLayer, Keyed, SealedEngine};
+use sealstone_message::SettingName;
 use sealstone_store::kind::{Opened, Request, StoreKind};
 use sealstone_store::{EngineError, FieldPolicy, StoreError, Table, Tables, Tunnel};
 
@@ -97,7 +98,8 @@ pub fn engine(
     let Some(policy) = fields else { return Ok(Opened { engine, notes }) };
     let policy = policy.map(Policy::read).transpose().map_err(StoreError::engine)?;
     if policy.is_none() {
-        notes.push("all fields are sealed, as aead; --fields POLICY names some, and how".into());
+        let policy = SettingName("fields POLICY");
+        notes.push(format!("all fields are sealed, as aead; {policy} names some, and how"));
     }
     let source = match &request.key {
         Some(key) => key.source.clone(),

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use sealstone_store::kind::{Request, StoreKind};
 use sealstone_store::{
-    Counters, Engine, EngineFacts, OpenStore, Seal, StoreError, StoreOptions, Upkeep, Variant,
+    Counters, Engine, EngineFacts, OpenStore, RestSeal, StoreError, StoreOptions, Upkeep, Variant,
 };
 use sealstone_volume::attachment;
 
@@ -76,11 +76,11 @@ impl Engine for VolumeEngine {
         dir: &Path,
         options: &StoreOptions,
     ) -> Result<OpenStore, StoreError> {
-        let Some(choice) = variant.rest.filter(|_| variant.seal == Seal::Volume) else {
+        let Some(RestSeal::Volume(choice)) = variant.rest else {
             return self.inner.open(variant, dir, options);
         };
         let volume = VolumeDirectory::make(dir, &choice, &self.program, &self.key, self.keep)?;
-        let below = Variant { rest: None, seal: Seal::Own, ..variant.clone() };
+        let below = Variant { rest: None, ..variant.clone() };
         let store = self.inner.open(&below, volume.files(), options)?;
         Ok(store.with_upkeep(|inner| Arc::new(OnVolume { inner, volume })))
     }

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use sealstone_bench::compare;
-use sealstone_bench::measure::progress::{Observer, Progress};
+use sealstone_bench::measure::{Observer, Progress};
 use sealstone_bench::results::Results;
+use sealstone_bench::study::Study;
+use sealstone_bench::study::StudyPoint;
 use sealstone_bench::study::plan::Plan;
-use sealstone_bench::study::point::StudyPoint;
-use sealstone_bench::study::resolution::Study;
 use sealstone_bench::workload::workloads;
 use sealstone_servers::TGT_PROGRAM;
 use sealstone_servers::testing::is_installed;
@@ -208,7 +208,7 @@ fn a_device_of_the_user_is_only_overwritten_where_it_is_empty_or_given_up() {
     assert!(!path.exists(), "what was not there before is gone after");
     let two = run(&whole, &[device]).unwrap_err();
     assert!(
-        two.contains("is one device, and cannot be that of none (2) as well\nleave --device out"),
+        two.contains("is one device, and cannot be that of none (2) as well\nleave device out"),
         "{two}"
     );
 
@@ -217,14 +217,14 @@ fn a_device_of_the_user_is_only_overwritten_where_it_is_empty_or_given_up() {
     let used = run(&one, &[device]).unwrap_err();
     assert!(
         used.contains("is not empty: its first 1048576 bytes are not all zeros")
-            && used.contains("--erase true")
+            && used.contains("erase true")
     );
     run(&one, &[device, ("erase", "true")]).unwrap();
 
     fs::write(&path, vec![0; 1 << 20]).unwrap();
     let small = run(&one, &[device]).unwrap_err();
     assert!(
-        small.contains("has 1.0 MB, and the workloads would use 4.2 MB\nuse fewer, with --bytes"),
+        small.contains("has 1.0 MB, and the workloads would use 4.2 MB\nuse fewer, with bytes"),
         "{small}"
     );
     let directory = run(&one, &[("device", dir.path().to_str().unwrap())]).unwrap_err();

@@ -419,7 +419,7 @@ fn a_set_with_tls_takes_nothing_else_from_anybody() {
     let error =
         connect(&tap, Some(dir.path().join("stranger.pem"))).expect_err("not trusted").to_string();
     assert!(
-        error.contains("not trusted here\nname the authority's certificate with --tls-ca-file"),
+        error.contains("not trusted here\nname the authority's certificate as tls-ca-file"),
         "{error}"
     );
     let error = connect(&tap, None).expect_err("it takes TLS alone").to_string();

@@ -326,7 +326,7 @@ fn a_mariadb_with_tls_is_checked() {
     assert!(error.ends_with("ssl-mode=REQUIRED behind it if the server wants TLS"), "{error}");
     let error = refused(&options(host, "?ssl-mode=VERIFY_IDENTITY", None));
     assert!(
-        error.contains("not trusted here\nname the authority's certificate with --tls-ca-file"),
+        error.contains("not trusted here\nname the authority's certificate as tls-ca-file"),
         "{error}"
     );
     let error = refused(&options(host, "", Some(Path::new("/nonexistent").into())));

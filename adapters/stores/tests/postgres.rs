@@ -322,7 +322,7 @@ fn a_postgres_with_tls_is_checked() {
     assert!(error.contains("without TLS") && error.contains("\nwrite sslmode=require"), "{error}");
     let error = refused(&options(host, &parameters("verify-full", ""), None, None));
     assert!(
-        error.contains("not trusted here\nname the authority's certificate with --tls-ca-file"),
+        error.contains("not trusted here\nname the authority's certificate as tls-ca-file"),
         "{error}"
     );
     let error = refused(&options(other_name, &parameters("verify-full", "ca.pem"), None, None));

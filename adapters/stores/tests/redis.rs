@@ -536,7 +536,7 @@ fn a_server_with_tls_is_checked() {
     assert!(error.contains("\ncheck whether the server wants TLS (write rediss://)"), "{error}");
     let error = refused(&options("rediss", None, file("both.pem")));
     assert!(
-        error.contains("not trusted here\nname the authority's certificate with --tls-ca-file"),
+        error.contains("not trusted here\nname the authority's certificate as tls-ca-file"),
         "{error}"
     );
     let error = refused(&options("rediss", file("ca.pem"), None));

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use conformance::key;
 use sealstone_keys::EphemeralKey;
 use sealstone_store::{
-    Choice, Engine, Field, Kind, Record, Store, StoreOptions, Table, Transaction, Upkeep, Variant,
+    Choice, Engine, Field, Kind, Record, RestSeal, Store, StoreOptions, Table, Transaction, Upkeep,
+    Variant,
 };
 use sealstone_stores::{RocksDb, RocksStore};
 
@@ -25,7 +26,7 @@ fn variant(cipher: Option<&str>) -> Variant {
     match cipher {
         None => Variant::plain("none"),
         Some(name) => Variant {
-            rest: Some(Choice::auto(sealstone_cipher::cipher(name).unwrap())),
+            rest: Some(RestSeal::Own(Choice::auto(sealstone_cipher::cipher(name).unwrap()))),
             ..Variant::plain(name)
         },
     }

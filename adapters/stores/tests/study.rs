@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use sealstone_bench::study::StudyError;
 use sealstone_bench::study::plan::Plan;
-use sealstone_bench::study::point::StudyError;
-use sealstone_bench::study::resolution::{Study, usual};
+use sealstone_bench::study::{Study, usual};
 use sealstone_stores::{Built, stores};
 
 /// Resolves `plan`, and checks what each store can have.
@@ -48,7 +48,7 @@ fn a_store_refuses_a_cache_that_it_cannot_have() {
     let clusters = BTreeMap::from([("cluster".to_owned(), vec!["none=mongodb://a".to_owned()])]);
     let theirs = Plan { stores: BTreeMap::from([("mongodb".to_owned(), clusters)]), ..cold };
     let error = on("mongodb", &theirs).unwrap_err().to_string();
-    assert!(error.contains("that of the servers named with --cluster is theirs"), "{error}");
+    assert!(error.contains("that of the servers named with cluster is theirs"), "{error}");
 }
 
 #[test]

@@ -168,7 +168,7 @@ impl Attachment {
     ///
     /// # Errors
     /// [`Failure::Tool`].
-    pub fn release_devices(&self) -> Result<(), Failure> {
+    pub(crate) fn release_devices(&self) -> Result<(), Failure> {
         self.devices()?
             .iter()
             .try_for_each(|device| tool::run("losetup", &["--detach", device.as_str()]).map(drop))

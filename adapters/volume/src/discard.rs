@@ -45,7 +45,7 @@ impl Volume {
     ///
     /// # Errors
     /// As [`Volume::read`].
-    pub fn data_from(&self, offset: u64) -> Result<u64, Failure> {
+    pub(crate) fn data_from(&self, offset: u64) -> Result<u64, Failure> {
         let block_bytes = u64::from(self.block_bytes());
         let mut block = offset / block_bytes;
         let blocks = self.size_bytes() / block_bytes;

@@ -238,7 +238,7 @@ impl Volume {
 
     /// Returns how many blocks were sealed, and how many opened, since the volume was opened.
     #[must_use]
-    pub fn counted_blocks(&self) -> (u64, u64) {
+    pub(crate) fn counted_blocks(&self) -> (u64, u64) {
         self.counts.blocks()
     }
 

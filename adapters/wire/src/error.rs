@@ -3,6 +3,8 @@
 
 use std::io;
 
+use sealstone_message::SettingName;
+
 use crate::net::Net;
 
 /// Reasons why something on the wire could not be done.
@@ -33,7 +35,8 @@ pub enum WireError {
     /// This machine has the address already.
     #[error(
         "address {address} is on this machine already: device {device} has it\nremove it there, or \
-         choose another --address"
+         choose another {}",
+        SettingName("address")
     )]
     AddressTaken {
         /// The address.

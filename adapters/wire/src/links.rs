@@ -207,7 +207,7 @@ impl Links {
     ///
     /// # Errors
     /// [`WireError::Command`].
-    pub fn set_speed(&self, link: &Link) -> Result<(), WireError> {
+    pub(crate) fn set_speed(&self, link: &Link) -> Result<(), WireError> {
         for end in &self.ends {
             end.run(|| match link.limits {
                 Some([rate, burst, latency]) => {

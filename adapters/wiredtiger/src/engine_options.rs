@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use sealstone_message::SettingName;
+
 use crate::NAME;
 use crate::settings::notation::{quoted, quoted_path};
 use crate::settings::{NotationError, Settings};
@@ -25,8 +27,9 @@ pub enum EngineOptionsError {
     /// No extension was found.
     #[error(
         "no {EXTENSION_FILE} found: looked in {looked}\n\
-         build it with: cargo build --release -p sealstone-wiredtiger; then name it with \
-         --extension or in {VARIABLE}"
+         build it with: cargo build --release -p sealstone-wiredtiger; then name it with {} \
+         or in {VARIABLE}",
+        SettingName("extension")
     )]
     NoExtension {
         /// Places that were searched.

@@ -68,7 +68,7 @@ impl fmt::Display for Version {
 impl Version {
     /// Reads a version out of WiredTiger's own line, `WiredTiger 10.0.2: (December 21, 2021)`.
     #[must_use]
-    pub fn in_line(line: &str) -> Option<Self> {
+    pub(crate) fn in_line(line: &str) -> Option<Self> {
         let (numbers, _) = line.strip_prefix("WiredTiger ")?.split_once(':')?;
         let mut parts = numbers.split('.').map(str::parse);
         let (Some(Ok(major)), Some(Ok(minor)), Some(Ok(patch)), None) =

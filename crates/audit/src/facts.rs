@@ -58,7 +58,7 @@ impl Audit {
     /// Returns whether a key that was named could not be looked at: then nobody can say of another
     /// key that none holds it.
     #[must_use]
-    pub fn lacks_a_key(&self) -> bool {
+    pub(crate) fn lacks_a_key(&self) -> bool {
         self.places.iter().any(|place| place.kind == Kind::Key)
     }
 }

@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
-use sealstone_bench::measure::latency_histogram::Latencies;
-use sealstone_bench::measure::null_store::NullStore;
+use sealstone_bench::measure::Latencies;
+use sealstone_bench::measure::NullStore;
 use sealstone_bench::study::plan::Plan;
 use sealstone_bench::workload::{Done, Position, Unit, Workload, build, names};
 use sealstone_store::{MemoryStore, Target};

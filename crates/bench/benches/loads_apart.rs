@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use sealstone_bench::compare::merge;
-use sealstone_bench::conclude::judgement::judge;
-use sealstone_bench::conclude::statistics::Estimate;
+use sealstone_bench::conclude::Estimate;
+use sealstone_bench::conclude::judge;
 use sealstone_bench::results::{Cell, Results, Sample};
-use sealstone_bench::words::verdict::{CONFIDENCE, Verdict};
+use sealstone_bench::words::{CONFIDENCE, Verdict};
 use sealstone_bench::workload::Unit;
 
 /// Loads of which an interval is made: as many as in a default comparison.

@@ -30,9 +30,8 @@
 //! - `report`: the page and the terminal screen
 //!
 //! ```
-//! use sealstone_bench::conclude::judgement::judge;
-//! use sealstone_bench::conclude::statistics::Estimate;
-//! use sealstone_bench::words::verdict::Verdict;
+//! use sealstone_bench::conclude::{Estimate, judge};
+//! use sealstone_bench::words::Verdict;
 //!
 //! // twelve pairs of slices; the one with a cipher did about four fifths of the other's work
 //! let ratios = (0..12).map(|pair| 0.8 + 0.002 * f64::from(pair % 5));

@@ -10,12 +10,10 @@ use jsonschema::Validator;
 use sealstone_bench::compare::groups;
 use sealstone_bench::report::findings;
 use sealstone_bench::results::files;
-use sealstone_bench::results::open_loop::{
-    AtRate, Longer, OpenLoop, Percentile, Ratio, Search, Sustained,
-};
 use sealstone_bench::results::{Against, Comparison, Interval, Missing, Verdict};
+use sealstone_bench::results::{AtRate, Longer, OpenLoop, Percentile, Ratio, Search, Sustained};
 use sealstone_bench::study::plan::{self, Plan};
-use sealstone_bench::words::share::ClientFacts;
+use sealstone_bench::words::ClientFacts;
 use sealstone_bench::workload::Definition;
 use serde_json::{Value, json};
 

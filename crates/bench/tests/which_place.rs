@@ -1,7 +1,7 @@
 //! The tables of docs/guide/which-place.md agree with the program.
 
-use sealstone_bench::words::places::{Place, entry};
-use sealstone_bench::words::threat::Threat;
+use sealstone_bench::words::Threat;
+use sealstone_bench::words::{Place, entry};
 
 /// Returns the tables of threats, of the protection of each place, and of the reasons.
 fn tables() -> [String; 3] {

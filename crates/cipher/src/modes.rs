@@ -181,7 +181,7 @@ impl Mode {
 impl ModeFacts {
     /// Returns whether it is authenticated encryption.
     #[must_use]
-    pub fn is_aead(&self) -> bool {
+    pub(crate) fn is_aead(&self) -> bool {
         self.encrypts && self.authenticates.is_some()
     }
 

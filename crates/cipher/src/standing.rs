@@ -25,6 +25,7 @@ impl Standing {
     }
 
     /// Returns whether such a cipher may be used without being requested by name.
+    #[must_use]
     pub fn by_default(self) -> bool {
         matches!(self, Self::Standard | Self::National)
     }

@@ -1,7 +1,7 @@
 //! `sealstone ciphers`: the tables of ciphers and modes; with `--speed`, their speed on this
 //! machine.
 
-use sealstone_bench::words::size::human_bytes;
+use sealstone_bench::words::human_bytes;
 
 use sealstone_cipher::{Approval, Cipher, ModeFacts, NOT_A_MODULE, modes};
 use serde_json::{Value, json};

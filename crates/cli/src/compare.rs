@@ -13,10 +13,10 @@ use sealstone_bench::compare::merge::{self, Merged};
 use sealstone_bench::conclude::regression::{self, Outcome};
 use sealstone_bench::report::summary;
 use sealstone_bench::results::Comparison;
+use sealstone_bench::study::Study;
 use sealstone_bench::study::passwords;
 use sealstone_bench::study::plan::Plan;
-use sealstone_bench::study::resolution::Study;
-use sealstone_bench::words::share::Client;
+use sealstone_bench::words::Client;
 use sealstone_stores::Built;
 
 use crate::compare::grid::Grid;

@@ -1,6 +1,6 @@
 //! Counts of things that a machine holds, such as threads, from the command line.
 
-use sealstone_bench::words::count::parse_count;
+use sealstone_bench::words::parse_count;
 
 /// Reads a count of things that a machine holds.
 ///

@@ -54,7 +54,7 @@ pub(crate) fn list(json: bool) -> anyhow::Result<Answer> {
             table.row([
                 device.name.clone(),
                 device.units.to_string(),
-                sealstone_bench::words::size::human_bytes(device.memory_bytes),
+                sealstone_bench::words::human_bytes(device.memory_bytes),
                 device.driver.clone(),
                 device.product.clone(),
             ]);

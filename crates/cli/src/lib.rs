@@ -65,6 +65,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
+use sealstone_message::SettingName;
 use sealstone_rocksdb::library;
 
 use crate::flags::{Command, Sealstone};
@@ -82,6 +83,7 @@ pub fn definition() -> clap::Command {
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     secret_words::remember(&arguments);
+    SettingName::write_as_flags();
     match shell::complete(&arguments) {
         Ok(true) => return ExitCode::SUCCESS,
         Ok(false) => {}

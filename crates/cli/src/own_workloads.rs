@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sealstone_bench::study::plan::Plan;
-use sealstone_bench::words::target::Target;
+use sealstone_bench::words::Target;
 use sealstone_bench::workload::{self, Definition, read_properties};
 
 use crate::message::say;

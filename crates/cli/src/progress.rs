@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sealstone_bench::measure::progress::{Observer, Phase, Precision, Progress};
-use sealstone_bench::words::percent::percent;
+use sealstone_bench::measure::{Observer, Phase, Precision, Progress};
+use sealstone_bench::words::percent;
 
 use crate::message::{safe, say};
 

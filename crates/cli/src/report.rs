@@ -10,7 +10,7 @@ use sealstone_bench::compare::groups;
 use sealstone_bench::compare::merge::{self, Merged};
 use sealstone_bench::report::{self, Options, summary};
 use sealstone_bench::results::Results;
-use sealstone_bench::words::count::counted;
+use sealstone_bench::words::counted;
 use sealstone_file::output::{self, Access};
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sealstone_bench::words::size::human_bytes;
+use sealstone_bench::words::human_bytes;
 use sealstone_cipher::{Backend, Cipher, DEFAULT_CIPHER};
 use sealstone_keys::{KeyRef, KeySource, source};
 use sealstone_rocksdb::reseal::{self, Left, Report, Reseal, Why};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sealstone_bench::words::size::human_bytes;
+use sealstone_bench::words::human_bytes;
 use sealstone_cipher::Backend;
 use sealstone_keys::{KeyRef, KeySource};
 use sealstone_rocksdb::rest::{

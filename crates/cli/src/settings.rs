@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use sealstone_bench::study::catalogue::NamedStudy;
+use sealstone_bench::study::NamedStudy;
 use sealstone_bench::study::plan::{ANY_SEAL, Plan, PlanError};
 use sealstone_bench::study::preset::{self, Preset};
-use sealstone_bench::study::resolution::usual;
+use sealstone_bench::study::usual;
 use sealstone_bench::workload::{Unit, workload};
 use sealstone_store::Layer;
 use sealstone_stores::Built;
@@ -325,7 +325,8 @@ mod tests {
         let named = plan(&compare(&["--target", "2000", "--workloads", "a,batch-scan"])).unwrap();
         let error = named.check().unwrap_err().to_string();
         assert!(
-            error.starts_with("workloads is batch-scan: with --target, requests are due at a rate"),
+            error
+                .starts_with("workloads is batch-scan: requests are due at the rate of the target"),
             "{error}"
         );
     }

@@ -1,7 +1,7 @@
 //! Engine and key of a point of a study.
 
+use sealstone_bench::study::StudyPoint;
 use sealstone_bench::study::plan::Plan;
-use sealstone_bench::study::point::StudyPoint;
 use sealstone_keys::source;
 use sealstone_store::kind::{Opened, UserKey};
 use sealstone_store::{Engine, Layer};

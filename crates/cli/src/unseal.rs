@@ -1,7 +1,7 @@
 //! `sealstone rest unseal`: makes a plain RocksDB store from a sealed store, which stays unchanged.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sealstone_bench::words::size::human_bytes;
+use sealstone_bench::words::human_bytes;
 use sealstone_cipher::Backend;
 use sealstone_rocksdb::library;
 use sealstone_rocksdb::rest::{self, Unsealed};

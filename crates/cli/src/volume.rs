@@ -14,7 +14,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_anchor::AnchorCheck;
-use sealstone_bench::words::size::human_bytes;
+use sealstone_bench::words::human_bytes;
 use sealstone_cipher::DEFAULT_CIPHER;
 use sealstone_keys::source;
 use sealstone_volume::attachment::Attached;

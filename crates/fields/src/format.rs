@@ -13,7 +13,7 @@ mod word;
 
 use std::sync::Arc;
 
-use sealstone_message::{Unknown, suggestion};
+use sealstone_message::{SettingName, Unknown, suggestion};
 
 use crate::alphabet::Alphabet;
 use crate::misfit::Misfit;
@@ -198,8 +198,8 @@ pub enum FormatError {
     #[error(
         "format {format:?} has {values} values, fewer than a million, so that all can be tried or \
          counted\n\
-         encrypt more of it, use aead, or allow it for this column by small-domain (--small-domain \
-         COLUMN)"
+         encrypt more of it, use aead, or allow it for this column by {}",
+        SettingName("small-domain COLUMN")
     )]
     SmallDomain {
         /// The format as it was given.
@@ -299,7 +299,7 @@ impl Format {
 
     /// Returns whether values may be so few that all can be tried.
     #[must_use]
-    pub fn allows_small(&self) -> bool {
+    pub(crate) fn allows_small(&self) -> bool {
         self.allows_small
     }
 

@@ -6,7 +6,7 @@ use std::iter::once;
 
 use sealstone_cipher::ff1::takes;
 use sealstone_cipher::{Cipher, Mode};
-use sealstone_message::Unknown;
+use sealstone_message::{SettingName, Unknown};
 
 use crate::error::FieldsError;
 use crate::format::{Format, FormatError};
@@ -32,7 +32,7 @@ pub struct MethodRow {
 }
 
 /// Methods by which a value can be sealed.
-pub static METHODS: [MethodRow; 2] = [
+pub(crate) static METHODS: [MethodRow; 2] = [
     MethodRow {
         name: "ff1",
         what: "format-preserving (SP 800-38G): same length, same alphabet, no room for a tag",
@@ -212,7 +212,10 @@ pub enum PolicyError {
     #[error("in the policy: {0}")]
     NoTable(Unknown),
     /// Several tables, and none named.
-    #[error("the policy has several tables: {0}\nsay which, with --table NAME")]
+    #[error(
+        "the policy has several tables: {0}\nsay which, with {table}",
+        table = SettingName("table NAME")
+    )]
     WhichTable(String),
 }
 

@@ -25,7 +25,7 @@ impl EphemeralKey {
     ///
     /// # Errors
     /// [`KeyError::Random`].
-    pub fn drawn_by(provider: impl Into<Provider>) -> Result<Self, KeyError> {
+    pub(crate) fn drawn_by(provider: impl Into<Provider>) -> Result<Self, KeyError> {
         Ok(Self { id: "ephemeral".into(), secret: Secret::random(provider)? })
     }
 }

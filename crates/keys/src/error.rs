@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sealstone_cipher::memory::Forked;
 use sealstone_file::Kind;
 use sealstone_file::trust::Untrusted;
-use sealstone_message::{suggestion, without_secrets};
+use sealstone_message::{SettingName, suggestion, without_secrets};
 
 use crate::KeyRef;
 use crate::kmip::KmipError;
@@ -49,7 +49,7 @@ pub enum KeyError {
         "key file {} has a passphrase, and module {module} opens none: Argon2id and what it seals \
          are not the module's\n\
          take the passphrase off for this use (sealstone keys passwd --no-passphrase), have a \
-         token protect the file (--token), or keep the key on a key server", path.display()
+         token protect the file, or keep the key on a key server", path.display()
     )]
     ProtectedInModule {
         /// The key file.
@@ -220,8 +220,8 @@ pub enum KeyError {
     /// The key file is protected, and no passphrase was given.
     #[error(
         "key file {} is protected by a passphrase, and none was given\n\
-         name a file that holds it with --passphrase-file or in SEALSTONE_PASSPHRASE_FILE",
-         path.display()
+         name a file that holds it with {} or in SEALSTONE_PASSPHRASE_FILE",
+         path.display(), SettingName("passphrase-file")
     )]
     NoPassphrase {
         /// The key file.
@@ -456,8 +456,8 @@ pub enum KeyError {
     /// The key file is sealed by a token, and no PIN was given.
     #[error(
         "key file {} is sealed by token {token}, and no PIN was given\n\
-         name a file that holds the PIN: with --passphrase-file, with passphrase_file= in settings \
-         of a library, or in SEALSTONE_PASSPHRASE_FILE", path.display()
+         name a file that holds the PIN with {} or in SEALSTONE_PASSPHRASE_FILE",
+         path.display(), SettingName("passphrase-file")
     )]
     NoPin {
         /// The key file.

@@ -4,6 +4,7 @@
 use sealstone_cipher::memory::Forked;
 use sealstone_cipher::module::TITLE_BYTES_MAX;
 use sealstone_keys::{KeyError, KeyRef};
+use sealstone_message::SettingName;
 
 /// Reason why an operation on a sealed file, or a piece of it, failed. Displays without the file's
 /// name.
@@ -232,8 +233,9 @@ pub enum SealError {
     /// The file was made by another module than the one at hand.
     #[error(
         "it was made by module {made_by}, and the module at hand is {by}; nothing was written\n\
-         name the same module with --module, or move the data: a file that a module made is \
-         written and rewrapped by that module alone"
+         name the same module with {}, or move the data: a file that a module made is written and \
+         rewrapped by that module alone",
+        SettingName("module")
     )]
     OtherModule {
         /// Name and version of the module that made it.

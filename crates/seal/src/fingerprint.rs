@@ -29,7 +29,7 @@ impl Fingerprint {
     ///
     /// # Errors
     /// As [`of`](Self::of).
-    pub fn of_tablespaces(secret: &Secret, provider: Provider) -> Result<Self, Error> {
+    pub(crate) fn of_tablespaces(secret: &Secret, provider: Provider) -> Result<Self, Error> {
         Self::derive("tablespace fingerprint", &[], secret, provider)
     }
 

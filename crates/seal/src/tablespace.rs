@@ -33,7 +33,7 @@ use crate::fingerprint::Fingerprint;
 pub const NONCE_BYTES: usize = 16;
 
 /// Length of the key that the server is given, in bytes.
-pub const SERVER_KEY_BYTES: usize = 32;
+pub(crate) const SERVER_KEY_BYTES: usize = 32;
 
 /// Number of bytes by which a block of a temporary file grows.
 pub const CHECK_BYTES: usize = 16;

@@ -46,4 +46,4 @@ pub use tables::{FieldPolicy, SealsEverything, Tables};
 pub use target::Target;
 pub use tunnel::{TLS, Tunnel};
 pub use upkeep::Upkeep;
-pub use variant::{Choice, Layer, Seal, Variant};
+pub use variant::{Choice, Layer, RestSeal, Seal, Variant};

@@ -105,6 +105,38 @@ impl Choice {
     }
 }
 
+/// Sealing of a store's files: the way, and what seals them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RestSeal {
+    /// The store itself, or something that it loads, with this cipher.
+    Own(Choice),
+    /// A sealed volume, on which the store keeps all of its files, with this cipher.
+    Volume(Choice),
+    /// The server, with what it brings itself and no cipher of ours.
+    Server(&'static ServerEncryption),
+}
+
+impl RestSeal {
+    /// Returns the way alone.
+    #[must_use]
+    pub const fn seal(&self) -> Seal {
+        match self {
+            Self::Own(_) => Seal::Own,
+            Self::Volume(_) => Seal::Volume,
+            Self::Server(_) => Seal::Server,
+        }
+    }
+
+    /// Returns the cipher of ours, if it is one.
+    #[must_use]
+    pub const fn choice(&self) -> Option<Choice> {
+        match self {
+            Self::Own(choice) | Self::Volume(choice) => Some(*choice),
+            Self::Server(_) => None,
+        }
+    }
+}
+
 /// One way of protecting a store: the choice of each layer. Without any layer it is a baseline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variant {
@@ -116,12 +148,8 @@ pub struct Variant {
     pub wire: Option<Tunnel>,
     /// Function that the server applies to values.
     pub server: Option<&'static ServerFunction>,
-    /// Cipher with which files and pages below the engine are sealed.
-    pub rest: Option<Choice>,
-    /// Encryption of its files that the server brings itself, where no cipher of ours seals them.
-    pub server_rest: Option<&'static ServerEncryption>,
-    /// Way in which they are, where they are.
-    pub seal: Seal,
+    /// Sealing of files and pages below the engine.
+    pub rest: Option<RestSeal>,
 }
 
 impl Variant {
@@ -131,10 +159,19 @@ impl Variant {
         Self { label: label.into(), ..Self::default() }
     }
 
+    /// Returns the cipher with which the store itself seals its files, if it does.
+    #[must_use]
+    pub fn own_rest(&self) -> Option<Choice> {
+        match self.rest {
+            Some(RestSeal::Own(choice)) => Some(choice),
+            _ => None,
+        }
+    }
+
     /// Returns the layers that encrypt, from the caller down.
     pub fn layers(&self) -> impl Iterator<Item = Layer> {
-        let is_rest = self.rest.is_some() || self.server_rest.is_some();
-        let encrypts = [self.field.is_some(), self.wire.is_some(), self.server.is_some(), is_rest];
+        let encrypts =
+            [self.field.is_some(), self.wire.is_some(), self.server.is_some(), self.rest.is_some()];
         Layer::ALL
             .into_iter()
             .zip(encrypts)

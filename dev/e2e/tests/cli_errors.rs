@@ -177,7 +177,7 @@ fn absurd_settings_say_why() {
         ),
         (
             &["--target", "100", "--workloads", "a,batch-load"],
-            "workloads is batch-load: with --target, requests are due at a rate, and a batch has \
+            "workloads is batch-load: requests are due at the rate of the target, and a batch has \
              none: leave it out",
         ),
     ] {

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use sealstone_bench::measure::cpu_time::CpuTime;
+use sealstone_bench::measure::CpuTime;
 use sealstone_servers::{MARIADB_DATABASE, MARIADB_USER, MariaDb};
 use sealstone_turns::program::output;
 use sealstone_turns::sysbench::Sysbench;

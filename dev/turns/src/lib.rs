@@ -11,9 +11,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use sealstone_bench::conclude::judgement::judge;
-use sealstone_bench::conclude::statistics::{Estimate, median};
-use sealstone_bench::words::verdict::{CONFIDENCE, MARGIN};
+use sealstone_bench::conclude::judge;
+use sealstone_bench::conclude::{Estimate, median};
+use sealstone_bench::words::{CONFIDENCE, MARGIN};
 
 /// Work a second: for each benchmark and variant, one figure a round.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! The keys and values that go-ycsb makes.
 
-use sealstone_bench::workload::distribution::fnv;
+use sealstone_bench::workload::fnv;
 
 /// Bytes of a value, as by default.
 const VALUE_BYTES: usize = 100;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
-use sealstone_bench::measure::runner::{Runner, Work};
+use sealstone_bench::measure::{Runner, Work};
 use sealstone_bench::study::plan::Plan;
 use sealstone_bench::workload::{Position, Workload, build};
 use sealstone_store::OpenStore;

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use sealstone_bench::measure::cpu_time::CpuTime;
+use sealstone_bench::measure::CpuTime;
 use sealstone_ycsb_rivals::go_ycsb::{self, GoYcsb};
 use sealstone_ycsb_rivals::our_client::Outcome;
 use sealstone_ycsb_rivals::shared::Shared;

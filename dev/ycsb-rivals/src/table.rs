@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use sealstone_bench::conclude::statistics::{Estimate, median};
-use sealstone_bench::words::verdict::CONFIDENCE;
+use sealstone_bench::conclude::{Estimate, median};
+use sealstone_bench::words::CONFIDENCE;
 use sealstone_ycsb_rivals::shared::Shared;
 
 /// Largest permitted distance between medians at the same load.

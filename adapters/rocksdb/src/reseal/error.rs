@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
 use sealstone_keys::KeyError;
+use sealstone_message::SettingName;
 
 use crate::directory::DirectoryError;
 use crate::rest::RestError;
@@ -64,7 +65,10 @@ pub enum ResealError {
         source: io::Error,
     },
     /// It is not sealed, and was not to be.
-    #[error("the store in {} is not sealed\nto seal it, add --from-plain", dir.display())]
+    #[error(
+        "the store in {} is not sealed\nto seal it, add {}",
+        dir.display(), SettingName("from-plain")
+    )]
     Plain {
         /// The directory.
         dir: PathBuf,
@@ -98,7 +102,8 @@ fn plain_files(dir: &Path, files: usize, first: &str) -> String {
         }
     };
     format!(
-        "{found}: {first}\nif sealing it was interrupted, add --from-plain; if not, somebody put \
-         {them} there: restore a backup"
+        "{found}: {first}\nif sealing it was interrupted, add {}; if not, somebody put {them} \
+         there: restore a backup",
+        SettingName("from-plain")
     )
 }

@@ -406,7 +406,7 @@ impl ReplicaSet {
     ///
     /// # Errors
     /// [`LabError::NotInTime`].
-    pub fn step_down(&mut self) -> Result<(), LabError> {
+    pub(crate) fn step_down(&mut self) -> Result<(), LabError> {
         let before = self.primary();
         self.wait("elect another primary", READY_LIMIT, |set| {
             let now = set.primary();

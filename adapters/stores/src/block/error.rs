@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use sealstone_message::SettingName;
 use sealstone_store::StoreError;
 
 /// Reason why a block device is missing, or failed a request.
@@ -22,7 +23,8 @@ pub enum BlockError {
     #[error(
         "{place} is not empty: its first {looked_bytes} bytes are not all zeros, and workloads \
          would overwrite it\n\
-         choose an empty one, or give up what is on it with --erase true"
+         choose an empty one, or give up what is on it with {}",
+        SettingName("erase true")
     )]
     NotEmpty {
         /// The device.
@@ -32,8 +34,9 @@ pub enum BlockError {
     },
     /// A second variant would write over the first.
     #[error(
-        "{place} is one device, and cannot be that of {variant} as well\nleave --device out, and \
-         each variant gets a file of its own"
+        "{place} is one device, and cannot be that of {variant} as well\nleave {} out, and each \
+         variant gets a file of its own",
+        SettingName("device")
     )]
     OneDevice {
         /// The device.

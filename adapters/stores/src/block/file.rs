@@ -72,7 +72,7 @@ impl FileDevice {
 
     /// Returns whether requests go past the page cache.
     #[must_use]
-    pub fn is_direct(&self) -> bool {
+    pub(crate) fn is_direct(&self) -> bool {
         self.is_direct
     }
 }
@@ -192,8 +192,8 @@ impl DeviceQueue for Queue {
         let (request, outcome) = self.finished()?;
         let Err(found) = outcome else { return Ok(request) };
         let step = match found.kind() {
-            ErrorKind::StorageFull => "free some room, or use fewer bytes with --bytes",
-            ErrorKind::InvalidInput => "it may have larger sectors: try --block-bytes 4KiB or more",
+            ErrorKind::StorageFull => "free some room, or use fewer bytes",
+            ErrorKind::InvalidInput => "it may have larger sectors: try blocks of 4 KiB or more",
             ErrorKind::UnexpectedEof => "it has become shorter: see who changes it",
             _ => "look at the log of the kernel",
         };

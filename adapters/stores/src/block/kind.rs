@@ -1,5 +1,6 @@
 //! The rows of block devices in the table of stores.
 
+use sealstone_message::SettingName;
 use sealstone_servers::{TGT_PROGRAM, TgtOptions};
 use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{Layer, StoreError};
@@ -70,7 +71,7 @@ pub static ISCSI: StoreKind = StoreKind {
             CONGESTION,
             "NAME",
             Form::Text,
-            "With --layer wire: TCP's congestion control at both ends of the link, such as reno or \
+            "With layer wire: TCP's congestion control at both ends of the link, such as reno or \
              cubic [default: the machine's]",
         ),
     ],
@@ -104,8 +105,8 @@ fn iscsi(request: &Request) -> Result<Opened, StoreError> {
     }
     if let Some(name) = congestion {
         return Err(StoreError::engine(format!(
-            "{CONGESTION} is {name}: it is about TCP over a link that is made here; add --layer \
-             wire"
+            "{CONGESTION} is {name}: it is about TCP over a link that is made here; add {}",
+            SettingName("layer wire")
         )));
     }
     Ok(Opened { engine: Box::new(TargetEngine::new(options)), notes: Vec::new() })

@@ -55,7 +55,7 @@ impl LabEngine {
         certificates: Option<PathBuf>,
     ) -> Result<MongodOptions, StoreError> {
         let mut engine_config = None;
-        if let Some(choice) = variant.rest {
+        if let Some(choice) = variant.own_rest() {
             let Some(seal) = &self.options.seal else {
                 return Err(Error::NoSeal { variant: variant.label.clone() }.into());
             };

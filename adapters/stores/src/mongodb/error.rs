@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use mongodb::error::{Error as DriverError, ErrorKind, WriteFailure};
 use percent_encoding::percent_decode_str;
-use sealstone_message::{ShownAddress, UNSHOWN, printable, shown_address, without_addresses};
+use sealstone_message::{
+    SettingName, ShownAddress, UNSHOWN, printable, shown_address, without_addresses,
+};
 use sealstone_store::{StoreError, Table};
 
 use crate::server_error::{Place, ServerError};
@@ -34,21 +36,25 @@ pub enum Error {
         known: &'static str,
     },
     /// A sealed variant, and nothing that servers could load to seal.
-    #[error("cannot seal {variant}: there is no extension to load\nname one with --extension")]
+    #[error(
+        "cannot seal {variant}: there is no extension to load\nname one with {}",
+        SettingName("extension")
+    )]
     NoSeal {
         /// Label of the variant.
         variant: String,
     },
     /// Synced writes, and a setting against them.
     #[error(
-        "writes cannot be synced with --journal false\nleave it out, or name workloads without \
-         -sync"
+        "writes cannot be synced with {}\nleave it out, or name workloads without -sync",
+        SettingName("journal false")
     )]
     NotSynced,
     /// No cluster was named for a variant.
     #[error(
-        "no cluster for {variant}: there are clusters for {named}\nname it with --cluster \
-         '{variant}=mongodb://…'"
+        "no cluster for {variant}: there are clusters for {named}\nname it with {} \
+         '{variant}=mongodb://…'",
+        SettingName("cluster")
     )]
     NoCluster {
         /// Label of the variant.
@@ -60,7 +66,7 @@ pub enum Error {
     #[error(
         "{variant} is measured {} TLS, and MongoDB at {shown} is reached {}\n\
          write tls=true&tlsCAFile=FILE into the address of the cluster that is to have it alone, \
-         and leave the flags --tls-… out",
+         and leave the settings tls-… out",
         with(!has_tls), with(*has_tls)
     )]
     OtherTls {
@@ -201,7 +207,7 @@ impl Route {
         match &*error.kind {
             ErrorKind::ServerSelection { message, .. } if message.contains("UnknownIssuer") => (
                 "its certificate is signed by an authority that is not trusted here".into(),
-                "name the authority's certificate with --tls-ca-file",
+                "name the authority's certificate as tls-ca-file",
             ),
             ErrorKind::ServerSelection { message, .. } => (self.unreachable(message), REACH),
             ErrorKind::Io(source) => (source.to_string(), REACH),

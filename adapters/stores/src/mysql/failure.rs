@@ -19,7 +19,7 @@ const SILENT: &str =
     "check whether the server is overloaded or stopped, and whether a firewall drops what is sent";
 const START: &str = "start the server, or correct host and port of the address";
 const AUTHORITY: &str =
-    "name the authority's certificate with --tls-ca-file, or ssl-ca= in the address";
+    "name the authority's certificate as tls-ca-file, or with ssl-ca= in the address";
 
 /// Advice for a server whose TLS has nothing in common with ours.
 const SUITES: &str = "have the server take TLS 1.3, or TLS 1.2 with ECDHE and AES-GCM \
@@ -152,10 +152,9 @@ fn answered(told: &MySqlError) -> Failure {
             "it takes no connection without TLS",
             "write ssl-mode=REQUIRED, or VERIFY_IDENTITY, behind the address",
         ),
-        1040 => Failure::broken(
-            message,
-            "raise max_connections on the server, or use fewer clients: --threads",
-        ),
+        1040 => {
+            Failure::broken(message, "raise max_connections on the server, or use fewer clients")
+        }
         1053 | 1080 | 1152 | 1927 => Failure::broken(message, RUNS),
         1044 | 1142 | 1143 | 1227 | 1370 => {
             let found = format!("the user has no right to do that (error {})", told.code);

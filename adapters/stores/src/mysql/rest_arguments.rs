@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use sealstone_mariadb::file_key_management;
 use sealstone_store::kind::Request;
-use sealstone_store::{ServerEncryption, StoreError, Variant};
+use sealstone_store::{RestSeal, ServerEncryption, StoreError, Variant};
 use tempfile::TempDir;
 
 use super::at_rest::{AT_REST, MariaDbAtRest};
@@ -58,12 +58,12 @@ impl RestArguments {
     /// A value that the server's notation cannot hold.
     pub(super) fn of(&self, variant: &Variant) -> Result<Vec<String>, StoreError> {
         let lacks = || StoreError::engine(format!("{}: no key was made for it", variant.label));
-        if let Some(encryption) = variant.server_rest {
+        if let Some(RestSeal::Server(encryption)) = variant.rest {
             let keys: PathBuf =
                 self.server_keys.as_ref().ok_or_else(lacks)?.path().join(SERVER_KEYS);
             return Ok(file_key_management::arguments(&keys, encryption.name));
         }
-        let Some(choice) = variant.rest else { return Ok(Vec::new()) };
+        let Some(choice) = variant.own_rest() else { return Ok(Vec::new()) };
         let RunSealing { sealing, .. } = self.sealing.as_ref().ok_or_else(lacks)?;
         MariaDbAtRest::arguments(&sealing.with(&choice)).map_err(StoreError::engine)
     }

@@ -1,6 +1,7 @@
 //! Properties of a table of MySQL or MariaDB, from its catalogue.
 
 use sealstone_fields::migration::{ColumnShape, Hindrance, RowShape, TextRoom};
+use sealstone_message::SettingName;
 
 use super::table_text::{KeyKind, Named, literal, quoted};
 
@@ -239,7 +240,10 @@ impl Catalogue {
             let found = format!("foreign key {key} needs it to equal a column of another table");
             return of(
                 found,
-                "remove that key first, and seal both columns with --tweak COLUMN=none".into(),
+                format!(
+                    "remove that key first, and seal both columns with {}",
+                    SettingName("tweak COLUMN=none")
+                ),
             );
         }
         let unique =

@@ -19,8 +19,8 @@ const LOG: &str = "look at the server's log";
 const RUNS: &str = "check whether the server still runs, and read its log";
 const START: &str = "start the server, or correct host and port of the address";
 const AUTHORITY: &str =
-    "name the authority's certificate with --tls-ca-file, or sslrootcert= in the address";
-const OWN: &str = "name certificate and key with --tls-certificate-key-file, or sslcert= and \
+    "name the authority's certificate as tls-ca-file, or with sslrootcert= in the address";
+const OWN: &str = "name certificate and key as tls-certificate-key-file, or with sslcert= and \
                    sslkey= in the address";
 
 /// Words for `error`.
@@ -111,10 +111,9 @@ fn answered(told: &DbError) -> Failure {
             "its disk is full",
             "free space on the server's disk, or load fewer records",
         ),
-        SqlState::TOO_MANY_CONNECTIONS => Failure::broken(
-            message,
-            "raise max_connections on the server, or use fewer clients: --threads",
-        ),
+        SqlState::TOO_MANY_CONNECTIONS => {
+            Failure::broken(message, "raise max_connections on the server, or use fewer clients")
+        }
         SqlState::READ_ONLY_SQL_TRANSACTION => Failure::new(
             "it takes no writes: it is a standby, or default_transaction_read_only is on",
             "name its primary, or switch default_transaction_read_only off",

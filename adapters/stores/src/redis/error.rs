@@ -3,7 +3,7 @@
 //! of an address (`address`).
 
 use redis::{ErrorKind, RedisError, ServerErrorKind};
-use sealstone_message::without_addresses;
+use sealstone_message::{SettingName, without_addresses};
 use sealstone_store::StoreError;
 
 use crate::server_error::{Place, ServerError};
@@ -31,7 +31,7 @@ pub enum Error {
         step: &'static str,
     },
     /// A setting that does not exist.
-    #[error("cannot use {name} {value:?} with Redis: it is unknown\nuse {known}")]
+    #[error("cannot use {} {value:?} with Redis: it is unknown\nuse {known}", SettingName(name))]
     Option {
         /// Name of the setting.
         name: &'static str,
@@ -51,8 +51,9 @@ pub enum Error {
     },
     /// Durable writes, on servers started here whose log was asked for without syncing each.
     #[error(
-        "a workload syncs its writes, and --redis-log is not always\n\
-         leave --redis-log out, or name workloads without -sync"
+        "a workload syncs its writes, and {name} is not always\n\
+         leave {name} out, or name workloads without -sync",
+        name = SettingName("redis-log")
     )]
     LogNotSynced,
     /// Durable writes, on a server of the user's own that does not sync them.
@@ -118,14 +119,14 @@ impl Route {
             Some(Transport::Broken(found)) => match found.to_lowercase() {
                 text if text.contains("unknownissuer") || text.contains("unknown issuer") => (
                     "its certificate is signed by an authority that is not trusted here".into(),
-                    "name the authority's certificate with --tls-ca-file",
+                    "name the authority's certificate as tls-ca-file",
                 ),
                 text if text.contains("certificaterequired")
                     || text.contains("certificate required") =>
                 {
                     (
                         "it wants a certificate of the client".into(),
-                        "name certificate and key with --tls-certificate-key-file",
+                        "name certificate and key as tls-certificate-key-file",
                     )
                 }
                 text if text.contains("peer certificate") => {

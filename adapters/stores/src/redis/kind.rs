@@ -124,7 +124,7 @@ fn log(name: &str) -> Result<Persistence, Error> {
     ];
     let found = known.into_iter().find(|(known, _)| *known == name).map(|(_, log)| log);
     found.ok_or_else(|| Error::Option {
-        name: "--redis-log",
+        name: "redis-log",
         value: name.into(),
         known: "always, everysec or off",
     })
@@ -133,7 +133,7 @@ fn log(name: &str) -> Result<Persistence, Error> {
 fn keys(name: &str) -> Result<Keys, Error> {
     let found = Keys::NAMES.into_iter().find(|(known, _)| *known == name).map(|(_, keys)| keys);
     found.ok_or_else(|| Error::Option {
-        name: "--redis-keys",
+        name: "redis-keys",
         value: name.into(),
         known: "ycsb or go-ycsb",
     })

@@ -44,7 +44,7 @@ impl RocksDb {
     /// Returns the same with blocks of `block_bytes` bytes in its tables, whose own checksums reads
     /// compare or not.
     #[must_use]
-    pub fn with_blocks(self, block_bytes: u32, block_checksums: bool) -> Self {
+    pub(crate) fn with_blocks(self, block_bytes: u32, block_checksums: bool) -> Self {
         Self { block_bytes, block_checksums, ..self }
     }
 
@@ -67,7 +67,7 @@ impl RocksDb {
         dir: &Path,
         options: &StoreOptions,
     ) -> Result<RocksStore, DirectoryError> {
-        let choice = variant.rest;
+        let choice = variant.own_rest();
         check_directory(dir, choice.map(|choice| choice.cipher))?;
         let cannot =
             |source| DirectoryError::Io { attempt: "make directory", path: dir.to_owned(), source };

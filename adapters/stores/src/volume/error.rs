@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use sealstone_message::SettingName;
 use sealstone_store::StoreError;
 
 /// Reason why a store cannot be on a volume.
@@ -11,13 +12,15 @@ pub(super) enum VolumeError {
     #[error(
         "no store can be put on a sealed volume here: {lack}\n\
          run it as root on a machine with FUSE and loop devices, or measure another layer, such as \
-         --layer field"
+         {}",
+        SettingName("layer field")
     )]
     Unable { lack: String },
     #[error(
         "{flag} names servers of your own, and the volumes of a comparison are for servers that \
          are started here\nput their data directories on a volume there (sealstone volume mount), \
-         or leave --{flag} out"
+         or leave {} out",
+        SettingName(flag)
     )]
     OwnServers { flag: &'static str },
     #[error(

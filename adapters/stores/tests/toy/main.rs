@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use sealstone_bench::compare;
+use sealstone_bench::study::Study;
 use sealstone_bench::study::plan::Plan;
-use sealstone_bench::study::resolution::Study;
 use sealstone_bench::workload::Workload;
 use sealstone_cipher::testing::{TOY_CIPHERS, add_ciphers};
 use sealstone_store::Layer;

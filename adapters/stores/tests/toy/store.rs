@@ -98,7 +98,7 @@ impl Engine for ToyEngine {
     }
 
     fn open(&self, variant: &Variant, _: &Path, _: &StoreOptions) -> Result<OpenStore, StoreError> {
-        let seal = variant.rest.map(|choice| {
+        let seal = variant.own_rest().map(|choice| {
             aead(choice.cipher, &vec![7; choice.cipher.key_bytes], choice.provider)
                 .map_err(StoreError::engine)
         });

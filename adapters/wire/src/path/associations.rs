@@ -112,7 +112,12 @@ impl Associations {
 
     /// The same with keys that may be used again after this process: it continues behind the use in
     /// `recorded`, and packets leave only once they are recorded there.
-    pub fn set_recorded_outbound(&self, outbound: Outbound, peer: SocketAddr, recorded: KeyUse) {
+    pub(crate) fn set_recorded_outbound(
+        &self,
+        outbound: Outbound,
+        peer: SocketAddr,
+        recorded: KeyUse,
+    ) {
         let outbound = outbound.after(recorded.recorded());
         let sending = Sending {
             current: Some((outbound, peer)),
@@ -133,7 +138,7 @@ impl Associations {
     ///
     /// # Errors
     /// [`KeyUseError::Unwritten`]: the reservation then counts as used.
-    pub fn end_recorded_outbound(&self) -> Result<(), KeyUseError> {
+    pub(crate) fn end_recorded_outbound(&self) -> Result<(), KeyUseError> {
         let Sending { current, recorded, .. } = std::mem::take(&mut *lock(&self.sending));
         match (current, recorded) {
             (Some((outbound, _)), Some(mut recorded)) => recorded.record(outbound.used()),
@@ -149,7 +154,7 @@ impl Associations {
     }
 
     /// Sends to another address from now on; without an association it does nothing.
-    pub fn set_peer(&self, peer: SocketAddr) {
+    pub(crate) fn set_peer(&self, peer: SocketAddr) {
         if let Some((_, current)) = &mut lock(&self.sending).current {
             *current = peer;
         }

@@ -71,7 +71,7 @@ impl Count {
         (Self::Reordered, "put in order"),
         (Self::Dummies, "dummies"),
         (Self::UnknownSpi, "refused: unknown association"),
-        (Self::ForeignSource, "refused: source not in a --route or the prefix of an --address"),
+        (Self::ForeignSource, "refused: source not in a route or the prefix of an address"),
         (Self::Nothing, "refused: too short"),
         (Self::Keepalives, "keepalives"),
         (Self::Exchange, "key exchange messages"),

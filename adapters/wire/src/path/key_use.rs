@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::geteuid;
 use sealstone_file::output::{self, Access};
+use sealstone_message::SettingName;
 use sealstone_seal::esp::Lifetime;
 use serde::{Deserialize, Serialize};
 
@@ -38,15 +39,16 @@ const SCHEMA: u32 = 1;
 pub enum KeyUseError {
     /// There is no directory for it.
     #[error(
-        "no directory for how far keys have gone: HOME is not set\nname one with --state-dir or in \
-         {VARIABLE}"
+        "no directory for how far keys have gone: HOME is not set\nname one with {} or in \
+         {VARIABLE}",
+        SettingName("state-dir")
     )]
     NoDirectory,
     /// The directory cannot be had, or is not safe.
     #[error(
-        "cannot use {} for how far keys have gone: {found}\nname another directory with \
-         --state-dir, which must outlast restarts",
-        dir.display()
+        "cannot use {} for how far keys have gone: {found}\nname another directory with {}, \
+         which must outlast restarts",
+        dir.display(), SettingName("state-dir")
     )]
     Directory {
         /// The directory.
@@ -189,7 +191,7 @@ impl StateDir {
     ///
     /// # Errors
     /// All but the first of [`KeyUseError`].
-    pub fn key_use(&self, fingerprint: &str, end: End) -> Result<KeyUse, KeyUseError> {
+    pub(crate) fn key_use(&self, fingerprint: &str, end: End) -> Result<KeyUse, KeyUseError> {
         let (path, lock_path) = self.paths(fingerprint, end);
         let unwritten = |found| KeyUseError::Unwritten { path: path.clone(), found };
         let lock =

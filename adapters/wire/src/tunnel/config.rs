@@ -174,7 +174,7 @@ pub enum ConfigError {
 impl Plan {
     /// Address at which this end receives unless another one was given: all addresses of IPv4, the
     /// port of ESP.
-    pub const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), PORT);
+    pub(crate) const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), PORT);
 }
 
 impl Config {
@@ -249,7 +249,7 @@ impl Config {
         let name = self.name.clone().unwrap_or_else(|| DEFAULT_NAME.to_owned());
         check_name(&name)?;
         if self.address.is_empty() {
-            let next = "give this end one within the tunnel, such as --address 10.9.0.1/24";
+            let next = "give this end one within the tunnel, such as 10.9.0.1/24";
             return Err(ConfigError::Missing { what: "address", next });
         }
         let nets = |setting, values: &[String]| -> Result<Vec<Net>, ConfigError> {
@@ -278,7 +278,7 @@ impl Config {
                     setting,
                     value,
                     "the associations of the file have keys and a suite already",
-                    "leave it out, or leave out --associations",
+                    "leave it out, or leave associations out",
                 ),
                 None => Ok(Keys::Manual(ManualKeys {
                     file: file.clone(),
@@ -293,12 +293,11 @@ impl Config {
                 "state-dir",
                 value,
                 found,
-                "leave it out, or name their file with --associations",
+                "leave it out, or name the file of the associations",
             );
         }
         let suite = suite(self.suite.as_deref().unwrap_or(DEFAULT_SUITE))?;
-        let next = "give both ends the same, such as --key wire.key; make one with: sealstone keys \
-                    new wire.key";
+        let next = "give both ends the same; make one with: sealstone keys new wire.key";
         let key = self.key.clone().ok_or(ConfigError::Missing { what: "key", next })?;
         let rekey_after_s = self.rekey_after_s.unwrap_or(DEFAULT_REKEY_AFTER_S);
         if !(10..=86_400).contains(&rekey_after_s) {

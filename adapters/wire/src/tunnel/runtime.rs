@@ -10,6 +10,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use nix::unistd::geteuid;
+use sealstone_message::SettingName;
 
 use crate::path::open_private_dir;
 
@@ -29,13 +30,14 @@ const ENDING: Duration = Duration::from_secs(1);
 pub enum RuntimeError {
     /// There is no directory to use.
     #[error(
-        "no directory for running tunnels: XDG_RUNTIME_DIR is not set\nname one with --runtime-dir \
-         or in {VARIABLE}"
+        "no directory for running tunnels: XDG_RUNTIME_DIR is not set\nname one with {} or in \
+         {VARIABLE}",
+        SettingName("runtime-dir")
     )]
     NoDirectory,
     /// The directory cannot be had, or is not safe.
-    #[error("cannot use {} for running tunnels: {found}\nname another directory with --runtime-dir",
-        dir.display())]
+    #[error("cannot use {} for running tunnels: {found}\nname another directory with {}",
+        dir.display(), SettingName("runtime-dir"))]
     Directory {
         /// The directory.
         dir: PathBuf,
@@ -45,7 +47,8 @@ pub enum RuntimeError {
     /// The tunnel is already up.
     #[error(
         "tunnel {name} is up already, process {pid}\nend it with: sealstone wire down {name}, or \
-         choose another --name"
+         choose another {}",
+        SettingName("name")
     )]
     Running {
         /// Its name.

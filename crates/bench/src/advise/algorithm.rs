@@ -10,7 +10,7 @@ use crate::study::plan::Plan;
 
 /// Suites to name where none of the measured suites may be recommended: of each cipher the combined
 /// AEAD suite.
-pub const SUITES_ADVISED: [&str; 3] = ["aes-256-gcm", "aria-256-gcm", "lea-256-gcm"];
+pub(crate) const SUITES_ADVISED: [&str; 3] = ["aes-256-gcm", "aria-256-gcm", "lea-256-gcm"];
 
 /// The cipher that both ends take for TLS: the first preference of client and server
 /// (TLS_AES_256_GCM_SHA384).
@@ -97,7 +97,7 @@ impl Algorithm {
 
     /// Returns whether all of it is backed by a standard, for new uses.
     pub(crate) fn is_in_good_standing(self) -> bool {
-        matches!(self.standing(), Standing::Standard | Standing::National)
+        self.standing().by_default()
     }
 
     /// Its standing, and where it is specified.

@@ -8,7 +8,9 @@
 //! sources. `place_choice` finds what a variant leaves open; `recommend` bars a variant that does
 //! not cover the request, like a variant that the policy forbids.
 
-pub mod algorithm;
+pub(crate) mod algorithm;
 pub(crate) mod eligibility;
 pub(crate) mod place_choice;
-pub mod recommend;
+pub(crate) mod recommend;
+
+pub use recommend::recommend;

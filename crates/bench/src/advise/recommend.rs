@@ -20,7 +20,7 @@ use crate::results::{Cell, Overhead, Piece, Ranked, Recommendation, Variant};
 use crate::study::coverage::Question;
 use crate::study::plan::{Plan, Policy};
 use crate::words::verdict::FEWEST_PAIRS;
-use crate::words::verdict::{CONFIDENCE, Quantity, Verdict, between, filled};
+use crate::words::verdict::{CONFIDENCE, Quantity, Verdict, filled};
 
 /// One variant with a cipher or a suite, and its measurements.
 struct Candidate<'a> {
@@ -45,7 +45,6 @@ struct Relation<'a> {
     own: Judgement,
     /// Conclusion about it, compared with the recommended candidate.
     judgement: Judgement,
-    range: String,
     /// Factor that decided between it and the recommended candidate, if not the figures.
     decided: &'static str,
 }
@@ -168,20 +167,17 @@ fn settle<'a>(
     if allowed == 0 {
         return Vec::new();
     }
-    let to_first = |candidates: &[Candidate<'a>]| -> Vec<(Option<Estimate>, Judgement)> {
+    let to_first = |candidates: &[Candidate<'a>]| -> Vec<Judgement> {
         let first = candidates[0].number;
         let estimates: Vec<Option<Estimate>> = candidates[1..allowed]
             .iter()
             .map(|other| overall_estimate(cells, other.number, first))
             .collect();
-        let judgements = judge(&estimates, plan.margin);
-        estimates.into_iter().zip(judgements).collect()
+        judge(&estimates, plan.margin)
     };
     let slower: Vec<bool> = std::iter::once(false)
         .chain(
-            to_first(candidates)
-                .into_iter()
-                .map(|(_, judgement)| judgement.verdict == Verdict::Costs),
+            to_first(candidates).into_iter().map(|judgement| judgement.verdict == Verdict::Costs),
         )
         .collect();
     let numbers: Vec<(usize, bool)> =
@@ -199,23 +195,16 @@ fn settle<'a>(
         ),
         true => (true, None),
     });
-    let relation =
-        |(candidate, (estimate, judgement)): (&Candidate<'a>, (Option<Estimate>, Judgement))| {
-            Relation {
-                label: &candidate.variant.label,
-                own: candidate.judgement.clone(),
-                judgement,
-                range: estimate.map_or_else(String::new, |estimate| {
-                    let (low, high) = estimate.interval(CONFIDENCE);
-                    between(low, high)
-                }),
-                decided: place_choice::decided(
-                    question,
-                    (candidates[0].algorithm, candidates[0].variant),
-                    (candidate.algorithm, candidate.variant),
-                ),
-            }
-        };
+    let relation = |(candidate, judgement): (&Candidate<'a>, Judgement)| Relation {
+        label: &candidate.variant.label,
+        own: candidate.judgement.clone(),
+        judgement,
+        decided: place_choice::decided(
+            question,
+            (candidates[0].algorithm, candidates[0].variant),
+            (candidate.algorithm, candidate.variant),
+        ),
+    };
     let judged = to_first(candidates);
     candidates[1..allowed].iter().zip(judged).map(relation).collect()
 }
@@ -315,13 +304,13 @@ fn open(plan: &Plan, candidates: &[Candidate], cells: &[Cell]) -> Vec<Piece> {
 
 /// Describes how a candidate compares with the recommended one, `best`.
 fn compared(relation: &Relation, best: &str) -> Vec<Piece> {
-    let Relation { label, own, judgement, range, decided } = relation;
-    let (own, in_brackets) = (verb(own), in_brackets(range));
+    let Relation { label, own, judgement, decided } = relation;
+    let (own, in_brackets) = (verb(own), in_brackets(&judgement.range));
     let values = [
         ("label", *label),
         ("own", own.as_str()),
         ("best", best),
-        ("range", range.as_str()),
+        ("range", judgement.range.as_str()),
         ("in_brackets", in_brackets.as_str()),
         ("decided", *decided),
     ];

@@ -16,7 +16,7 @@ const ROUNDS_MAX: f64 = 10_000.0;
 /// Returns what would decide the open comparisons of `results`, in one sentence with the command
 /// for it; `None` if all are decided, or if nothing can be predicted.
 #[must_use]
-pub fn sentence(results: &Results) -> Option<String> {
+pub(crate) fn sentence(results: &Results) -> Option<String> {
     let plan = &results.plan;
     if results.client.is_some() || results.failure.is_some() {
         return None;

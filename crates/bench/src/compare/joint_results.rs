@@ -82,7 +82,7 @@ fn join(numbers: &[usize]) -> String {
 ///
 /// # Errors
 /// `JoinError`.
-pub fn joined(comparisons: Vec<Comparison>) -> Result<Vec<Comparison>, JoinError> {
+pub(crate) fn joined(comparisons: Vec<Comparison>) -> Result<Vec<Comparison>, JoinError> {
     let mut runs: Vec<Vec<Comparison>> = Vec::new();
     let key = |comparison: &Comparison| {
         comparison.client.as_ref().map(|client| (client.of, client.start_at.clone()))

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use sealstone_message::SettingName;
 
 use super::{At, CompareError, Comparison, Group, Halt, Stores, load_detection};
 use crate::compare::summary::Measured;
@@ -228,7 +229,9 @@ impl<'a> Comparison<'a> {
 
 fn late(client: &Client, why: &str) -> Halt {
     Halt::Failed(CompareError::Client(format!(
-        "client {} could not begin at {}: {why}\nstart all clients again with a later --start-at",
-        client.share, client.start
+        "client {} could not begin at {}: {why}\nstart all clients again with a later {}",
+        client.share,
+        client.start,
+        SettingName("start-at")
     )))
 }

@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use sealstone_message::SettingName;
+
 use crate::compare::groups;
 use crate::compare::joint_results::{JoinError, joined};
 use crate::compare::result_file::{self, RecordedError};
@@ -80,8 +82,8 @@ pub enum MergeError {
         path: PathBuf,
     },
     /// Not as many names as comparisons.
-    #[error("{} for {}\ngive one --label for each results.json, in the same order",
-        counted(*labels, "label"), counted(*files, "file"))]
+    #[error("{} for {}\ngive one {} for each results.json, in the same order",
+        counted(*labels, "label"), counted(*files, "file"), SettingName("label"))]
     Labels {
         /// Number of names.
         labels: usize,

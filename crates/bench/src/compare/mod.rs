@@ -21,11 +21,11 @@
 
 pub(crate) mod conclusions;
 pub mod duration;
-pub mod forecast;
+pub(crate) mod forecast;
 pub mod groups;
-pub mod joint_results;
+pub(crate) mod joint_results;
 pub mod merge;
-pub mod result_file;
+pub(crate) mod result_file;
 pub(crate) mod summary;
 pub mod work_dir;
 

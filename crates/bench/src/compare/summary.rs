@@ -141,7 +141,8 @@ pub(crate) fn results(run: Run) -> Results {
         .variants
         .iter()
         .map(|variant| {
-            let rest = variant.rest.as_ref().zip(point.store.rest_mode);
+            let choice = variant.rest.and_then(|rest| rest.choice());
+            let rest = choice.zip(point.store.rest_mode);
             let rest_mode = rest.map(|(choice, mode)| mode(choice.provider));
             Variant::from(variant).with_field_modes(modes).with_rest_mode(rest_mode)
         })

@@ -8,7 +8,7 @@ use crate::words::verdict::Quantity;
 use crate::workload::Unit;
 
 /// The minus sign, which is as wide as a plus.
-pub const MINUS: char = '\u{2212}';
+pub(crate) const MINUS: char = '\u{2212}';
 
 /// A decimal prefix: how much it multiplies by, and its letter.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -118,19 +118,19 @@ fn scaled_micros(value_us: f64) -> (String, Option<&'static str>) {
 }
 
 /// Formats a difference of times in microseconds, with its sign: `+12.3 µs`, `−1.23 ms`.
-pub fn signed_micros(value_us: f64) -> String {
+pub(crate) fn signed_micros(value_us: f64) -> String {
     let sign = if value_us > 0.0 { "+" } else { "" };
     format!("{sign}{}", micros(value_us))
 }
 
 /// Formats a percentile with its 95 % interval: `1.31 ms (1.25–1.40)`; the unit is that of the
 /// percentile.
-pub fn latency_interval(percentile: &Percentile) -> String {
+pub(crate) fn latency_interval(percentile: &Percentile) -> String {
     micros_interval(percentile.us, percentile.low_us, percentile.high_us)
 }
 
 /// Formats a time in microseconds with the ends of its interval.
-pub fn micros_interval(us: f64, low_us: f64, high_us: f64) -> String {
+pub(crate) fn micros_interval(us: f64, low_us: f64, high_us: f64) -> String {
     let [(_, unit), (low, low_unit), (high, high_unit)] = [us, low_us, high_us].map(scaled_micros);
     let text = micros(us);
     // a unit that all three share is written once
@@ -225,7 +225,7 @@ pub fn overhead(overhead: &Overhead) -> String {
 
 /// Returns the same in per cent, without spaces and the sign of per cent: `−4.0±1.5`; without an
 /// interval, `−4.0,4pairs`.
-pub fn terse(overhead: &Overhead) -> String {
+pub(crate) fn terse(overhead: &Overhead) -> String {
     let change = match overhead.ratio.is_finite() {
         true => one_place((overhead.ratio - 1.0) * 100.0, true),
         false => "–".into(),
@@ -250,7 +250,7 @@ pub fn interval(overhead: &Overhead) -> String {
 }
 
 /// Returns the lower end of that interval, by which a table sorts it.
-pub fn lower_end(overhead: &Overhead) -> f64 {
+pub(crate) fn lower_end(overhead: &Overhead) -> f64 {
     overhead.interval.map_or(f64::NAN, |interval| interval.low)
 }
 
@@ -265,7 +265,7 @@ pub fn bound(overhead: &Overhead) -> String {
 }
 
 /// Returns the same as a number of per cent: `6.5`, or `0`.
-pub fn bound_percent(overhead: &Overhead) -> String {
+pub(crate) fn bound_percent(overhead: &Overhead) -> String {
     match largest_cost(overhead) {
         None => "–".into(),
         Some(0.0) => "0".into(),

@@ -25,10 +25,11 @@ const WIDE: f64 = 0.05;
 
 /// Returns the judgement on a cell that met no cipher: none.
 #[must_use]
-pub fn not_met() -> Judgement {
+pub(crate) fn not_met() -> Judgement {
     Judgement {
         verdict: Verdict::NotMet,
         words: format!("{}: says nothing of what one costs", Verdict::NotMet.word()),
+        range: String::new(),
     }
 }
 
@@ -39,9 +40,12 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// In words, with the figures.
     pub words: String,
+    /// The interval in words, and that it can be chance where it is apart from 1 and nothing is
+    /// claimed; empty without an interval.
+    pub range: String,
 }
 
-/// Judges all ratios of throughputs of one family together, as [`judge_as`] does.
+/// Judges all ratios of throughputs of one family together, as `judge_as` does.
 #[must_use]
 pub fn judge(estimates: &[Option<Estimate>], margin: f64) -> Vec<Judgement> {
     judge_as(Quantity::Throughput, estimates, margin)
@@ -62,7 +66,11 @@ pub fn judge(estimates: &[Option<Estimate>], margin: f64) -> Vec<Judgement> {
 ///   one is ruled out
 /// - `CannotConclude`
 #[must_use]
-pub fn judge_as(quantity: Quantity, estimates: &[Option<Estimate>], margin: f64) -> Vec<Judgement> {
+pub(crate) fn judge_as(
+    quantity: Quantity,
+    estimates: &[Option<Estimate>],
+    margin: f64,
+) -> Vec<Judgement> {
     let layout = quantity.scale() * LAYOUT;
     let single: Vec<f64> =
         estimates.iter().flatten().map(|estimate| estimate.p_beyond(layout)).collect();
@@ -78,6 +86,7 @@ pub fn judge_as(quantity: Quantity, estimates: &[Option<Estimate>], margin: f64)
                 "{} (fewer than {FEWEST_PAIRS} pairs of slices; more rounds would help)",
                 Verdict::CannotConclude.word()
             ),
+            range: String::new(),
         },
     });
     judged.collect()
@@ -101,24 +110,26 @@ fn judge_one(
         } else {
             format!("{same} beyond {} % ({range})", percent::percent(margin))
         };
-        return Judgement { verdict: Verdict::NoDifference, words };
+        return Judgement { verdict: Verdict::NoDifference, words, range };
     }
     if together < FALSE_CLAIMS {
         let verdict =
             if quantity.is_worse(estimate.ratio()) { Verdict::Costs } else { Verdict::Gains };
-        return Judgement { verdict, words: claim(quantity, estimate, (low, high)) };
+        let words = claim(quantity, estimate, (low, high));
+        return Judgement { verdict, words, range };
     }
     let chance = match questions {
         _ if !quantity.is_apart(low, high) => String::new(),
         1 => "; it can be chance".into(),
         _ => format!("; one such among {questions} ratios can be chance"),
     };
+    let range = range + &chance;
     let bound = match (quantity.largest_cost((low, high)), quantity) {
         (None, _) => quantity.no_cost().to_owned(),
         (Some(most), _) if most > scale * BOUND_MAX => {
             let verdict = Verdict::CannotConclude;
-            let words = format!("{} ({range}{chance}; more rounds would help)", verdict.word());
-            return Judgement { verdict, words };
+            let words = format!("{} ({range}; more rounds would help)", verdict.word());
+            return Judgement { verdict, words, range };
         }
         (Some(most), Quantity::Throughput) => {
             format!("{} {} %", Verdict::AtMost.word(), one_place(most))
@@ -127,7 +138,7 @@ fn judge_one(
             Verdict::AtMost.value(quantity, estimate.ratio(), (low, high))
         }
     };
-    Judgement { verdict: Verdict::AtMost, words: format!("{bound} ({range}{chance})") }
+    Judgement { verdict: Verdict::AtMost, words: format!("{bound} ({range})"), range }
 }
 
 /// Formats a difference that is claimed, in words: `costs 4.0 % ± 1.5`, `12.0 % ± 4.0 longer`.
@@ -156,7 +167,7 @@ fn claim(quantity: Quantity, estimate: &Estimate, (low, high): (f64, f64)) -> St
 
 /// Words for a ratio of CPU seconds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct MoreCpu {
+pub(crate) struct MoreCpu {
     /// A noun phrase; a sentence if it is open.
     pub words: String,
     /// True if nothing can be concluded.
@@ -168,7 +179,7 @@ pub struct MoreCpu {
 /// - `estimate`: CPU seconds for the same work, above 1 if it takes more; `None` if there are too
 ///   few pairs
 #[must_use]
-pub fn more_cpu(estimate: Option<Estimate>, margin: f64) -> MoreCpu {
+pub(crate) fn more_cpu(estimate: Option<Estimate>, margin: f64) -> MoreCpu {
     let open = format!("{} how much CPU time the same work takes", Verdict::CannotConclude.word());
     let Some(estimate) = estimate else {
         return MoreCpu { words: format!("{open}; more rounds would help"), is_open: true };

@@ -13,13 +13,16 @@
 
 pub mod figures;
 pub(crate) mod fixed_rate;
-pub mod judgement;
+pub(crate) mod judgement;
 pub(crate) mod median_gap;
-pub mod quantile;
+pub(crate) mod quantile;
 pub(crate) mod ratios;
 pub mod regression;
 pub mod saturation;
-pub mod statistics;
+pub(crate) mod statistics;
 pub(crate) mod sustained_rate;
 #[cfg(test)]
 pub(crate) mod testing;
+
+pub use judgement::judge;
+pub use statistics::{Estimate, median};

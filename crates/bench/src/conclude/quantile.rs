@@ -31,7 +31,7 @@ fn departures(slices: &[&SliceLatency], log_us: f64, share: f64, requests: f64) 
 
 /// A percentile of the requests of several slices.
 #[derive(Clone, Debug)]
-pub struct Quantile {
+pub(crate) struct Quantile {
     /// Logarithm of the latency in microseconds.
     log_us: f64,
     /// Contribution of each slice to it.
@@ -46,7 +46,7 @@ impl Quantile {
     /// effect of one load on all its slices is one observation, not many. None with fewer than a
     /// hundred requests on one side of it, or fewer slices than an interval needs.
     #[must_use]
-    pub fn new(slices: &[&SliceLatency], loads: &[usize], share: f64) -> Option<Self> {
+    pub(crate) fn new(slices: &[&SliceLatency], loads: &[usize], share: f64) -> Option<Self> {
         let all = SliceLatency::sum(slices.iter().copied());
         let requests = all.count() as f64;
         let rarer = share.min(1.0 - share);
@@ -82,21 +82,21 @@ impl Quantile {
 
     /// Returns the percentile, in microseconds.
     #[must_use]
-    pub fn us(&self) -> f64 {
+    pub(crate) fn us(&self) -> f64 {
         self.log_us.exp()
     }
 
     /// Returns the percentile with its error: the ratio of the estimate is the latency in
     /// microseconds.
     #[must_use]
-    pub fn estimate(&self) -> Option<Estimate> {
+    pub(crate) fn estimate(&self) -> Option<Estimate> {
         Estimate::from_influences(self.log_us, &self.influences, &self.loads)
     }
 
     /// Returns the percentile as a multiple of `base`, whose slices ran in the same blocks, in the
     /// same order.
     #[must_use]
-    pub fn against(&self, base: &Self) -> Option<Estimate> {
+    pub(crate) fn against(&self, base: &Self) -> Option<Estimate> {
         let pairs = self.influences.iter().zip(&base.influences);
         let influences: Vec<f64> = pairs.map(|(own, base)| own - base).collect();
         Estimate::from_influences(self.log_us - base.log_us, &influences, &self.loads)
@@ -105,7 +105,7 @@ impl Quantile {
     /// Returns the percentile less `base`, in microseconds: difference, and the ends of its
     /// interval at `confidence`.
     #[must_use]
-    pub fn difference_us(&self, base: &Self, confidence: f64) -> Option<(f64, f64, f64)> {
+    pub(crate) fn difference_us(&self, base: &Self, confidence: f64) -> Option<(f64, f64, f64)> {
         let (own_us, base_us) = (self.us(), base.us());
         let pairs = self.influences.iter().zip(&base.influences);
         let influences: Vec<f64> = pairs.map(|(own, base)| own_us * own - base_us * base).collect();

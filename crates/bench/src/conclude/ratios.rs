@@ -155,7 +155,7 @@ fn described(
         |((variant, other, workload, estimate), judgement)| {
             let estimate = estimate?;
             let (low, high) = estimate.interval(CONFIDENCE);
-            let Judgement { verdict, words } = judgement;
+            let Judgement { verdict, words, .. } = judgement;
             Some(Between {
                 variant,
                 other,

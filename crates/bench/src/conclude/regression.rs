@@ -4,6 +4,8 @@
 
 use std::path::PathBuf;
 
+use sealstone_message::SettingName;
+
 use crate::conclude::fixed_rate::{at_rate, p99_ratio};
 use crate::conclude::judgement::{Judgement, judge_as};
 use crate::conclude::ratios;
@@ -81,8 +83,8 @@ pub fn inconclusive(changes: &[Change], limit: f64) -> Option<String> {
 #[derive(Debug, thiserror::Error)]
 #[error(
     "nothing to compare with {}: no variant was measured under the same workload there, with the \
-     same store, clients, records and target\nname results of the same comparison with --baseline",
-     path.display()
+     same store, clients, records and target\nname results of the same comparison with {}",
+     path.display(), SettingName("baseline")
 )]
 pub struct NothingInCommon {
     /// The earlier results.
@@ -140,7 +142,7 @@ pub fn changes(
     let changes = found.into_iter().zip(judgements).zip(beyond).map(
         |(((point, variant, workload, estimate), judgement), p)| {
             let (low, high) = estimate.interval(CONFIDENCE);
-            let Judgement { verdict, words } = judgement;
+            let Judgement { verdict, words, .. } = judgement;
             let is_within = match quantity {
                 Quantity::Throughput => low >= 1.0 - limit,
                 Quantity::Latency => high <= 1.0 + limit,

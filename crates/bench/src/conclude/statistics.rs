@@ -22,7 +22,7 @@ const TRIM: f64 = 0.2;
 
 /// Fewest loads whose means are trimmed, and looked at for autocorrelation; of fewer, neither can
 /// be afforded.
-pub const MANY_LOADS: usize = 12;
+pub(crate) const MANY_LOADS: usize = 12;
 
 /// Autocorrelation above this cannot be distinguished from a trend in such a short series.
 const MOST_AUTOCORRELATION: f64 = 0.8;
@@ -83,7 +83,7 @@ pub struct Estimate {
 
 impl Estimate {
     /// Estimates a ratio from `log_ratios`: the logarithm of each pair's ratio, in the order of
-    /// time. None if there are fewer than [`FEWEST_PAIRS`] or one is not a number.
+    /// time. None if there are fewer than `FEWEST_PAIRS` or one is not a number.
     pub fn from_pairs(log_ratios: &[f64]) -> Option<Self> {
         let pairs = log_ratios.len();
         if pairs < FEWEST_PAIRS || !log_ratios.iter().all(|value| value.is_finite()) {
@@ -112,7 +112,7 @@ impl Estimate {
     /// layout. The unit of repetition is the level with the variance, so the interval is Student's
     /// t over the means of loads (Kalibera and Jones 2013, Rigorous Benchmarking in Reasonable
     /// Time, ISMM: the highest level of a hierarchy), each trimmed as in [`Self::from_pairs`],
-    /// which ignores a hiccup within a load. With [`MANY_LOADS`] and more, the means are trimmed,
+    /// which ignores a hiccup within a load. With `MANY_LOADS` and more, the means are trimmed,
     /// too. Pairs of a single load give the interval of that load alone, as the number of loads
     /// shows. None as in [`Self::from_pairs`].
     ///
@@ -135,7 +135,7 @@ impl Estimate {
 
     /// As [`Self::from_loads`], of the means of loads, which `pairs` pairs are behind. None for
     /// fewer than two.
-    pub fn from_load_means(means: &[f64], pairs: usize) -> Option<Self> {
+    pub(crate) fn from_load_means(means: &[f64], pairs: usize) -> Option<Self> {
         let n = means.len();
         match n {
             0 | 1 => None,
@@ -158,7 +158,11 @@ impl Estimate {
     /// follow Satterthwaite (1946, Biometrics Bulletin 2) for terms of unequal variance, of which
     /// each is estimated by its own square; a third of the fourth power of a normal term is its
     /// variance squared. None as in [`Self::from_pairs`].
-    pub fn from_influences(log_ratio: f64, influences: &[f64], loads: &[usize]) -> Option<Self> {
+    pub(crate) fn from_influences(
+        log_ratio: f64,
+        influences: &[f64],
+        loads: &[usize],
+    ) -> Option<Self> {
         let pairs = influences.len();
         if pairs < FEWEST_PAIRS
             || !log_ratio.is_finite()
@@ -205,7 +209,7 @@ impl Estimate {
     /// estimate of its own logarithm: degrees of freedom after Welch (1947, Biometrika 34). Drift
     /// between the two is included.
     #[must_use]
-    pub fn of_two(one: &Self, other: &Self) -> Self {
+    pub(crate) fn of_two(one: &Self, other: &Self) -> Self {
         let both = Scatter::of_sum(&[one.scatter(), other.scatter()], 1.0).expect("two");
         let narrower = one.freedom.min(other.freedom);
         Self {
@@ -240,7 +244,7 @@ impl Estimate {
     /// all of them alike: the error is at most the mean of their errors, and equals it where they
     /// go up and down together. None for none.
     #[must_use]
-    pub fn mean_of_dependent(estimates: &[Self]) -> Option<Self> {
+    pub(crate) fn mean_of_dependent(estimates: &[Self]) -> Option<Self> {
         let (alone, n) = (Self::mean_of(estimates)?, estimates.len() as f64);
         Some(Self {
             standard_error: estimates.iter().map(|one| one.standard_error).sum::<f64>() / n,
@@ -252,7 +256,7 @@ impl Estimate {
     /// Returns the geometric mean of ratios of which each is itself one of several, given with
     /// their number: as [`Self::mean_of`], each counted as often. None for none.
     #[must_use]
-    pub fn weighted_mean_of(estimates: &[(Self, usize)]) -> Option<Self> {
+    pub(crate) fn weighted_mean_of(estimates: &[(Self, usize)]) -> Option<Self> {
         let all: usize = estimates.iter().map(|(_, count)| count).sum();
         let scaled = estimates
             .iter()
@@ -274,7 +278,7 @@ impl Estimate {
 
     /// Returns the same with its logarithm and its errors multiplied by `factor`.
     #[must_use]
-    pub fn scaled(self, factor: f64) -> Self {
+    pub(crate) fn scaled(self, factor: f64) -> Self {
         let of = |scatter: Scatter| Scatter {
             standard_error: factor * scatter.standard_error,
             ..scatter
@@ -306,7 +310,7 @@ impl Estimate {
     /// Returns the probability of an estimate at least this far from equality (in either direction)
     /// if the true ratio were within `margin` of it; by its loads or by their slices, whichever
     /// makes it more probable.
-    pub fn p_beyond(&self, margin: f64) -> f64 {
+    pub(crate) fn p_beyond(&self, margin: f64) -> f64 {
         match self.log_ratio.abs() - margin.ln_1p() {
             beyond if beyond <= 0.0 => 1.0,
             beyond => (2.0 * self.p(beyond)).min(1.0),
@@ -315,7 +319,7 @@ impl Estimate {
 
     /// Returns the probability of an estimate at least this far below `ratio` if the true ratio
     /// were `ratio`; by its loads or by their slices, whichever makes it more probable.
-    pub fn p_below(&self, ratio: f64) -> f64 {
+    pub(crate) fn p_below(&self, ratio: f64) -> f64 {
         match ratio.ln() - self.log_ratio {
             below if below <= 0.0 => 1.0,
             below => self.p(below),
@@ -344,7 +348,7 @@ fn autocorrelation(values: &[f64], centre: f64, squares: f64) -> f64 {
 
 /// Applies Holm's step-down correction: for each of `p`, the smallest family-wise error rate at
 /// which it is rejected.
-pub fn holm(p: &[f64]) -> Vec<f64> {
+pub(crate) fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|&a, &b| p[a].total_cmp(&p[b]));
     let mut corrected = vec![1.0; p.len()];
@@ -368,7 +372,7 @@ pub fn median(values: &[f64]) -> f64 {
 }
 
 /// Returns `values` by the load that each belongs to.
-pub fn by_load(values: impl IntoIterator<Item = (usize, f64)>) -> BTreeMap<usize, Vec<f64>> {
+pub(crate) fn by_load(values: impl IntoIterator<Item = (usize, f64)>) -> BTreeMap<usize, Vec<f64>> {
     let mut loads: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for (load, value) in values {
         loads.entry(load).or_default().push(value);
@@ -385,12 +389,12 @@ fn trimmed(values: &[f64]) -> (Vec<f64>, usize) {
 
 /// Fewest loads after which a run may end because its intervals are narrow: of fewer, the spread of
 /// loads is too often small by chance.
-pub const FEWEST_LOADS: usize = 6;
+pub(crate) const FEWEST_LOADS: usize = 6;
 
 /// Computes the total number of loads once intervals were narrow after `narrow` of them: a quarter
 /// as many more, which are measured whatever they show, make up for the coverage lost by stopping.
 #[must_use]
-pub fn loads_in_all(narrow: usize) -> usize {
+pub(crate) fn loads_in_all(narrow: usize) -> usize {
     narrow + narrow.div_ceil(4)
 }
 
@@ -399,7 +403,7 @@ pub fn loads_in_all(narrow: usize) -> usize {
 /// spare, is at most the share `until`. The rule considers widths alone, never the positions of the
 /// intervals (Chow and Robbins 1965, Annals of Mathematical Statistics 36); a test counts how often
 /// such intervals cover the truth.
-pub fn is_narrow(estimates: &[Estimate], until: f64) -> bool {
+pub(crate) fn is_narrow(estimates: &[Estimate], until: f64) -> bool {
     let is_one = |estimate: &Estimate| {
         let n = estimate.loads as f64;
         // a spread that is small by chance stops too early (Anscombe 1953): the rule requires a
@@ -411,7 +415,7 @@ pub fn is_narrow(estimates: &[Estimate], until: f64) -> bool {
 }
 
 /// Returns the 20 % trimmed mean of `values`, which are not none.
-pub fn trimmed_mean(values: &[f64]) -> f64 {
+pub(crate) fn trimmed_mean(values: &[f64]) -> f64 {
     let (sorted, aside) = trimmed(values);
     mean(&sorted[aside..sorted.len() - aside])
 }

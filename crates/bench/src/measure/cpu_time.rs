@@ -82,7 +82,7 @@ impl CpuTime {
 }
 
 /// One reading of the sampler: wall seconds since the slice began, CPU time used in it until then.
-pub type CpuReading = (f64, CpuTime);
+pub(crate) type CpuReading = (f64, CpuTime);
 
 /// Interval at which the sampler reads; getrusage takes about a microsecond.
 const SAMPLING: Duration = Duration::from_millis(100);
@@ -92,7 +92,7 @@ const SAMPLING: Duration = Duration::from_millis(100);
 ///
 /// `servers` are the processes whose CPU time counts with this one's; `begin` is when the slice
 /// began, `cpu` the CPU time at that moment. Unpark the thread to end it at once.
-pub fn sample_cpu<'scope>(
+pub(crate) fn sample_cpu<'scope>(
     scope: &'scope thread::Scope<'scope, '_>,
     servers: &'scope [u32],
     begin: Instant,
@@ -121,14 +121,14 @@ pub fn sample_cpu<'scope>(
 
 /// CPU use over the measured slices of a cell laid end to end, without the gaps between them.
 #[derive(Clone, Debug, Default)]
-pub struct CpuTimeline {
+pub(crate) struct CpuTimeline {
     readings: Vec<CpuReading>,
 }
 
 impl CpuTimeline {
     /// Appends a slice of `elapsed_s` wall seconds that used `total`, with the `readings` taken in
     /// it.
-    pub fn push(&mut self, readings: &[CpuReading], elapsed_s: f64, total: CpuTime) {
+    pub(crate) fn push(&mut self, readings: &[CpuReading], elapsed_s: f64, total: CpuTime) {
         let (begin_s, base) = self.readings.last().copied().unwrap_or_default();
         let within = readings.iter().filter(|(at_s, _)| *at_s < elapsed_s);
         for (at_s, used) in within.copied().chain([(elapsed_s, total)]) {
@@ -142,7 +142,7 @@ impl CpuTimeline {
 
     /// Cores busy in each second; the last one may be shorter, and is left out if it is too short
     /// to be meaningful.
-    pub fn seconds(&self) -> Vec<CpuSecond> {
+    pub(crate) fn seconds(&self) -> Vec<CpuSecond> {
         let Some(&(end_s, _)) = self.readings.last() else { return Vec::new() };
         let mut seconds = Vec::new();
         let (mut from_s, mut from) = (0.0, CpuTime::default());

@@ -10,7 +10,7 @@ use sealstone_store::{
 };
 
 /// Number of failures of each operation of a store.
-pub type Failures = BTreeMap<&'static str, u64>;
+pub(crate) type Failures = BTreeMap<&'static str, u64>;
 
 /// Adds the counts of `more` to `to`.
 pub(crate) fn add(to: &mut Failures, more: &Failures) {

@@ -26,7 +26,7 @@ const SHARES: [f64; 17] = [
 
 /// A histogram of latencies in nanoseconds, three significant digits (HdrHistogram).
 #[derive(Clone)]
-pub struct LatencyHistogram(Histogram<u32>);
+pub(crate) struct LatencyHistogram(Histogram<u32>);
 
 impl Default for LatencyHistogram {
     fn default() -> Self {
@@ -39,17 +39,17 @@ impl Default for LatencyHistogram {
 
 impl LatencyHistogram {
     /// Counts one latency.
-    pub fn record(&mut self, latency: Duration) {
+    pub(crate) fn record(&mut self, latency: Duration) {
         self.0.saturating_record(u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX));
     }
 
     /// Adds the counts of `other`.
-    pub fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         self.0 += &other.0;
     }
 
     /// Percentiles and distribution, in microseconds; all zero for an empty histogram.
-    pub fn latency(&self) -> Latency {
+    pub(crate) fn latency(&self) -> Latency {
         if self.0.is_empty() {
             return Latency::default();
         }
@@ -68,7 +68,7 @@ impl LatencyHistogram {
     }
 
     /// Returns all that was counted.
-    pub fn buckets(&self) -> Buckets {
+    pub(crate) fn buckets(&self) -> Buckets {
         Buckets(
             self.0
                 .iter_recorded()
@@ -78,14 +78,14 @@ impl LatencyHistogram {
     }
 
     /// Adds the counts of `buckets`.
-    pub fn add(&mut self, buckets: &Buckets) {
+    pub(crate) fn add(&mut self, buckets: &Buckets) {
         for (ns, count) in &buckets.0 {
             self.0.saturating_record_n(*ns, u32::try_from(*count).unwrap_or(u32::MAX));
         }
     }
 
     /// Returns the same with less detail, as it is kept of every slice.
-    pub fn slice(&self) -> SliceLatency {
+    pub(crate) fn slice(&self) -> SliceLatency {
         SliceLatency::new(
             self.0
                 .iter_recorded()
@@ -120,7 +120,7 @@ impl Latencies {
     }
 
     /// Sets how long after its due time the next operation begins; zero in a closed loop.
-    pub fn set_late(&mut self, late: Duration) {
+    pub(crate) fn set_late(&mut self, late: Duration) {
         self.late = late;
     }
 
@@ -141,7 +141,7 @@ impl Latencies {
     }
 
     /// Records a whole request of an open loop, from when it was due until now.
-    pub fn record_request(&mut self, due: Instant) {
+    pub(crate) fn record_request(&mut self, due: Instant) {
         slot(&mut self.requests, "request").record(due.elapsed());
     }
 

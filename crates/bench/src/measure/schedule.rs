@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 /// position once, so that a machine that slows down or speeds up does so for all of them equally.
 /// Squares are drawn from `seed`, and turned round with probability one half, so that no variant
 /// always runs after the same other one.
-pub fn orders(variants: usize, blocks: usize, seed: u64) -> Vec<Vec<usize>> {
+pub(crate) fn orders(variants: usize, blocks: usize, seed: u64) -> Vec<Vec<usize>> {
     let mut random = SmallRng::seed_from_u64(seed);
     let mut orders: Vec<Vec<usize>> = Vec::with_capacity(blocks + variants);
     while orders.len() < blocks {
@@ -37,7 +37,7 @@ pub fn orders(variants: usize, blocks: usize, seed: u64) -> Vec<Vec<usize>> {
 /// Division of a round of one workload into slices. A *pass* is what the workload calls a round:
 /// all its operations once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slicing {
+pub(crate) struct Slicing {
     /// Slices in a pass, if a slice is a part of one.
     pub slices: usize,
     /// Passes in a slice, if one pass is too short for a slice.
@@ -48,14 +48,14 @@ pub struct Slicing {
 
 impl Slicing {
     /// Slices in a round.
-    pub fn round_slices(&self) -> usize {
+    pub(crate) fn round_slices(&self) -> usize {
         self.slices * self.repeats
     }
 }
 
 /// Input of `slicing`.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub(crate) struct Pace {
     /// Duration of one pass, in seconds, on the fastest variant.
     pub pass_s: f64,
     /// The shortest slice, in seconds.
@@ -76,7 +76,7 @@ const MOST_PASSES: usize = 10_000;
 const LONG: f64 = 4.0;
 
 /// Cuts a round so that it has enough slices and none is too short.
-pub fn slicing(pace: Pace) -> Slicing {
+pub(crate) fn slicing(pace: Pace) -> Slicing {
     let fitting = (pace.pass_s / pace.slice_s).clamp(0.0, 1e9) as usize;
     let most = pace.most_slices.max(1);
     if fitting < 1 {

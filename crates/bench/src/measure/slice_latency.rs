@@ -75,7 +75,7 @@ impl SliceLatency {
     /// Returns the latency below which the share `share` of the requests falls, in microseconds;
     /// none without any request.
     #[must_use]
-    pub fn quantile_us(&self, share: f64) -> Option<f64> {
+    pub(crate) fn quantile_us(&self, share: f64) -> Option<f64> {
         self.log_quantile(share).map(f64::exp)
     }
 

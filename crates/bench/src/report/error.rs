@@ -1,5 +1,8 @@
 //! Errors of reports that could not be made.
 
+#[cfg(feature = "png")]
+use sealstone_message::SettingName;
+
 /// Error of a report that could not be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -24,19 +27,24 @@ pub enum ReportError {
     #[cfg(feature = "png")]
     #[error(
         "cannot draw text: no font is on this machine\ninstall one, such as fonts-dejavu-core, or \
-         take --svg, which needs none"
+         take {}, which needs none",
+        SettingName("svg")
     )]
     NoFont,
     /// No font has letters of the language.
     #[cfg(feature = "png")]
     #[error(
         "cannot draw text: no font on this machine has Korean letters\ninstall one, such as \
-         fonts-noto-cjk, or take --svg, which needs none"
+         fonts-noto-cjk, or take {}, which needs none",
+        SettingName("svg")
     )]
     NoLetters,
     /// A drawing could not be turned into pixels.
     #[cfg(feature = "png")]
-    #[error("cannot draw the chart {name}: {found}\ntake --svg, and please report this fault")]
+    #[error(
+        "cannot draw the chart {name}: {found}\ntake {}, and please report this fault",
+        SettingName("svg")
+    )]
     Pixels {
         /// Name of the picture.
         name: String,

@@ -35,7 +35,7 @@ impl Piece {
     }
 
     /// Returns a finding about the variant called `label`.
-    pub fn finding_on(label: &str, text: impl Into<String>) -> Self {
+    pub(crate) fn finding_on(label: &str, text: impl Into<String>) -> Self {
         Self { kind: PieceKind::Finding, label: label.into(), text: text.into() }
     }
 
@@ -57,7 +57,7 @@ impl Piece {
 
 /// Returns `pieces` in one sentence.
 #[must_use]
-pub fn sentence(pieces: &[Piece]) -> String {
+pub(crate) fn sentence(pieces: &[Piece]) -> String {
     let mut text = String::new();
     let mut last: Option<PieceKind> = None;
     for piece in pieces {

@@ -4,11 +4,13 @@
 //! (`files`) and reading it (`compare::merge`).
 
 pub(crate) mod added_settings;
-pub mod answer;
+pub(crate) mod answer;
 pub mod files;
-pub mod open_loop;
+pub(crate) mod open_loop;
 mod variant;
 pub(crate) mod warnings;
+
+pub use open_loop::{AtRate, Longer, OpenLoop, Percentile, Ratio, Search, Sustained};
 
 use std::collections::BTreeMap;
 
@@ -19,7 +21,6 @@ pub use crate::measure::buckets::Buckets;
 pub use crate::measure::cpu_time::CpuSecond;
 pub use crate::measure::latency_histogram::Latency;
 pub use crate::results::answer::{Piece, PieceKind};
-use crate::results::open_loop::OpenLoop;
 pub use crate::results::variant::{Choice, Means, SERVER_BACKEND, Variant};
 use crate::study::coverage::Coverage;
 pub use crate::study::machine::Machine;

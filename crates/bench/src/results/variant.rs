@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use sealstone_cipher::module::{Module, title};
 use sealstone_cipher::suites::{Suite, suite};
 use sealstone_cipher::{Cipher, Mode, modes};
-use sealstone_store::{Layer, Seal, ServerEncryption, TLS};
+use sealstone_store::{Layer, RestSeal, TLS};
 use serde::{Deserialize, Serialize};
 
 /// Name of the backend of what a server computes.
@@ -147,7 +147,7 @@ impl Variant {
     /// Returns the same with the names of the modes in which its layer `field`, if it has one,
     /// seals columns.
     #[must_use]
-    pub fn with_field_modes(mut self, modes: &[String]) -> Self {
+    pub(crate) fn with_field_modes(mut self, modes: &[String]) -> Self {
         if let Some(choice) = self.layers.get_mut(&Layer::Field) {
             choice.modes = modes.to_vec();
         }
@@ -156,7 +156,7 @@ impl Variant {
 
     /// Returns the same with the mode in which the store seals its files itself, where it does.
     #[must_use]
-    pub fn with_rest_mode(mut self, mode: Option<Mode>) -> Self {
+    pub(crate) fn with_rest_mode(mut self, mode: Option<Mode>) -> Self {
         let row = mode.and_then(|mode| modes().iter().find(|row| row.mode == mode));
         if let (Some(row), Some(choice)) = (row, self.layers.get_mut(&Layer::Rest))
             && choice.seal.is_empty()
@@ -219,15 +219,14 @@ impl From<&sealstone_store::Variant> for Variant {
             modes: Vec::new(),
             seal: String::new(),
         };
-        let seal = match variant.seal {
-            Seal::Own => String::new(),
-            Seal::Volume | Seal::Server => variant.seal.name().to_owned(),
+        let rest = |rest: &RestSeal| {
+            let made = match rest {
+                RestSeal::Own(own) => return choice(own),
+                RestSeal::Volume(of_volume) => choice(of_volume),
+                RestSeal::Server(encryption) => other(Layer::Rest, encryption.name, SERVER_BACKEND),
+            };
+            Choice { seal: rest.seal().name().to_owned(), ..made }
         };
-        let by_server = |encryption: &ServerEncryption| {
-            let choice = other(Layer::Rest, encryption.name, SERVER_BACKEND);
-            Choice { seal: seal.clone(), ..choice }
-        };
-        let by_us = |one: &sealstone_store::Choice| Choice { seal: seal.clone(), ..choice(one) };
         let layers = [
             (Layer::Field, variant.field.as_ref().map(choice)),
             (
@@ -238,7 +237,7 @@ impl From<&sealstone_store::Variant> for Variant {
                 Layer::Server,
                 variant.server.map(|function| other(Layer::Server, function.name, SERVER_BACKEND)),
             ),
-            (Layer::Rest, variant.rest.as_ref().map(by_us).or(variant.server_rest.map(by_server))),
+            (Layer::Rest, variant.rest.as_ref().map(rest)),
         ];
         let chosen = layers.into_iter().filter_map(|(layer, choice)| Some((layer, choice?)));
         Self { label: variant.label.clone(), layers: chosen.collect() }

@@ -1,6 +1,8 @@
 //! Measurements that several clients can make together: one load of the servers, by workloads that
 //! leave it in place, with a fixed number of threads.
 
+use sealstone_message::SettingName;
+
 use crate::study::plan::{Plan, PlanError};
 use crate::workload::Definition;
 
@@ -9,7 +11,7 @@ use crate::workload::Definition;
 /// # Errors
 /// `PlanError::Value`: several points or data sets, workloads that load for themselves, no number
 /// of threads, a rate.
-pub fn check(plan: &Plan) -> Result<(), PlanError> {
+pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
     let value = |setting, found: String, reason: &str| {
         Err(PlanError::Value { setting, found, reason: reason.to_owned() })
     };
@@ -43,17 +45,17 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
             );
         }
         if *dataset.get_or_insert(spec.dataset) != spec.dataset {
-            let reason = "it has other data than the workloads before it: run it by itself, with \
-                          another --start-at";
-            return value("workloads", name.clone(), reason);
+            let reason = format!(
+                "it has other data than the workloads before it: run it by itself, with another {}",
+                SettingName("start-at")
+            );
+            return value("workloads", name.clone(), &reason);
         }
         if spec.clients.is_none() && plan.threads.is_empty() && !plan.threads_of.contains_key(name)
         {
-            return value(
-                "threads",
-                "not set".into(),
-                "every client must have a fixed number: add --threads",
-            );
+            let reason =
+                format!("every client must have a fixed number: add {}", SettingName("threads"));
+            return value("threads", "not set".into(), &reason);
         }
     }
     Ok(())

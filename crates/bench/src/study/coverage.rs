@@ -8,7 +8,7 @@ use crate::words::places::Protection;
 use crate::words::verdict::Verdict;
 
 /// Word among the modes of a field policy for the mode in which its cipher authenticates.
-pub const OWN_MODE: &str = "aead";
+pub(crate) const OWN_MODE: &str = "aead";
 
 /// Place where a store runs and what can be encrypted in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub struct Surroundings {
     /// same place as without a policy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub policy_seals_everything: bool,
-    /// Names of the modes in which the policy of the field layer has columns sealed, [`OWN_MODE`]
+    /// Names of the modes in which the policy of the field layer has columns sealed, `OWN_MODE`
     /// for that in which the cipher authenticates; none: that one alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub field_modes: Vec<String>,

@@ -75,7 +75,7 @@ pub fn free_bytes(dir: &Path) -> Option<u64> {
 
 /// Bytes of memory that programs can still take: the least of what the kernel has available and
 /// what the control group of this process may use.
-pub fn memory_available_bytes() -> Option<u64> {
+pub(crate) fn memory_available_bytes() -> Option<u64> {
     let kernel = meminfo_bytes(&read("/proc/meminfo"), "MemAvailable");
     let group = || {
         let limit: u64 = read("/sys/fs/cgroup/memory.max").trim().parse().ok()?;

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use sealstone_cipher::BackendError;
 use sealstone_csv::Delimiter;
 use sealstone_file::input::{self, NotAFile};
-use sealstone_message::Unknown;
+use sealstone_message::{SettingName, Unknown};
 use sealstone_store::{Layer, Seal};
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +64,7 @@ impl Policy {
     }
 
     /// Returns whether it takes only what was computed in a cryptographic module.
-    pub fn asks_for_a_module(self) -> bool {
+    pub(crate) fn asks_for_a_module(self) -> bool {
         matches!(self, Self::FipsModule | Self::KcmvpModule)
     }
 }
@@ -287,11 +287,11 @@ impl Default for Plan {
 /// The workloads of a comparison unless others are named: they fit into six minutes on two cores
 /// including the build, and have reads from the cache, reads that miss it, synced writes, and the
 /// two workloads that move the most bytes. `docs/method.md` gives the reasons.
-pub const DEFAULT_WORKLOADS: [&str; 6] =
+pub(crate) const DEFAULT_WORKLOADS: [&str; 6] =
     ["a", "c", "c-cold", "oltp-sync", "batch-load", "batch-scan"];
 
 /// Most clients that are looked for where the user leaves their number open.
-pub const CLIENTS_MOST: usize = 64;
+pub(crate) const CLIENTS_MOST: usize = 64;
 
 /// Clients with a rate that is set or looked for, where the user leaves their number open.
 pub(crate) const CLIENTS_FOR_A_RATE: usize = 8;
@@ -582,9 +582,10 @@ impl Plan {
         if let Some(name) = &self.against
             && !(self.store.contains(name) && self.store.len() > 1)
         {
-            let reason =
-                "name one of several stores, such as --store rocksdb,mongodb --against rocksdb";
-            return Err(value("against", name, reason));
+            let (stores, one) =
+                (SettingName("store rocksdb,mongodb"), SettingName("against rocksdb"));
+            let reason = format!("name one of several stores, such as {stores} {one}");
+            return Err(value("against", name, &reason));
         }
         listed("nodes", &self.nodes)?;
         listed("records", &self.records)?;
@@ -678,7 +679,7 @@ impl Plan {
 ///
 /// # Errors
 /// `PlanError::Memory`.
-pub fn check_memory(cache_bytes: u64, stores: usize) -> Result<(), PlanError> {
+pub(crate) fn check_memory(cache_bytes: u64, stores: usize) -> Result<(), PlanError> {
     match machine::memory_available_bytes() {
         Some(available_bytes) if cache_bytes.saturating_mul(stores as u64) > available_bytes => {
             Err(PlanError::Memory { cache_bytes, stores, available_bytes })

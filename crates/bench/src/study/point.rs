@@ -2,7 +2,7 @@
 //! to its engine, all with their names resolved.
 
 use sealstone_store::kind::{Request, StoreKind, UserKey};
-use sealstone_store::{EngineError, Layer, Seal, TLS, Variant};
+use sealstone_store::{EngineError, Seal, TLS, Variant};
 
 use crate::study::coverage::{Question, Surroundings};
 use crate::study::plan::{CLIENTS_MOST, Plan, PlanError, Protections, check_memory};
@@ -86,10 +86,8 @@ impl StudyPoint {
         }
         let is_tls =
             |variant: &Variant| variant.wire.as_ref().is_some_and(|tunnel| tunnel.suite == TLS);
-        let has_seal = |seal: Seal| {
-            let is_at_rest = |variant: &&Variant| variant.layers().any(|one| one == Layer::Rest);
-            self.variants.iter().filter(is_at_rest).any(|variant| variant.seal == seal)
-        };
+        let seals = self.variants.iter().filter_map(|variant| variant.rest);
+        let has_seal = |seal: Seal| seals.clone().any(|rest| rest.seal() == seal);
         Ok(Request {
             members: point.members,
             clients: if point.clients == 0 { CLIENTS_MOST } else { point.clients },

@@ -1,6 +1,7 @@
 //! Suitability of stores: the layers, workloads and caches that each can have. Not here: rules
 //! common to all stores (`plan`).
 
+use sealstone_message::SettingName;
 use sealstone_store::kind::StoreKind;
 use sealstone_store::{Layer, Seal, Tables};
 
@@ -98,8 +99,9 @@ fn check_layers(study_point: &StudyPoint, tables: &dyn Tables) -> Result<(), Stu
                 let name = spec.name;
                 return Err(StudyError::Unsuited(format!(
                     "workload {name} checks what it reads, and after {} only digests come back\n\
-                     choose others, such as a, c, e and batch-load, or leave server out of --layer",
-                    function.name
+                     choose others, such as a, c, e and batch-load, or leave server out of {}",
+                    function.name,
+                    SettingName("layer")
                 )));
             }
         }
@@ -122,9 +124,9 @@ fn check_cold(kind: &StoreKind, plan: &Plan, spec: &Spec) -> Result<(), StudyErr
         && plan.stores.get(kind.name).is_some_and(|settings| settings.contains_key(setting))
     {
         return Err(StudyError::Unsuited(format!(
-            "workload {name} needs a small cache, and that of the servers named with --{setting} \
-             is theirs\n\
-             set it there, and name {base}"
+            "workload {name} needs a small cache, and that of the servers named with {} is theirs\n\
+             set it there, and name {base}",
+            SettingName(setting)
         )));
     }
     let data_bytes = spec.sized_by.stored_bytes(&plan.data());
@@ -175,7 +177,7 @@ pub(super) fn suited(kind: &StoreKind, plan: &Plan) -> Result<(Plan, Option<Stri
     plan.seal = Plan::default().seal;
     let why = match kind.on_volume {
         _ if is_theirs => "the servers are your own; encrypt their files where they run",
-        true => "it seals no files itself; --seal volume puts them on a sealed volume",
+        true => "it seals no files itself; with the seal volume they are on a sealed volume",
         false => "nothing seals its files",
     };
     let others = plan.places_without(Layer::Rest);
@@ -212,23 +214,25 @@ pub(super) fn check_shared(point: &StudyPoint, tables: &dyn Tables) -> Result<()
         let others = tables.stores().iter().filter(|store| store.shared_by.is_some());
         return Err(StudyError::Unsuited(format!(
             "client is set: a {} store is inside this process, where no other machine reaches it\n\
-             leave --client out, or choose a store with servers: {}",
+             leave {} out, or choose a store with servers: {}",
             kind.name,
+            SettingName("client"),
             others.map(|store| store.name).collect::<Vec<_>>().join(", ")
         )));
     };
     if (plan.has_layer(Layer::Field) || !plan.has_layer(Layer::Rest)) && plan.key.is_none() {
-        return Err(StudyError::Unsuited(
+        return Err(StudyError::Unsuited(format!(
             "client is set, and no key is named: every client would seal with one of its own\n\
-             name a key that all machines have, with --key"
-                .into(),
-        ));
+             name a key that all machines have, with {}",
+            SettingName("key")
+        )));
     }
     if is_shared(kind, plan) {
         return Ok(());
     }
     Err(StudyError::Unsuited(format!(
         "client is set: servers that are started here are for this machine alone\nname servers \
-         that all machines reach with --{setting}"
+         that all machines reach with {}",
+        SettingName(setting)
     )))
 }

@@ -1,5 +1,6 @@
 //! The layer `wire` of a study: the tunnels made of its suites, paths and links.
 
+use sealstone_message::SettingName;
 use sealstone_store::kind::StoreKind;
 use sealstone_store::{Layer, TLS, Tables, Tunnel};
 
@@ -57,8 +58,9 @@ fn with_tls(name: &str, plan: &mut Plan, tables: &dyn Tables) -> Result<Vec<Tunn
         if !list.is_empty() {
             return Err(StudyError::Unsuited(format!(
                 "{setting} is {}: it is about packets on a link, and {name} has TLS there\nleave \
-                 it out, or choose --store iscsi",
-                list.join(",")
+                 it out, or choose {}",
+                list.join(","),
+                SettingName("store iscsi")
             )));
         }
     }
@@ -66,7 +68,8 @@ fn with_tls(name: &str, plan: &mut Plan, tables: &dyn Tables) -> Result<Vec<Tunn
     if let Some(suite) = plan.suites.iter().find(|suite| !is_known(suite)) {
         return Err(StudyError::Unsuited(format!(
             "suites is {suite}: it seals packets on a link, and {name} has TLS there\nname none \
-             and tls, or choose --store iscsi for suites of ESP"
+             and tls, or choose {} for suites of ESP",
+            SettingName("store iscsi")
         )));
     }
     if plan.suites.is_empty() {

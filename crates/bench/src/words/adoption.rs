@@ -5,7 +5,7 @@ use sealstone_store::Layer;
 
 /// Needs of a place with a store.
 #[derive(Clone, Copy, Debug)]
-pub struct Adoption {
+pub(crate) struct Adoption {
     /// The layer.
     pub layer: Layer,
     /// The stores that it is so with, by name; empty: all that no other row names.
@@ -23,7 +23,7 @@ const KEYS: &str = "a key file or a key server (KMIP), apart from the data; with
                     reads the data again, so keep a copy elsewhere";
 
 /// The table: the first row that fits counts.
-pub const TABLE: &[Adoption] = &[
+pub(crate) const TABLE: &[Adoption] = &[
     Adoption {
         layer: Layer::Rest,
         stores: &["rocksdb"],
@@ -86,7 +86,7 @@ pub const TABLE: &[Adoption] = &[
 /// # Panics
 /// Never: the table has a row for every layer, which a test checks.
 #[must_use]
-pub fn adoption(layer: Layer, store: &str, on_volume: bool) -> &'static Adoption {
+pub(crate) fn adoption(layer: Layer, store: &str, on_volume: bool) -> &'static Adoption {
     let fits = |row: &&Adoption| {
         row.layer == layer && (row.stores.is_empty() || !on_volume && row.stores.contains(&store))
     };

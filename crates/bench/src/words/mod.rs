@@ -1,14 +1,25 @@
 //! Words of a comparison: its axes, counts, sizes, rates and shares as people write them, the
 //! threats and the protection of places, and the verdicts.
 
-pub mod adoption;
-pub mod axes;
-pub mod count;
-pub mod max_time;
-pub mod percent;
-pub mod places;
-pub mod share;
-pub mod size;
-pub mod target;
-pub mod threat;
-pub mod verdict;
+pub(crate) mod adoption;
+pub(crate) mod axes;
+pub(crate) mod count;
+pub(crate) mod max_time;
+pub(crate) mod percent;
+pub(crate) mod places;
+pub(crate) mod share;
+pub(crate) mod size;
+pub(crate) mod target;
+pub(crate) mod threat;
+pub(crate) mod verdict;
+
+pub use axes::{AXES, Point, varied};
+pub use count::{counted, parse_count};
+pub use max_time::MaxTime;
+pub use percent::{parse_percent, percent};
+pub use places::{Place, entry};
+pub use share::{Client, ClientFacts, Share};
+pub use size::{human_bytes, parse_bytes};
+pub use target::{Limit, Target};
+pub use threat::Threat;
+pub use verdict::{CONFIDENCE, MARGIN, Verdict};

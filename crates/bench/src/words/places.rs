@@ -98,7 +98,7 @@ impl Place {
 
 /// Returns the joint name of `layers`, from the caller down: `rest`, `field+rest`.
 #[must_use]
-pub fn place_name(layers: &[Layer]) -> String {
+pub(crate) fn place_name(layers: &[Layer]) -> String {
     layers.iter().map(|layer| layer.name()).collect::<Vec<_>>().join("+")
 }
 
@@ -246,7 +246,7 @@ const NO_SERVER: Option<(Protection, &str)> = Some((
 ));
 
 /// The table. Every pair of a place and a threat is in it once.
-pub const TABLE: &[Entry] = &[
+pub(crate) const TABLE: &[Entry] = &[
     Entry {
         place: Place::Field,
         threat: Threat::DiskThief,

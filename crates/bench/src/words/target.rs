@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use jiff::SignedDuration;
+use sealstone_message::SettingName;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -45,7 +46,8 @@ impl FromStr for Target {
             number => number.parse().map(Self::Rate).map_err(|_| {
                 format!(
                     "{text:?} is not a rate; write operations a second, such as 2000, or max \
-                     with --p99 10ms"
+                     with {}",
+                    SettingName("p99 10ms")
                 )
             }),
         }

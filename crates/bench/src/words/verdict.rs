@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 pub const CONFIDENCE: f64 = 0.95;
 
 /// Fewest pairs of slices from which anything is concluded.
-pub const FEWEST_PAIRS: usize = 6;
+pub(crate) const FEWEST_PAIRS: usize = 6;
 
 /// Fewest requests from which anything is concluded about a 99th percentile.
-pub const REQUESTS_P99: u64 = 10_000;
+pub(crate) const REQUESTS_P99: u64 = 10_000;
 
 /// The default margin within which a ratio counts as no difference: a share.
 pub const MARGIN: f64 = 0.02;
 
 /// Differences up to this share are never claimed: two stores with the same content differ that
 /// much by how their files and memory happen to be laid out.
-pub const LAYOUT: f64 = 0.01;
+pub(crate) const LAYOUT: f64 = 0.01;
 
 /// The largest bound on a cost that is worth stating: a share. Beyond it the answer is that nothing
 /// can be concluded.
-pub const BOUND_MAX: f64 = 0.10;
+pub(crate) const BOUND_MAX: f64 = 0.10;
 
 /// Quantity that a ratio compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -347,7 +347,7 @@ const DIFFERS_P99: &str = "{label} has a p99 that is {words} than that of {best}
 
 /// The table of verdicts: whatever prints or draws one reads it. Tests name what else a new row
 /// needs: a line of docs/method.md, names in docs/results.md, and its words in `texts`.
-pub const TABLE: [Row; 6] = [
+pub(crate) const TABLE: [Row; 6] = [
     Row {
         verdict: Verdict::NoDifference,
         word: "no difference",
@@ -442,13 +442,6 @@ pub const TABLE: [Row; 6] = [
         comparison_p99: UNDECIDED_P99,
     },
 ];
-
-/// Formats an interval of ratios of throughputs in words, such as `between 3.0 % slower and 8.1 %
-/// faster`.
-#[must_use]
-pub fn between(low: f64, high: f64) -> String {
-    Quantity::Throughput.between(low, high)
-}
 
 /// Formats a share in percent with one place, without its sign.
 pub(crate) fn one_place(share: f64) -> String {

@@ -23,7 +23,7 @@ pub fn fnv(number: u64) -> u64 {
 
 /// Returns a stream of random numbers that depends on `seed`, `name` and `place` and on nothing
 /// else.
-pub fn stream(seed: u64, name: &str, place: &[u64]) -> SmallRng {
+pub(crate) fn stream(seed: u64, name: &str, place: &[u64]) -> SmallRng {
     let name = name.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, octet| {
         (hash ^ u64::from(octet)).wrapping_mul(1_099_511_628_211)
     });
@@ -41,7 +41,7 @@ fn mix(number: u64) -> u64 {
 }
 
 /// The skew of YCSB's zipfian distributions.
-pub const THETA: f64 = 0.99;
+pub(crate) const THETA: f64 = 0.99;
 
 /// Ranks from 0, each about `(rank + 1)^-theta` as frequent as rank 0.
 ///
@@ -49,7 +49,7 @@ pub const THETA: f64 = 0.99;
 /// Synthetic Databases", SIGMOD 1994; YCSB 0.17, `ZipfianGenerator`. As there, `eta` keeps the item
 /// count of the beginning when the number of items grows.
 #[derive(Clone, Debug)]
-pub struct Zipfian {
+pub(crate) struct Zipfian {
     theta: f64,
     first_items: u64,
     items: u64,
@@ -62,12 +62,12 @@ pub struct Zipfian {
 impl Zipfian {
     /// Makes the distribution over `items` items, with the skew `theta` between 0 and 1. Sums
     /// `items` terms: 30 ns each.
-    pub fn new(items: u64, theta: f64) -> Self {
+    pub(crate) fn new(items: u64, theta: f64) -> Self {
         Self::with_zetan(items, theta, zeta(0, items, theta, 0.0))
     }
 
     /// Makes the distribution over `items` items, whose sum of `i^-theta` is `zetan`.
-    pub fn with_zetan(items: u64, theta: f64, zetan: f64) -> Self {
+    pub(crate) fn with_zetan(items: u64, theta: f64, zetan: f64) -> Self {
         let mut zipfian = Self {
             theta,
             first_items: items,
@@ -88,7 +88,7 @@ impl Zipfian {
     }
 
     /// Takes in items up to `items`; fewer than before change nothing.
-    pub fn grow(&mut self, items: u64) {
+    pub(crate) fn grow(&mut self, items: u64) {
         if items > self.items {
             self.zetan = zeta(self.items, items, self.theta, self.zetan);
             self.items = items;
@@ -98,7 +98,7 @@ impl Zipfian {
 
     /// Returns the rank that belongs to `u`, uniform in [0, 1): below the number of items.
     #[inline]
-    pub fn rank(&self, u: f64) -> u64 {
+    pub(crate) fn rank(&self, u: f64) -> u64 {
         let uz = u * self.zetan;
         if uz < 1.0 {
             return 0;
@@ -139,19 +139,19 @@ fn zeta_of_many(items: u64, theta: f64) -> f64 {
 ///
 /// Source: YCSB 0.17, `ScrambledZipfianGenerator`.
 #[derive(Clone, Debug)]
-pub struct ScrambledZipfian {
+pub(crate) struct ScrambledZipfian {
     inner: Zipfian,
     items: u64,
 }
 
 impl ScrambledZipfian {
     /// Largest rank of the inner distribution.
-    pub const INNER_LAST: u64 = 10_000_000_000;
+    pub(crate) const INNER_LAST: u64 = 10_000_000_000;
     /// Sum of `i^-0.99` over the inner distribution, as YCSB has it.
-    pub const INNER_ZETAN: f64 = 26.469_028_201_783_02;
+    pub(crate) const INNER_ZETAN: f64 = 26.469_028_201_783_02;
 
     /// Makes the distribution over `items` items, at least one, with YCSB's skew.
-    pub fn new(items: u64) -> Self {
+    pub(crate) fn new(items: u64) -> Self {
         Self {
             inner: Zipfian::with_zetan(Self::INNER_LAST + 1, THETA, Self::INNER_ZETAN),
             items: items.max(1),
@@ -160,7 +160,7 @@ impl ScrambledZipfian {
 
     /// Makes the distribution over `items` items, at least one, with the skew `theta` between 0
     /// and 1.
-    pub fn with_skew(items: u64, theta: f64) -> Self {
+    pub(crate) fn with_skew(items: u64, theta: f64) -> Self {
         let inner = Zipfian::with_zetan(
             Self::INNER_LAST + 1,
             theta,
@@ -171,7 +171,7 @@ impl ScrambledZipfian {
 
     /// Draws an item, 0 to `items - 1`.
     #[inline]
-    pub fn draw(&self, random: &mut SmallRng) -> u64 {
+    pub(crate) fn draw(&self, random: &mut SmallRng) -> u64 {
         fnv(self.inner.rank(random.random())) % self.items
     }
 }
@@ -181,22 +181,27 @@ impl ScrambledZipfian {
 /// Source: YCSB 0.17, `SkewedLatestGenerator`. As there, the zipfian runs over as many items as the
 /// last item's number, so item 0 is never drawn once there are two.
 #[derive(Clone, Debug)]
-pub struct Latest {
+pub(crate) struct Latest {
     zipfian: Zipfian,
 }
 
 impl Latest {
     /// Begins when `last` is the newest item, with YCSB's skew.
-    pub fn new(last: u64) -> Self {
+    #[cfg(test)]
+    pub(crate) fn new(last: u64) -> Self {
         Self { zipfian: Zipfian::new(last, THETA) }
     }
 
-    /// As [`Latest::new`], which takes a minute for two thousand million items, with the skew
-    /// `theta` between 0 and 1; calls `go_on` regularly.
+    /// Begins when `last` is the newest item, with the skew `theta` between 0 and 1; calls `go_on`
+    /// regularly, since two thousand million items take a minute.
     ///
     /// # Errors
     /// Errors of `go_on`.
-    pub fn until<E>(last: u64, theta: f64, go_on: impl Fn() -> Result<(), E>) -> Result<Self, E> {
+    pub(crate) fn until<E>(
+        last: u64,
+        theta: f64,
+        go_on: impl Fn() -> Result<(), E>,
+    ) -> Result<Self, E> {
         const PART: u64 = 1 << 16;
         let mut zetan = 0.0;
         for from in (0..last).step_by(PART as usize) {
@@ -207,13 +212,13 @@ impl Latest {
     }
 
     /// Takes in items up to `last`, so that a copy need not.
-    pub fn grow(&mut self, last: u64) {
+    pub(crate) fn grow(&mut self, last: u64) {
         self.zipfian.grow(last);
     }
 
     /// Draws an item, 0 to `last`, when `last` is the newest.
     #[inline]
-    pub fn draw(&mut self, last: u64, random: &mut SmallRng) -> u64 {
+    pub(crate) fn draw(&mut self, last: u64, random: &mut SmallRng) -> u64 {
         self.zipfian.grow(last);
         last.saturating_sub(self.zipfian.rank(random.random()))
     }
@@ -222,7 +227,7 @@ impl Latest {
 /// Most requests go to a part of the items: a share `hot_share` of the draws to the first
 /// `hot_items` of them, evenly, the rest evenly to all.
 #[derive(Clone, Copy, Debug)]
-pub struct HotSpot {
+pub(crate) struct HotSpot {
     items: u64,
     hot_items: u64,
     hot_share: f64,
@@ -230,14 +235,14 @@ pub struct HotSpot {
 
 impl HotSpot {
     /// Makes the distribution over `items` items, at least one.
-    pub fn new(items: u64, hot_items: u64, hot_share: f64) -> Self {
+    pub(crate) fn new(items: u64, hot_items: u64, hot_share: f64) -> Self {
         let items = items.max(1);
         Self { items, hot_items: hot_items.clamp(1, items), hot_share }
     }
 
     /// Draws an item, 0 to `items - 1`.
     #[inline]
-    pub fn draw(&self, random: &mut SmallRng) -> u64 {
+    pub(crate) fn draw(&self, random: &mut SmallRng) -> u64 {
         let hot = random.random::<f64>() < self.hot_share;
         random.random_range(0..if hot { self.hot_items } else { self.items })
     }
@@ -248,7 +253,7 @@ impl HotSpot {
 /// Source: YCSB 0.17, `AcknowledgedCounterGenerator`; here the window of unacknowledged numbers has
 /// no bound.
 #[derive(Debug)]
-pub struct AcknowledgedCounter {
+pub(crate) struct AcknowledgedCounter {
     next: AtomicU64,
     acknowledged: AtomicU64,
     ahead: Mutex<BinaryHeap<Reverse<u64>>>,
@@ -256,7 +261,7 @@ pub struct AcknowledgedCounter {
 
 impl AcknowledgedCounter {
     /// Hands out `first` next; all below are acknowledged.
-    pub fn new(first: u64) -> Self {
+    pub(crate) fn new(first: u64) -> Self {
         Self {
             next: AtomicU64::new(first),
             acknowledged: AtomicU64::new(first),
@@ -265,12 +270,12 @@ impl AcknowledgedCounter {
     }
 
     /// Returns a number that no other caller has.
-    pub fn take(&self) -> u64 {
+    pub(crate) fn take(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Reports that the operation of `number` is done.
-    pub fn acknowledge(&self, number: u64) {
+    pub(crate) fn acknowledge(&self, number: u64) {
         let mut ahead = self.ahead.lock().expect("no code that holds this lock panics");
         ahead.push(Reverse(number));
         let mut acknowledged = self.acknowledged.load(Ordering::Relaxed);
@@ -283,7 +288,7 @@ impl AcknowledgedCounter {
 
     /// Returns how many numbers, counted from 0, are acknowledged without a gap.
     #[inline]
-    pub fn acknowledged(&self) -> u64 {
+    pub(crate) fn acknowledged(&self) -> u64 {
         self.acknowledged.load(Ordering::Acquire)
     }
 }

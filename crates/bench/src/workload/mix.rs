@@ -16,6 +16,7 @@ use super::name_pool::intern;
 use super::requests::{Asked, Requests};
 use super::setting::Setting;
 use super::sources::Sources;
+use sealstone_message::SettingName;
 use sealstone_store::{StoreError, Table, Target};
 
 /// The settings of what only reads.
@@ -114,9 +115,10 @@ fn part(definition: &Definition, loaded: u64) -> Result<Option<Asked>, Error> {
         return Err(Error::Plan(format!(
             "workload {} asks for {records} records from number {first} on, and there are \
              {loaded}\n\
-             load more with --records, or ask for fewer (requests.first-record and \
+             load more with {}, or ask for fewer (requests.first-record and \
              requests.records; insertstart and insertcount in a property file)",
-            definition.name
+            definition.name,
+            SettingName("records")
         )));
     }
     Ok((records < loaded).then_some(Asked { first, records, loaded }))

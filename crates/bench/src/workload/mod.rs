@@ -16,7 +16,7 @@ mod data;
 mod definition;
 mod definition_check;
 mod definition_file;
-pub mod distribution;
+pub(crate) mod distribution;
 mod error;
 mod file_error;
 mod key_names;
@@ -26,7 +26,7 @@ mod mix_client;
 mod mix_data;
 mod name_pool;
 mod oltp;
-pub mod records;
+pub(crate) mod records;
 mod requests;
 mod setting;
 mod sorted_load;
@@ -36,6 +36,8 @@ mod stop;
 mod testing;
 mod ycsb;
 mod ycsb_properties;
+
+pub use distribution::fnv;
 
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
@@ -196,7 +198,7 @@ pub fn build<S: AsRef<str>>(data: &Data, names: &[S]) -> Result<Vec<Box<dyn Work
 ///
 /// # Errors
 /// As [`build`]; [`Error::Stopped`].
-pub fn build_watched<S: AsRef<str>>(
+pub(crate) fn build_watched<S: AsRef<str>>(
     data: &Data,
     names: &[S],
     watch: &Watch<'_>,

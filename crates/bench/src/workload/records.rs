@@ -10,7 +10,7 @@ use sealstone_csv::Delimiter;
 use sealstone_store::{Field, Kind, Record};
 
 use super::csv_records::CsvRecords;
-pub use super::csv_records::Error;
+pub(crate) use super::csv_records::Error;
 use super::distribution::stream;
 use super::lengths::Lengths;
 
@@ -23,7 +23,7 @@ const SHORT_BYTES: usize = 128;
 
 /// A source of record values.
 #[derive(Debug)]
-pub struct Records {
+pub(crate) struct Records {
     fields: Vec<Field>,
     source: Source,
 }
@@ -36,7 +36,7 @@ enum Source {
 
 impl Records {
     /// Makes YCSB's own: ten fields `field0` to `field9` of 100 random printable ASCII characters.
-    pub fn ycsb(seed: u64) -> Self {
+    pub(crate) fn ycsb(seed: u64) -> Self {
         Self::drawn(seed, YCSB_FIELDS, Lengths::Constant(YCSB_FIELD_BYTES))
     }
 
@@ -56,7 +56,7 @@ impl Records {
     /// A file that cannot be read, is empty, in another encoding, without rows, ragged, with a
     /// quote that is not closed, or with a header that does not name its columns; with the line
     /// number if there is one. [`Error::Stopped`].
-    pub fn from_csv(
+    pub(crate) fn from_csv(
         path: &Path,
         delimiter: Option<Delimiter>,
         stop: &AtomicBool,
@@ -66,7 +66,7 @@ impl Records {
     }
 
     /// Returns the delimiter of the fields in the file, if the records come from a file.
-    pub fn delimiter(&self) -> Option<Delimiter> {
+    pub(crate) fn delimiter(&self) -> Option<Delimiter> {
         match &self.source {
             Source::Drawn { .. } => None,
             Source::Csv(csv) => Some(csv.delimiter()),
@@ -74,13 +74,13 @@ impl Records {
     }
 
     /// Returns the name and kind of each field.
-    pub fn fields(&self) -> &[Field] {
+    pub(crate) fn fields(&self) -> &[Field] {
         &self.fields
     }
 
     /// Puts record number `number` into `into`, cleared first: always the same values for the same
     /// number.
-    pub fn fill(&self, number: u64, into: &mut Record) {
+    pub(crate) fn fill(&self, number: u64, into: &mut Record) {
         into.clear();
         match &self.source {
             Source::Drawn { seed, lengths } => {
@@ -109,7 +109,7 @@ impl Records {
 
     /// Puts a new value for field `field` into `into`, cleared first: random characters, or what
     /// the field holds in a uniformly chosen row of the CSV.
-    pub fn draw_value(&self, field: usize, random: &mut SmallRng, into: &mut Vec<u8>) {
+    pub(crate) fn draw_value(&self, field: usize, random: &mut SmallRng, into: &mut Vec<u8>) {
         into.clear();
         match &self.source {
             Source::Drawn { lengths, .. } => {
@@ -123,7 +123,7 @@ impl Records {
     }
 
     /// Returns the mean bytes of the values of a record.
-    pub fn mean_bytes(&self) -> f64 {
+    pub(crate) fn mean_bytes(&self) -> f64 {
         match &self.source {
             Source::Drawn { lengths, .. } => self.fields.len() as f64 * lengths.mean(),
             Source::Csv(csv) => csv.mean_bytes(),

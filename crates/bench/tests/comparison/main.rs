@@ -14,13 +14,13 @@ use engine::{Event, FakeEngine, Trouble};
 use sealstone_bench::compare::groups;
 use sealstone_bench::compare::merge;
 use sealstone_bench::compare::{self, CompareError};
-use sealstone_bench::measure::progress::{Observer, Phase, Progress};
+use sealstone_bench::measure::{Observer, Phase, Progress};
 use sealstone_bench::report::{self, summary};
 use sealstone_bench::results::{Cell, Results, Sample, Verdict};
-use sealstone_bench::study::coverage::Surroundings;
+use sealstone_bench::study::Surroundings;
 use sealstone_bench::study::plan::{Plan, Protections};
-use sealstone_bench::study::point::{StudyError, StudyPoint};
-use sealstone_bench::words::target::Target;
+use sealstone_bench::study::{StudyError, StudyPoint};
+use sealstone_bench::words::Target;
 use serde_json::Value;
 
 /// Returns a plan that takes about a second.

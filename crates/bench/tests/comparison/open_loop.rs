@@ -9,7 +9,7 @@ use sealstone_bench::compare::merge;
 use sealstone_bench::report::{self, summary};
 use sealstone_bench::results::{Cell, Results, Verdict};
 use sealstone_bench::study::plan::Plan;
-use sealstone_bench::words::target::{Limit, Target};
+use sealstone_bench::words::{Limit, Target};
 
 use super::engine::{FakeEngine, Trouble};
 use super::{on_a_quiet_machine, plan, run};

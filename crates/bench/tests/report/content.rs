@@ -8,7 +8,7 @@ use sealstone_bench::compare::merge;
 use sealstone_bench::conclude::figures;
 use sealstone_bench::report::{self, Options, summary};
 use sealstone_bench::results::{Conditions, Results};
-use sealstone_bench::words::target::Target;
+use sealstone_bench::words::Target;
 
 use crate::{at, comparison, fixtures, html, select, text, whole_text};
 
@@ -99,7 +99,7 @@ fn machines_are_told_apart_by_label_or_host() {
     let page = whole_text(&Html::parse_document(&html(&merged.runs())));
     assert!(page.contains("Machine: what differs Run Host"), "{page}");
     let error = merged.label(&["one".into()]).unwrap_err().to_string();
-    assert!(error.starts_with("1 label for 2 files\ngive one --label"), "{error}");
+    assert!(error.starts_with("1 label for 2 files\ngive one label"), "{error}");
     merged.label(&[]).unwrap();
     merged.label(&["mine".into(), "yours".into()]).unwrap();
     assert_eq!(merge::labels(&merged.runs()), ["mine", "yours"]);

@@ -3,8 +3,8 @@
 
 use scraper::Html;
 use sealstone_bench::report::{self, Options};
-use sealstone_bench::words::places::{Place, entry};
-use sealstone_bench::words::threat::Threat;
+use sealstone_bench::words::Threat;
+use sealstone_bench::words::{Place, entry};
 use sealstone_store::Layer;
 
 use crate::studies::studies;

@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 
 use sealstone_bench::conclude::saturation::{self, Evidence};
-use sealstone_bench::measure::slice_latency::SliceLatency;
-use sealstone_bench::results::open_loop::{OpenLoop, Search, Sustained};
+use sealstone_bench::measure::SliceLatency;
 use sealstone_bench::results::{
     Cell, Choice, Conditions, Means, Results, SERVER_BACKEND, Sample, Variant,
 };
+use sealstone_bench::results::{OpenLoop, Search, Sustained};
 use sealstone_bench::study::plan::{Plan, Policy};
-use sealstone_bench::words::target::{Limit, Target};
+use sealstone_bench::words::{Limit, Target};
 use sealstone_bench::workload::Setting;
 use sealstone_store::Layer;
 

@@ -22,7 +22,7 @@ pub fn make_undefined(bytes: &mut [u8]) {
 }
 
 /// Marks the content of `bytes` as public from now on.
-pub fn make_defined(bytes: &mut [u8]) {
+pub(crate) fn make_defined(bytes: &mut [u8]) {
     request(MEMCHECK + 2, bytes);
 }
 

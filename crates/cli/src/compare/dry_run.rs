@@ -3,9 +3,9 @@
 
 use sealstone_bench::compare::duration::{Forecast, forecast};
 use sealstone_bench::conclude::figures;
-use sealstone_bench::study::catalogue::NamedStudy;
-use sealstone_bench::study::point::StudyPoint;
-use sealstone_bench::words::count::counted;
+use sealstone_bench::study::NamedStudy;
+use sealstone_bench::study::StudyPoint;
+use sealstone_bench::words::counted;
 use serde_json::{Value, json};
 
 use crate::compare::grid::Grid;

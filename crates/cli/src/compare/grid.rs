@@ -10,11 +10,11 @@ use sealstone_bench::compare::{self, CompareError};
 use sealstone_bench::report::{self, Options};
 use sealstone_bench::results::files::write_text;
 use sealstone_bench::results::{Comparison, Missing, Results};
+use sealstone_bench::study::Refused;
+use sealstone_bench::study::StudyPoint;
 use sealstone_bench::study::plan::{Plan, PlanError};
-use sealstone_bench::study::point::StudyPoint;
-use sealstone_bench::study::resolution::Refused;
-use sealstone_bench::words::axes::{AXES, Point, varied};
-use sealstone_bench::words::share::Client;
+use sealstone_bench::words::Client;
+use sealstone_bench::words::{AXES, Point, varied};
 use sealstone_message::Language;
 use sealstone_store::StoreError;
 

@@ -2,7 +2,7 @@
 //! a dry run in one that is removed at its end.
 
 use anyhow::{Context, bail};
-use sealstone_bench::study::catalogue::NamedStudy;
+use sealstone_bench::study::NamedStudy;
 use sealstone_bench::study::plan::Plan;
 use tempfile::TempDir;
 

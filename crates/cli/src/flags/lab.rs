@@ -6,7 +6,7 @@ use clap::{
     Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueEnum, ValueHint,
     value_parser,
 };
-use sealstone_bench::words::size::parse_bytes;
+use sealstone_bench::words::parse_bytes;
 use sealstone_servers::{Server, ServerOption, Settings, server, servers};
 use sealstone_stores::sealed_server;
 

@@ -1,9 +1,9 @@
 //! Values that completions offer: the names in the tables.
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use sealstone_bench::study::catalogue::NAMED;
+use sealstone_bench::study::NAMED;
 use sealstone_bench::study::plan::ANY_SEAL;
-use sealstone_bench::words::threat::Threat;
+use sealstone_bench::words::Threat;
 use sealstone_bench::workload;
 use sealstone_cipher::{Backend, ciphers};
 use sealstone_csv::Delimiter;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
-use sealstone_bench::words::count::parse_count;
+use sealstone_bench::words::parse_count;
 
 use super::key_access::OpeningFlags;
 use crate::bytes::{self, Bytes};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
-use sealstone_bench::words::size::parse_bytes;
+use sealstone_bench::words::parse_bytes;
 
 use super::names::{Suggest, accel_names, cipher_names_only};
 use super::rest::SealedStore;

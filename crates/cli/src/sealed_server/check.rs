@@ -4,7 +4,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use sealstone_bench::words::size::human_bytes;
+use sealstone_bench::words::human_bytes;
 use sealstone_seal::account::{Account, FileAccount, Standing};
 use sealstone_stores::at_rest::SealedServer;
 

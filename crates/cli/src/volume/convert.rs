@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sealstone_bench::words::size::human_bytes;
+use sealstone_bench::words::human_bytes;
 use sealstone_volume::attachment;
 use sealstone_volume::tree::{Difference, Tree, TreeError};
 use sealstone_volume::{Failure, Serving, ServingProcess, header};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use sealstone_bench::words::size::human_bytes;
+use sealstone_bench::words::human_bytes;
 use sealstone_seal::Layout;
 use sealstone_volume::attachment::Attached;
 use sealstone_volume::{AttachedStatus, misplaced};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context;
-use sealstone_bench::words::size::human_bytes;
+use sealstone_bench::words::human_bytes;
 use sealstone_wire::tunnel::{
     EventStatus, Guard, GuardStatus, Guards, RuntimeDir, RuntimeError, STATUS_SCHEMA,
     SessionStatus, Status,

@@ -1,6 +1,8 @@
 //! Reasons why a CSV file cannot be sealed or opened; the caller adds the file's name. Not here:
 //! rows that do not fit ([`crate::Misfit`]).
 
+use sealstone_message::SettingName;
+
 use crate::error::FieldsError;
 use crate::misfit::Misfit;
 
@@ -19,8 +21,8 @@ pub enum CsvError {
     Empty,
     /// The header is not text.
     #[error(
-        "line 1: not {0} text\nsay how the file is encoded, with --encoding UTF-8 or --encoding \
-         CP949"
+        "line 1: not {0} text\nsay how the file is encoded, with {utf} or {cp}",
+        utf = SettingName("encoding UTF-8"), cp = SettingName("encoding CP949")
     )]
     HeaderEncoding(&'static str),
     /// A column that is not there.

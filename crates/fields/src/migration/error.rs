@@ -2,7 +2,7 @@
 //! message holds a value.
 
 use sealstone_keys::KeyError;
-use sealstone_message::Unknown;
+use sealstone_message::{SettingName, Unknown};
 
 use super::server::ServerFailure;
 use super::shape::Hindrance;
@@ -100,7 +100,8 @@ pub enum MigrationError {
     #[error(
         "table {table} on {place} is sealed already, or in part, and in another way: {columns}, \
          {cipher}, values bound to table {bound}\nname the same columns, cipher and policy as \
-         then; to seal it in another way, open it first: --open"
+         then; to seal it in another way, open it first: {}",
+        SettingName("open")
     )]
     OtherPolicy {
         /// The server.
@@ -118,8 +119,9 @@ pub enum MigrationError {
     #[error(
         "table {table} on {place} was sealed by module {made_by}, and the module at hand is {by}; \
          nothing was changed\n\
-         name the same module with --module; or rotate the key first, and reseal: every value is \
-         sealed again then"
+         name the same module with {}; or rotate the key first, and reseal: every value is sealed \
+         again then",
+        SettingName("module")
     )]
     OtherModule {
         /// The server.
@@ -161,7 +163,8 @@ pub enum MigrationError {
     #[error(
         "table {table} on {place} still has {left}, so its values may be sealed, and only its \
          record says how\n\
-         open it instead: --open"
+         open it instead: {}",
+        SettingName("open")
     )]
     Left {
         /// The server.
@@ -174,7 +177,8 @@ pub enum MigrationError {
     /// It is being opened.
     #[error(
         "table {table} on {place} is being opened\nfinish that first, with the same command and \
-         --open"
+         {}",
+        SettingName("open")
     )]
     BeingOpened {
         /// The server.

@@ -65,7 +65,7 @@ impl KmipSource {
     ///
     /// # Errors
     /// As [`KmipSource::open`], and [`KeyError::Cipher`] if a module fails.
-    pub fn open_by(provider: impl Into<Provider>, url: &str) -> Result<Self, KeyError> {
+    pub(crate) fn open_by(provider: impl Into<Provider>, url: &str) -> Result<Self, KeyError> {
         let provider = provider.into();
         let keyring = Keyring::open(url)?;
         let key = keyring.address().key()?.to_owned();

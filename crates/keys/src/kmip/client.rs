@@ -94,7 +94,11 @@ impl Client {
     /// # Panics
     /// If the address has no such server: a bug of the caller.
     #[must_use]
-    pub fn connection_to(&self, server: usize, attempted: impl Into<String>) -> Connection<'_> {
+    pub(crate) fn connection_to(
+        &self,
+        server: usize,
+        attempted: impl Into<String>,
+    ) -> Connection<'_> {
         assert!(
             server < self.address.servers.len(),
             "server {server} of {}",

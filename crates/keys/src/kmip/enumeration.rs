@@ -210,12 +210,8 @@ pub struct UsageMask(pub i32);
 impl UsageMask {
     /// Verify signatures.
     pub const VERIFY: Self = Self(0x02);
-    /// Encrypt and decrypt.
-    pub const ENCRYPT_DECRYPT: Self = Self(0x04 | 0x08);
     /// Wrap and unwrap keys, encrypt and decrypt: the uses of a key-encryption key.
     pub const KEK: Self = Self(0x04 | 0x08 | 0x10 | 0x20);
-    /// Derive a key.
-    pub const DERIVE_KEY: Self = Self(0x200);
 
     /// Returns whether every bit of `other` is set.
     #[must_use]

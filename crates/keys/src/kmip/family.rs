@@ -15,7 +15,7 @@ use super::operation::{GetAttributes, Locate};
 
 /// Number of consecutive missing versions that are skipped, such as destroyed versions that the
 /// server forgot.
-pub const VERSION_GAP_MAX: u32 = 16;
+pub(crate) const VERSION_GAP_MAX: u32 = 16;
 
 /// Longest chain of replaced keys that is followed.
 const CHAIN_MAX: usize = 1_000;

@@ -27,7 +27,7 @@ impl Version {
     /// KMIP 1.2: the oldest version spoken here, also used to query servers for their versions.
     pub const V1_2: Self = Self { major: 1, minor: 2 };
     /// KMIP 2.0.
-    pub const V2_0: Self = Self { major: 2, minor: 0 };
+    pub(crate) const V2_0: Self = Self { major: 2, minor: 0 };
     /// Every version spoken here, the preferred one first.
     pub const KNOWN: &'static [Self] = &[
         Self { major: 2, minor: 1 },
@@ -45,7 +45,7 @@ impl Version {
 
     /// Returns whether attributes have their own tags, as from KMIP 2.0 on, or are named in words.
     #[must_use]
-    pub fn attributes_have_tags(self) -> bool {
+    pub(crate) fn attributes_have_tags(self) -> bool {
         self.major >= 2
     }
 

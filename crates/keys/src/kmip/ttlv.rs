@@ -156,7 +156,7 @@ impl Item {
 
     /// Returns the length of the whole item when encoded, in bytes.
     #[must_use]
-    pub fn encoded_bytes(&self) -> usize {
+    pub(crate) fn encoded_bytes(&self) -> usize {
         HEADER_BYTES + self.value.value_bytes().next_multiple_of(8)
     }
 

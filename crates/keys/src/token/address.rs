@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use percent_encoding::percent_decode_str;
-use sealstone_message::Unknown;
+use sealstone_message::{SettingName, Unknown};
 
 use super::error::TokenError;
 
@@ -100,7 +100,8 @@ impl TokenAddress {
                 Ok(())
             }
             "pin-value" | "pin-source" => Err(bad(format!(
-                "{name}: the PIN comes from a prompt, or from the file that --passphrase-file names"
+                "{name}: the PIN comes from a prompt, or from the file that {} names",
+                SettingName("passphrase-file")
             ))),
             other => {
                 let unknown = Unknown::new("attribute", other, ["module-path"]).to_string();
@@ -201,8 +202,8 @@ mod tests {
             ("pkcs11:token=a;object=b;object=c?module-path=/l", "object is there twice"),
             ("pkcs11:token=a;objekt=b?module-path=/l", "did you mean object?"),
             ("pkcs11:token=a;object=b;type=private?module-path=/l", "type private"),
-            ("pkcs11:token=a;object=b?module-path=/l&pin-source=/p", "--passphrase-file"),
-            ("pkcs11:token=a;object=b?module-path=/l&pin-value=17", "--passphrase-file"),
+            ("pkcs11:token=a;object=b?module-path=/l&pin-source=/p", "passphrase-file"),
+            ("pkcs11:token=a;object=b?module-path=/l&pin-value=17", "passphrase-file"),
             ("pkcs11:token=a b;object=b?module-path=/l", "' ' in it"),
             ("pkcs11:slot-id=x;object=b?module-path=/l", "slot-id=x"),
         ] {

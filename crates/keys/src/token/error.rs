@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use sealstone_cipher::memory::Forked;
+use sealstone_message::SettingName;
 
 /// Reason why the key of a token cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +68,8 @@ pub enum TokenError {
     /// The token has no such key.
     #[error(
         "token {token} has no secret key {key}\n\
-         make one in it with --new-token-key when the key file is made, or correct the address"
+         make one in it with {} when the key file is made, or correct the address",
+        SettingName("new-token-key")
     )]
     NoKey {
         /// Name of the token.
@@ -78,7 +80,8 @@ pub enum TokenError {
     /// A key was to be made, and one of that name is there.
     #[error(
         "token {token} has a key {key} already, which was left as it is\n\
-         leave --new-token-key out to use it, or choose another name"
+         leave {} out to use it, or choose another name",
+        SettingName("new-token-key")
     )]
     KeyExists {
         /// Name of the token.
@@ -89,7 +92,8 @@ pub enum TokenError {
     /// The key is of another kind.
     #[error(
         "key {key} of token {token} {found}\n\
-         make another one, with --new-token-key"
+         make another one, with {}",
+        SettingName("new-token-key")
     )]
     KeyKind {
         /// Name of the token.

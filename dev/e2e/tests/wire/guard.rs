@@ -342,7 +342,7 @@ fn a_peer_speaks_for_nobody_else() {
     let refused = || {
         let status = ends.status(1);
         let counted = status["packets_refused"].as_object().unwrap().clone();
-        let is_it = |(what, _): &(&String, &Value)| what.contains("source not in a --route");
+        let is_it = |(what, _): &(&String, &Value)| what.contains("source not in a route");
         counted.iter().find(is_it).and_then(|(_, times)| times.as_u64()).unwrap_or(0)
     };
     assert_eq!(refused(), 0, "{}", ends.status(1));
@@ -354,7 +354,7 @@ fn a_peer_speaks_for_nobody_else() {
     let text = ends.run(1, &["wire", "status", "two"]);
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
     assert!(
-        text.contains("refused: source not in a --route or the prefix of an --address 2"),
+        text.contains("refused: source not in a route or the prefix of an address 2"),
         "{text}"
     );
     // with a route it is somebody that it speaks for

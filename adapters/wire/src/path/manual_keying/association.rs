@@ -59,20 +59,20 @@ impl ManualAssociation {
     /// seal in only one place. All other ciphers draw initialisation vectors that nobody can
     /// predict.
     #[must_use]
-    pub fn counts_nonces(&self) -> bool {
+    pub(crate) fn counts_nonces(&self) -> bool {
         matches!(self.association.suite.encryption, Encryption::Gcm(_))
     }
 
     /// Returns whether both are one association, written down twice.
     #[must_use]
-    pub fn is_again(&self, other: &Self) -> bool {
+    pub(crate) fn is_again(&self, other: &Self) -> bool {
         let of = |one: &Self| (one.source, one.destination, one.association.spi);
         of(self) == of(other)
     }
 
     /// Returns whether both have the same key, which for a cipher in GCM includes the same salt.
     #[must_use]
-    pub fn has_key_of(&self, other: &Self) -> bool {
+    pub(crate) fn has_key_of(&self, other: &Self) -> bool {
         let is_same = self.association.suite.encryption == other.association.suite.encryption;
         is_same && self.key.ct_eq(&other.key).into()
     }
@@ -80,7 +80,7 @@ impl ManualAssociation {
     /// Returns whether packets of one are taken for packets of the other: they have index, key and
     /// integrity key in common.
     #[must_use]
-    pub fn opens_for(&self, other: &Self) -> bool {
+    pub(crate) fn opens_for(&self, other: &Self) -> bool {
         let is_same = self.association.spi == other.association.spi && self.has_key_of(other);
         is_same
             && self.association.suite.mac == other.association.suite.mac

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use nix::unistd::geteuid;
 use sealstone_file::Kind;
 use sealstone_file::input::{self, NotAFile};
+use sealstone_message::SettingName;
 use zeroize::Zeroizing;
 
 use super::association::{ManualAssociation, Unreadable};
@@ -119,8 +120,8 @@ pub enum PairError {
         "{}: line {line}: the key of association {named} is to {now} here, and a tunnel of this \
          machine {before} by it ({} says so): both ends would count nonces from 1, and packets \
          under one nonce give each other away\nagree on new associations; where both ends are on \
-         this machine, give each a --state-dir of its own",
-        path.display(), record.display()
+         this machine, give each a {} of its own",
+        path.display(), record.display(), SettingName("state-dir")
     )]
     OtherDirection {
         /// The file.
@@ -147,8 +148,8 @@ pub enum PairError {
     /// Nothing there begins at this machine.
     #[error(
         "no association of {} begins at an address of this machine: those there begin at \
-         {sources}\ngive the file of this end, or the address of this end with --listen",
-        path.display()
+         {sources}\ngive the file of this end, or the address of this end with {}",
+        path.display(), SettingName("listen")
     )]
     NotHere {
         /// The file.
@@ -160,7 +161,8 @@ pub enum PairError {
     #[error(
         "both ends of association {spi:#010x} are addresses of this machine: {source_address} and \
          {destination}\n\
-         say with --listen which of them this end is"
+         say with {} which of them this end is",
+        SettingName("listen")
     )]
     BothHere {
         /// Its index.

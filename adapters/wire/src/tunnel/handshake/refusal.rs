@@ -2,6 +2,7 @@
 //! (`sealstone_seal::esp::Refusal`).
 
 use sealstone_keys::KeyRef;
+use sealstone_message::SettingName;
 
 /// Reasons why a message of the key exchange was not taken. Apart from being counted and shown, a
 /// refusal has no effect.
@@ -26,7 +27,10 @@ pub enum Refused {
         known: u8,
     },
     /// Both ends were given different suites.
-    #[error("the other end has suite {theirs}, this end {ours}\ngive both ends the same --suite")]
+    #[error(
+        "the other end has suite {theirs}, this end {ours}\ngive both ends the same {}",
+        SettingName("suite")
+    )]
     OtherSuite {
         /// The other end's.
         theirs: String,

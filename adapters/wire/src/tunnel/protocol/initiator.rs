@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use sealstone_keys::KeyRef;
+use sealstone_message::SettingName;
 
 use super::action::{Action, Observed};
 use super::event::Event;
@@ -171,8 +172,10 @@ impl Tunnel {
         let why = match why {
             Why::OtherSuite => {
                 format!(
-                    "it has suite {}, this end {}\ngive both ends the same --suite",
-                    offer.suite, self.settings.suite.name
+                    "it has suite {}, this end {}\ngive both ends the same {}",
+                    offer.suite,
+                    self.settings.suite.name,
+                    SettingName("suite")
                 )
             }
             Why::OtherKey => {

@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use sealstone_keys::KeyError;
+use sealstone_message::SettingName;
 
 use crate::error::WireError;
 use crate::path::{KeyUseError, PairError};
@@ -14,7 +15,8 @@ use crate::path::{KeyUseError, PairError};
 pub enum ServiceError {
     /// The name of the other end leads nowhere.
     #[error(
-        "cannot find the other end {host}: {found}\ncheck the name, or give its address with --peer"
+        "cannot find the other end {host}: {found}\ncheck the name, or give its address with {}",
+        SettingName("peer")
     )]
     Peer {
         /// Name that was given.
@@ -25,9 +27,8 @@ pub enum ServiceError {
     /// Somebody else has the port.
     #[error(
         "UDP port {} is in use\n\
-         see who has it: ss -lupn; choose another with --listen :PORT, and --peer HOST:PORT at the \
-         other end",
-        listen.port()
+         see who has it: ss -lupn; choose another with {}, and {} at the other end",
+        listen.port(), SettingName("listen :PORT"), SettingName("peer HOST:PORT")
     )]
     PortInUse {
         /// Address at which this end was to receive.
@@ -35,8 +36,8 @@ pub enum ServiceError {
     },
     /// This machine does not have the address.
     #[error(
-        "cannot receive at {listen}: {found}\ngive an address of this machine with --listen, or \
-         none"
+        "cannot receive at {listen}: {found}\ngive an address of this machine with {}, or none",
+        SettingName("listen")
     )]
     Listen {
         /// Address at which this end was to receive.
@@ -46,8 +47,8 @@ pub enum ServiceError {
     },
     /// One end is of IPv4, and the other of IPv6.
     #[error(
-        "{peer} cannot be reached from {listen}: one is IPv4, the other IPv6\ngive --listen [::] \
-         for IPv6"
+        "{peer} cannot be reached from {listen}: one is IPv4, the other IPv6\ngive {} for IPv6",
+        SettingName("listen [::]")
     )]
     Families {
         /// The other end.

@@ -64,7 +64,6 @@ struct Relation {
     label: String,
     reason: Reason,
     p99: Judgement,
-    range: String,
     cpu: Option<Estimate>,
     /// Factor that decided between it and the recommended candidate, if not the figures.
     decided: &'static str,
@@ -211,24 +210,19 @@ fn settle(
     let estimates: Vec<Option<Estimate>> =
         others.iter().map(|other| p99(other.number, best)).collect();
     let judged = judge_as(Quantity::Latency, &estimates, margin);
-    let relation =
-        |((other, estimate), p99): ((&Candidate, &Option<Estimate>), Judgement)| Relation {
-            label: other.variant.label.clone(),
-            reason: match flags(other.number) {
-                _ if other.falls_behind(cells) => Reason::FallsBehind,
-                (true, _) => Reason::Longer,
-                (false, true) => Reason::MoreCpu,
-                (false, false) => Reason::Standing,
-            },
-            p99,
-            range: estimate.map_or_else(String::new, |estimate| {
-                let (low, high) = estimate.interval(CONFIDENCE);
-                Quantity::Latency.between(low, high)
-            }),
-            cpu: overall_cpu(cells, other.number, best),
-            decided: place_choice::decided(question, first, (other.algorithm, other.variant)),
-        };
-    others.iter().zip(&estimates).zip(judged).map(relation).collect()
+    let relation = |(other, p99): (&Candidate, Judgement)| Relation {
+        label: other.variant.label.clone(),
+        reason: match flags(other.number) {
+            _ if other.falls_behind(cells) => Reason::FallsBehind,
+            (true, _) => Reason::Longer,
+            (false, true) => Reason::MoreCpu,
+            (false, false) => Reason::Standing,
+        },
+        p99,
+        cpu: overall_cpu(cells, other.number, best),
+        decided: place_choice::decided(question, first, (other.algorithm, other.variant)),
+    };
+    others.iter().zip(judged).map(relation).collect()
 }
 
 fn per_s(rate: f64) -> String {
@@ -337,7 +331,7 @@ fn too_few(requests: u64) -> String {
 
 /// Describes how a candidate compares with the recommended one, `best`.
 fn compared(relation: &Relation, best: &str, margin: f64) -> String {
-    let Relation { label, reason, p99, range, cpu, decided } = relation;
+    let Relation { label, reason, p99, cpu, decided } = relation;
     let decided = match reason {
         Reason::FallsBehind => return format!("{label} falls behind, see above"),
         Reason::MoreCpu => {
@@ -347,12 +341,12 @@ fn compared(relation: &Relation, best: &str, margin: f64) -> String {
         Reason::Longer => "so the shortest p99 decided",
         Reason::Standing => *decided,
     };
-    let in_brackets = in_brackets(range);
+    let in_brackets = in_brackets(&p99.range);
     let values = [
         ("label", label.as_str()),
         ("words", p99.words.as_str()),
         ("best", best),
-        ("range", range.as_str()),
+        ("range", p99.range.as_str()),
         ("in_brackets", in_brackets.as_str()),
         ("decided", decided),
     ];

@@ -1,7 +1,7 @@
 //! Rules for the places where a plan encrypts, and its threats: each place is a layer or several,
 //! and only some combine.
 
-use sealstone_message::Unknown;
+use sealstone_message::{SettingName, Unknown};
 use sealstone_store::{Layer, Seal};
 
 use super::{Plan, PlanError, listed, value};
@@ -17,7 +17,7 @@ pub const ANY_SEAL: &str = "any";
 impl Plan {
     /// Returns whether the plan compares suites of the layer `wire`, and no ciphers elsewhere.
     #[must_use]
-    pub fn is_wire_alone(&self) -> bool {
+    pub(crate) fn is_wire_alone(&self) -> bool {
         !self.layer.is_empty()
             && self.layer.iter().all(|name| name.eq_ignore_ascii_case(Layer::Wire.name()))
     }
@@ -95,7 +95,7 @@ impl Plan {
 
     /// Returns the names of its places without `layer`.
     #[must_use]
-    pub fn places_without(&self, layer: Layer) -> Vec<String> {
+    pub(crate) fn places_without(&self, layer: Layer) -> Vec<String> {
         self.layer.iter().filter(|name| !is_in(layer, name)).cloned().collect()
     }
 
@@ -117,8 +117,8 @@ impl Plan {
         listed("seal", &self.seal)?;
         let seals = self.seals(Seal::ALL.into_iter())?;
         if seals != [Seal::Own] && !self.has_layer(Layer::Rest) {
-            let reason = "it is about files at rest; add --layer rest";
-            return Err(value("seal", self.seal.join(","), reason));
+            let reason = format!("it is about files at rest; add {}", SettingName("layer rest"));
+            return Err(value("seal", self.seal.join(","), &reason));
         }
         if !self.protect_from.is_empty() {
             listed("protect-from", &self.protect_from)?;
@@ -127,9 +127,12 @@ impl Plan {
         let (places, layers) = (self.places()?, self.layers()?);
         let joins_rest = |place: &Vec<Layer>| place.len() > 1 && place.contains(&Layer::Rest);
         if seals.contains(&Seal::Server) && places.iter().any(joins_rest) {
-            let reason = "what the server brings is measured by itself; name rest alone in \
-                          --layer, or leave server out";
-            return Err(value("seal", self.seal.join(","), reason));
+            let reason = format!(
+                "what the server brings is measured by itself; name rest alone in {}, or leave \
+                 server out",
+                SettingName("layer")
+            );
+            return Err(value("seal", self.seal.join(","), &reason));
         }
         let shown = || self.layer.join(",");
         if let Some((_, name)) = places
@@ -149,7 +152,8 @@ impl Plan {
             if let Some(kept) = kept {
                 let reason = format!(
                     "{kept} protected from different people, so neither can be recommended instead \
-                     of the other; say from whom with --protect-from, or compare them in two runs"
+                     of the other; say from whom with {}, or compare them in two runs",
+                    SettingName("protect-from")
                 );
                 return Err(value("layer", shown(), &reason));
             }
@@ -158,11 +162,9 @@ impl Plan {
             [("suites", &self.suites), ("path", &self.path), ("links", &self.links)]
         {
             if !list.is_empty() && !layers.contains(&Layer::Wire) {
-                return Err(value(
-                    setting,
-                    list.join(","),
-                    "it is about packets on the link; add --layer wire",
-                ));
+                let reason =
+                    format!("it is about packets on the link; add {}", SettingName("layer wire"));
+                return Err(value(setting, list.join(","), &reason));
             }
         }
         if layers.contains(&Layer::Server) && self.store.len() > 1 {
@@ -170,8 +172,9 @@ impl Plan {
             return Err(value("layer", shown(), reason));
         }
         if let Some(policy) = self.fields.as_ref().filter(|_| !layers.contains(&Layer::Field)) {
-            let reason = "it says what the field layer seals; add --layer field";
-            return Err(value("fields", policy.display(), reason));
+            let add = SettingName("layer field");
+            let reason = format!("it says what the field layer seals; add {add}");
+            return Err(value("fields", policy.display(), &reason));
         }
         Ok(())
     }
@@ -262,7 +265,7 @@ mod tests {
         assert_eq!(twice, "protect-from is dba: it is listed twice; leave one out");
         assert!(
             refused(with(&["rest", "field"]))
-                .ends_with("with --protect-from, or compare them in two runs")
+                .ends_with("with protect-from, or compare them in two runs")
         );
         assert!(
             refused(across(&["rest+field", "field+rest"], &["dba"]))
@@ -346,10 +349,8 @@ mod tests {
         let two = Plan { store: vec!["rocksdb".into(), "mysql".into()], ..with(&["server"]) };
         assert!(refused(two).contains("every server has functions of its own; name one store"));
         let policy = Plan { fields: Some("fields.toml".into()), ..Plan::default() };
-        assert!(
-            refused(policy).starts_with(
-                "fields is fields.toml: it says what the field layer seals; add --layer"
-            )
-        );
+        assert!(refused(policy).starts_with(
+            "fields is fields.toml: it says what the field layer seals; add layer field"
+        ));
     }
 }

@@ -1,5 +1,7 @@
 //! The settings of an open loop, and the length of its passes.
 
+use sealstone_message::SettingName;
+
 use super::{CLIENTS_FOR_A_RATE, Plan, PlanError, value};
 use crate::words::target::Target;
 use crate::words::verdict::REQUESTS_P99;
@@ -10,17 +12,19 @@ impl Plan {
     pub(super) fn check_target(&self) -> Result<(), PlanError> {
         match (self.target, self.p99) {
             (None | Some(Target::Rate(_)), Some(limit)) => {
-                let reason = "a limit is for finding the highest rate under it: add --target max, \
-                              or leave it out";
-                return Err(value("p99", limit, reason));
+                let reason = format!(
+                    "a limit is for finding the highest rate under it: add {}, or leave it out",
+                    SettingName("target max")
+                );
+                return Err(value("p99", limit, &reason));
             }
             (None, None) => return Ok(()),
             (Some(Target::Max), None) => {
-                return Err(value(
-                    "target",
-                    "max",
-                    "it needs the latency to stay under, such as --p99 10ms",
-                ));
+                let reason = format!(
+                    "it needs the latency to stay under, such as {}",
+                    SettingName("p99 10ms")
+                );
+                return Err(value("target", "max", &reason));
             }
             (Some(Target::Max), Some(limit)) if !(1.0..=60e6).contains(&limit.limit_us) => {
                 return Err(value("p99", limit, "a limit on latency is between 1us and 1m"));
@@ -40,13 +44,13 @@ impl Plan {
             let spec = self.workload(name)?;
             let own = self.own_workloads.iter().find(|own| own.name == spec.base);
             if own.is_some_and(workload::Definition::pauses) {
-                let reason = "with --target, requests are due at a rate, and nobody pauses: leave \
+                let reason = "requests are due at the rate of the target, and nobody pauses: leave \
                               out its [think-time]";
                 return Err(value("workloads", name, reason));
             }
             if spec.unit == Unit::Bytes {
-                let reason =
-                    "with --target, requests are due at a rate, and a batch has none: leave it out";
+                let reason = "requests are due at the rate of the target, and a batch has none: \
+                              leave it out";
                 return Err(value("workloads", name, reason));
             }
         }

@@ -13,7 +13,7 @@ impl Plan {
     ///
     /// # Errors
     /// `PlanError::Space`, `PlanError::Memory`.
-    pub fn check_room(&self, stores: usize, datasets: &[SizedBy]) -> Result<(), PlanError> {
+    pub(crate) fn check_room(&self, stores: usize, datasets: &[SizedBy]) -> Result<(), PlanError> {
         // log-structured stores hold up to about twice their data while they compact
         let data = self.data();
         let bytes =

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use sealstone_cipher::module::Module;
 use sealstone_cipher::{Backend, Cipher, Provider};
-use sealstone_store::{Choice, Layer, Seal, Variant};
+use sealstone_store::{Choice, Layer, RestSeal, Seal, Variant};
 
 use super::protections::{Algorithms, Protections};
 use super::{NONE, Plan, PlanError, is_none};
@@ -62,8 +62,12 @@ impl Plan {
             let label = if *count == 1 { label } else { format!("{label} ({count})") };
             let chosen = |layer| choice.filter(|_| layers.contains(&layer));
             let wire = tunnels.first().filter(|_| layers.contains(&Layer::Wire)).cloned();
-            let (field, rest) = (chosen(Layer::Field), chosen(Layer::Rest));
-            variants.push(Variant { field, wire, rest, seal, ..Variant::plain(label) });
+            let sealing = match seal {
+                Seal::Volume => RestSeal::Volume,
+                Seal::Own | Seal::Server => RestSeal::Own,
+            };
+            let (field, rest) = (chosen(Layer::Field), chosen(Layer::Rest).map(sealing));
+            variants.push(Variant { field, wire, rest, ..Variant::plain(label) });
         };
         for _ in 0..baselines.max(1) {
             add(NONE.into(), (&[], Seal::Own), None);
@@ -97,8 +101,7 @@ impl Plan {
         }
         if places.concat().contains(&Layer::Rest) && seals.contains(&Seal::Server) {
             variants.extend(server_rest.iter().map(|encryption| Variant {
-                server_rest: Some(encryption),
-                seal: Seal::Server,
+                rest: Some(RestSeal::Server(encryption)),
                 ..Variant::plain(match seals.len() {
                     1 => encryption.name.to_owned(),
                     _ => format!("{} {}", encryption.name, Seal::Server.name()),

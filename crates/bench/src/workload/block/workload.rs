@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use sealstone_message::SettingName;
 use sealstone_store::{
     Device, DeviceAccess, DeviceBuffer, DeviceQueue, DeviceRequest, StoreError, Table, Target,
 };
@@ -167,17 +168,19 @@ impl Blocks {
             (device.place(), device.capacity_bytes(), device.sector_bytes());
         if capacity_bytes < self.bytes() {
             return Err(StoreError::engine(format!(
-                "{place} has {}, and the workloads would use {}\nuse fewer, with --bytes, or a \
+                "{place} has {}, and the workloads would use {}\nuse fewer, with {}, or a \
                  larger device",
                 human_bytes(capacity_bytes),
-                human_bytes(self.bytes())
+                human_bytes(self.bytes()),
+                SettingName("bytes")
             )));
         }
         if !self.shape.block_bytes.is_multiple_of(sector_bytes.into()) {
             return Err(StoreError::engine(format!(
                 "blocks of {} bytes do not fit {place}: its sectors have {sector_bytes} bytes\n\
-                 choose a multiple of it with --block-bytes",
-                self.shape.block_bytes
+                 choose a multiple of it with {}",
+                self.shape.block_bytes,
+                SettingName("block-bytes")
             )));
         }
         Ok(device)
