@@ -1,4 +1,4 @@
-//! Reasons why the plug-in does not seal, worded for who reads the server's log.
+//! Reasons why the plug-in does not seal, worded for those who read the server's log.
 
 use std::path::PathBuf;
 

@@ -23,8 +23,8 @@ use crate::chain::{self, ChainCalls};
 use crate::counter::{self, CounterCalls};
 use crate::error::ModuleError;
 use crate::gcm::{Gcm, GcmCalls};
-use crate::lifelong::lifelong;
 use crate::name::{AWS_LC as NAME, Stated};
+use crate::static_text::lifelong;
 
 /// The module, which passed its tests.
 pub(crate) struct AwsLc {

@@ -27,10 +27,10 @@ mod ffi;
 mod gcm;
 mod kept_key;
 mod library;
-mod lifelong;
 mod load;
 mod name;
 mod openssl;
+mod static_text;
 #[cfg(feature = "testing")]
 pub mod testing;
 

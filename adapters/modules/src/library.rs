@@ -15,8 +15,8 @@ use crate::error::ModuleError;
 use crate::ffi::interface::{BLOCK_BYTES, Keyed, KeyedBlocks, KeyedMac, Refused, Shim};
 use crate::gcm::{Gcm, GcmCalls};
 use crate::kept_key::KeptKey;
-use crate::lifelong::lifelong;
 use crate::name::Stated;
+use crate::static_text::lifelong;
 
 /// One library, loaded.
 pub(crate) struct Library {

@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use sealstone_cipher::module::Module;
 
 use crate::error::ModuleError;
-use crate::lifelong::lifelong;
 use crate::name::{Kind, Name, Stated, absolute_name};
+use crate::static_text::lifelong;
 use crate::{library, openssl};
 
 /// Loads the module `spec` and has it test itself; a module that was loaded before is returned

@@ -19,8 +19,8 @@ use crate::error::ModuleError;
 use crate::ffi::libcrypto::{Algorithm, Direction, Failed, Keyed, KeyedMac, Provider};
 use crate::gcm::{Gcm, GcmCalls};
 use crate::kept_key::KeptKey;
-use crate::lifelong::lifelong;
 use crate::name::Stated;
+use crate::static_text::lifelong;
 
 /// Longest key of a cipher, in bytes.
 const KEY_BYTES_MAX: usize = 64;

@@ -17,11 +17,11 @@ use parquet::schema::types::{Type, TypePtr};
 use sealstone_fields::pass::{ColumnCount, Plan, Worked};
 use sealstone_fields::{Misfit, Texts};
 
-use crate::alone;
 use crate::column_values::Typed;
 use crate::columns::Columns;
 use crate::error::ParquetError;
 use crate::row_names::RowNames;
+use crate::single_column;
 use crate::source::Source;
 
 /// Number of rows that are sealed at once by default: enough for the ciphers' batches, few enough
@@ -109,21 +109,24 @@ impl GroupWork<'_> {
         let rows = keep.map_or(self.group.num_rows() as usize, |keep| {
             keep.iter().filter(|keep| **keep).count()
         });
-        let properties = alone::properties(stored, rows as u64, true);
-        let root =
-            alone::schema(self.root, leaf).ok_or_else(|| ParquetError::damaged("its schema"))?;
+        let properties = single_column::properties(stored, rows as u64, true);
+        let root = single_column::schema(self.root, leaf)
+            .ok_or_else(|| ParquetError::damaged("its schema"))?;
         let index = column.index.as_ref().filter(|_| self.columns.indexed.contains(&at));
         let (mut found, mut index_file) = (Found::default(), None);
-        let values =
-            alone::encode::<ByteArrayType>(root, &column.name, properties.clone(), |values| {
+        let values = single_column::encode::<ByteArrayType>(
+            root,
+            &column.name,
+            properties.clone(),
+            |values| {
                 let Some(index) = index else {
                     found = self.write(at, keep, values, None)?;
                     return Ok(());
                 };
                 let optional = stored.column_descr().max_def_level() > 0;
                 let index_root = index_schema(&index.name, optional)
-                    .map_err(|error| alone::failed(&index.name, &error))?;
-                index_file = Some(alone::encode::<ByteArrayType>(
+                    .map_err(|error| single_column::failed(&index.name, &error))?;
+                index_file = Some(single_column::encode::<ByteArrayType>(
                     index_root,
                     &index.name,
                     properties,
@@ -133,7 +136,8 @@ impl GroupWork<'_> {
                     },
                 )?);
                 Ok(())
-            })?;
+            },
+        )?;
         Ok((Encoded { values, index: index_file }, found))
     }
 
@@ -190,14 +194,21 @@ impl GroupWork<'_> {
         let mut encoded = Encoded::default();
         let index = self.plan.table.columns[at].index.as_ref();
         if let Some(index) = index.filter(|_| self.columns.indexed.contains(&at)) {
-            let properties =
-                alone::properties(self.group.column(self.columns.leaves[at]), rows as u64, true);
-            let failed = |error| alone::failed(&index.name, &error);
+            let properties = single_column::properties(
+                self.group.column(self.columns.leaves[at]),
+                rows as u64,
+                true,
+            );
+            let failed = |error| single_column::failed(&index.name, &error);
             let root = index_schema(&index.name, true).map_err(failed)?;
-            encoded.index =
-                Some(alone::encode::<ByteArrayType>(root, &index.name, properties, |indexes| {
+            encoded.index = Some(single_column::encode::<ByteArrayType>(
+                root,
+                &index.name,
+                properties,
+                |indexes| {
                     indexes.write_batch(&[], Some(&vec![0; rows]), None).map(drop).map_err(failed)
-                })?);
+                },
+            )?);
         }
         Ok((encoded, Found::default()))
     }
@@ -212,7 +223,7 @@ impl GroupWork<'_> {
         let name = &self.plan.table.columns[at].name;
         self.walk(at, keep.is_none(), |batch, worked| {
             let kept = |number: &usize| keep.is_none_or(|keep| keep[batch.first + number]);
-            let failed = |error| alone::failed(name, &error);
+            let failed = |error| single_column::failed(name, &error);
             let texts = worked.values.map(|texts| arrays(texts, batch.numbers, &kept));
             let index = indexes
                 .as_ref()

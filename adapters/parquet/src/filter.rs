@@ -9,9 +9,9 @@ use parquet::data_type::{
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::schema::types::TypePtr;
 
-use crate::alone;
 use crate::column_values::Typed;
 use crate::error::ParquetError;
+use crate::single_column;
 use crate::source::Source;
 
 /// Number of rows that are read at once.
@@ -52,19 +52,20 @@ impl Filter<'_> {
     fn typed<T: DataType>(&self) -> Result<Vec<u8>, ParquetError> {
         let column = self.group.column(self.leaf);
         let name = column.column_path().string();
-        let root = alone::schema(self.root, self.leaf)
+        let root = single_column::schema(self.root, self.leaf)
             .ok_or_else(|| ParquetError::damaged("its schema"))?;
         // the crate's order differs from the file's, see ColumnOrder in parquet.thrift
         let is_ordered =
             !matches!(column.column_type(), Physical::INT96 | Physical::FLOAT | Physical::DOUBLE)
                 && column.column_descr().logical_type_ref() != Some(&LogicalType::Float16);
         let kept = self.keep.iter().filter(|keep| **keep).count() as u64;
-        let properties = alone::properties(column, kept, is_ordered);
+        let properties = single_column::properties(column, kept, is_ordered);
         let mut reader = Typed::<T>::open(self.source, self.group, self.leaf)?;
-        alone::encode::<T>(root, &name, properties, |writer| {
+        single_column::encode::<T>(root, &name, properties, |writer| {
             for keep in self.keep.chunks(BATCH_ROWS) {
                 reader.read(keep.len())?;
-                self.write(&reader, keep, writer).map_err(|error| alone::failed(&name, &error))?;
+                self.write(&reader, keep, writer)
+                    .map_err(|error| single_column::failed(&name, &error))?;
             }
             reader.end()
         })

@@ -57,7 +57,6 @@
 //! same table has the same sealed values in both. Not here: how a value is sealed
 //! (`sealstone-fields`), Arrow arrays (`sealstone-arrow`), names of files (`sealstone-files`).
 
-mod alone;
 mod column_values;
 mod column_work;
 mod columns;
@@ -71,6 +70,7 @@ mod output;
 mod pass;
 mod row_names;
 mod schema;
+mod single_column;
 mod source;
 mod splice;
 mod thrift;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sealstone_message::SettingName;
+use sealstone_message::{SettingName, Unknown};
 
 /// Reason why a lab is not in the requested state. No message holds a password or a key.
 #[derive(Debug, thiserror::Error)]
@@ -19,13 +19,8 @@ pub enum LabError {
         step: &'static str,
     },
     /// No kind of server has that name.
-    #[error("unknown server {name:?}\nchoose one of: {known}")]
-    UnknownServer {
-        /// The name.
-        name: String,
-        /// The names that there are.
-        known: String,
-    },
+    #[error(transparent)]
+    UnknownServer(#[from] Unknown),
     /// A setting that the server cannot take.
     #[error(
         "cannot start {server} with {} {value}: {step}\nsee: sealstone lab up {server} --help",

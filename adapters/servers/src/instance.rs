@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::LabError;
 use crate::error::{io, processes};
 use crate::process::Process;
-use crate::ready::{self, free_port};
+use crate::readiness::{self, free_port};
 use crate::{log, output_file, state};
 
 /// Interval between checks of whether a server has started.
@@ -244,7 +244,7 @@ impl<K: ServerKind> Instance<K> {
     fn wait_until_ready(&mut self) -> Result<(), LabError> {
         let limit = K::start_limit(&self.options);
         let outcome =
-            ready::wait(limit, POLL, || match self.process.as_mut().and_then(Process::ended) {
+            readiness::wait(limit, POLL, || match self.process.as_mut().and_then(Process::ended) {
                 Some(status) => Some(Err(format!("it exited with {status}"))),
                 None if K::STAYS_WITHOUT_PORT && self.port_was_taken() => {
                     Some(Err("its port is taken".into()))
@@ -266,7 +266,7 @@ impl<K: ServerKind> Instance<K> {
     /// [`LabError::Stop`]; it then runs on.
     pub fn stop(&mut self) -> Result<(), LabError> {
         if self.is_running() && K::farewell(&self.dir, self.port, &self.options) {
-            ready::wait(K::STOP_LIMIT, POLL, || (!self.is_running()).then_some(()));
+            readiness::wait(K::STOP_LIMIT, POLL, || (!self.is_running()).then_some(()));
         }
         self.end(K::STOP)
     }

@@ -52,7 +52,7 @@ mod privilege;
 mod process;
 mod program;
 mod pykmip;
-mod ready;
+mod readiness;
 mod redis;
 mod registry;
 mod secret;
@@ -89,7 +89,7 @@ pub use postgres::{
 pub use process::{Process, family as process_family};
 pub use program::{Place, Program, cache_directory};
 pub use pykmip::{PROGRAM as PYKMIP_PROGRAM, PyKmip, PyKmipOptions, SERVER as PYKMIP_SERVER};
-pub use ready::{free_port, port_answers};
+pub use readiness::{free_port, port_answers};
 pub use redis::{PROGRAM as REDIS_PROGRAM, Persistence, Redis, RedisOptions, start as start_redis};
 #[cfg(feature = "redis")]
 pub use redis::{RedisServers, SERVER as REDIS_SERVER, check_nodes as check_redis_nodes};

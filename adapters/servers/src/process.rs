@@ -10,7 +10,7 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::ready;
+use crate::readiness;
 use crate::watchdog::Watched;
 
 /// Interval between checks of whether a process has ended.
@@ -76,7 +76,7 @@ impl Process {
     /// The system's error for the signal.
     pub fn end(&mut self, signal: Signal, limit: Duration) -> std::io::Result<bool> {
         kill(Pid::from_raw(self.pid), signal)?;
-        Ok(ready::wait(limit, POLL, || self.is_gone().then_some(())).is_some())
+        Ok(readiness::wait(limit, POLL, || self.is_gone().then_some(())).is_some())
     }
 
     /// Stops it at once, where a failure cannot be reported.

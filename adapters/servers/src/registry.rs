@@ -1,5 +1,7 @@
 //! The table of servers that a lab can run.
 
+use sealstone_message::Unknown;
+
 use crate::LabError;
 use crate::server::Server;
 
@@ -28,8 +30,7 @@ pub fn servers() -> &'static [&'static Server] {
 /// [`LabError::UnknownServer`], with the names that there are.
 pub fn server(name: &str) -> Result<&'static Server, LabError> {
     SERVERS.iter().find(|server| server.name == name).copied().ok_or_else(|| {
-        let known = SERVERS.iter().map(|server| server.name).collect::<Vec<_>>().join(", ");
-        LabError::UnknownServer { name: name.into(), known }
+        Unknown::new("server", name, SERVERS.iter().map(|server| server.name)).into()
     })
 }
 
@@ -57,6 +58,9 @@ mod tests {
             assert!((1..flags.len()).all(|at| !flags[..at].contains(&flags[at])), "{flags:?}");
         }
         let error = server("mongo").unwrap_err().to_string();
-        assert!(error.starts_with("unknown server \"mongo\"\nchoose one of: "), "{error}");
+        assert!(
+            error.starts_with("unknown server \"mongo\"; did you mean mongodb?\nknown servers: "),
+            "{error}"
+        );
     }
 }

@@ -7,6 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
+use sealstone_cipher::Cipher;
 use sealstone_keys::{KeyError, KeyRef, KeySource, Secret};
 use sealstone_seal::account::Account;
 #[cfg(any(feature = "mongodb", feature = "mysql"))]
@@ -116,8 +117,8 @@ pub struct Sealing {
     pub key: String,
     /// Id of the key.
     pub key_id: String,
-    /// Name of the cipher; absent where the key server records it.
-    pub cipher: Option<String>,
+    /// The cipher; absent where the key server records it.
+    pub cipher: Option<&'static Cipher>,
     /// Name of the backend; absent: the fastest.
     pub accel: Option<String>,
     /// Cryptographic module that computes, as every process loads it, such as `openssl:fips` or the
@@ -132,7 +133,7 @@ impl Sealing {
     #[must_use]
     pub fn with(&self, choice: &Choice) -> Self {
         Self {
-            cipher: Some(choice.cipher.name.into()),
+            cipher: Some(choice.cipher),
             accel: choice.forced_backend().map(str::to_owned),
             module: choice.module().map(str::to_owned),
             ..self.clone()

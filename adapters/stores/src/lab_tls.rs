@@ -16,7 +16,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use sealstone_servers::{Authority, CertificateUse};
-use sealstone_store::{StoreError, TLS, Tunnel, Variant};
+use sealstone_store::{StoreError, Tunnel, Variant, WireSuite};
 
 /// Name of their directory within that of a lab, as one of its own files.
 const DIRECTORY: &str = "lab.tls";
@@ -25,7 +25,7 @@ const DIRECTORY: &str = "lab.tls";
 /// from rustls.
 #[must_use]
 pub fn tunnel() -> Tunnel {
-    Tunnel { suite: TLS, path: "rustls", caveats: Vec::new() }
+    Tunnel { suite: WireSuite::Tls, path: "rustls", caveats: Vec::new() }
 }
 
 /// Returns the directory with certificates for the server of `variant` in `dir`, which is made:
@@ -36,9 +36,9 @@ pub fn tunnel() -> Tunnel {
 /// A suite that no server speaks, files that cannot be written.
 pub(crate) fn certificates(variant: &Variant, dir: &Path) -> Result<Option<PathBuf>, StoreError> {
     let Some(tunnel) = &variant.wire else { return Ok(None) };
-    if tunnel.suite != TLS {
+    if tunnel.suite != WireSuite::Tls {
         return Err(StoreError::Lacks {
-            caller: tunnel.suite,
+            caller: tunnel.suite.name(),
             ability: "packets on a link, which block devices have",
         });
     }
@@ -83,7 +83,8 @@ mod tests {
             ["ca.pem", "server.pem", "server-key.pem"].iter().all(|name| made.join(name).is_file())
         );
         assert!(!made.join("ca-key.pem").exists(), "nothing more can be signed");
-        let esp = Tunnel { suite: "aes-256-gcm", ..tunnel() };
+        let suite = WireSuite::Esp(sealstone_cipher::suites::suite("aes-256-gcm").unwrap());
+        let esp = Tunnel { suite, ..tunnel() };
         assert!(
             certificates(&Variant { wire: Some(esp), ..Variant::plain("esp") }, dir.path())
                 .is_err()

@@ -334,7 +334,7 @@ fn a_postgres_with_tls_is_checked() {
     assert!(error.contains("not trusted here\n") || error.contains("certificate"), "{error}");
     let error = refused(&options(host, "", file("ca.pem"), None));
     assert!(
-        error.contains("it wants a certificate of the client\nname certificate and key with"),
+        error.contains("it wants a certificate of the client\nname certificate and key as"),
         "{error}"
     );
     let error = refused(&options(host, "", Some(Path::new("/nonexistent").into()), None));

@@ -541,7 +541,7 @@ fn a_server_with_tls_is_checked() {
     );
     let error = refused(&options("rediss", file("ca.pem"), None));
     assert!(
-        error.contains("it wants a certificate of the client\nname certificate and key with"),
+        error.contains("it wants a certificate of the client\nname certificate and key as"),
         "{error}"
     );
     let error = refused(&options("rediss", Some(Path::new("/nonexistent").into()), None));

@@ -41,7 +41,7 @@ impl Volume {
     }
 
     /// Returns the offset from which on there may be data, at or after `offset`; all before it is
-    /// zeros. May lie beyond the end of the device.
+    /// zeros. May be beyond the end of the device.
     ///
     /// # Errors
     /// As [`Volume::read`].

@@ -158,7 +158,7 @@ impl Volume {
         })
     }
 
-    /// Reads and opens blocks that lie side by side.
+    /// Reads and opens blocks that are side by side.
     fn fetch_stretch(
         &self,
         first: u64,
@@ -189,7 +189,7 @@ impl Volume {
         Ok(())
     }
 
-    /// Returns how many of `located`, from the block `first` on, lie side by side.
+    /// Returns how many of `located`, from the block `first` on, are side by side.
     fn together(&self, first: u64, located: &[Located]) -> usize {
         let block_bytes = u64::from(self.block_bytes());
         let follows = |index: usize| match (&located[0].state.source, &located[index].state.source)

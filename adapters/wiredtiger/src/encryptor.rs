@@ -49,7 +49,7 @@ impl Encryptor {
             (None, None) => return Err(ExtensionError::NoCipher { place }),
             // a cipher named explicitly takes precedence
             (Some(cipher), _) => cipher,
-            (None, Some(attribute)) => sealstone_cipher::cipher(&attribute)?,
+            (None, Some(attribute)) => attribute,
         };
         let (current, _) = source.current()?;
         let pages =

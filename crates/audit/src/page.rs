@@ -22,7 +22,7 @@ const TEMPLATE: &str = "audit.html";
 /// The whole page.
 #[derive(Serialize)]
 struct Page<'a> {
-    /// Words that stand in it as they are.
+    /// Words that are in it as they are.
     words: &'a BTreeMap<String, String>,
     title: &'a str,
     style: &'static str,

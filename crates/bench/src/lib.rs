@@ -13,9 +13,8 @@
 //! two were not interleaved.
 //!
 //! Names become values where the plan is checked (`Plan::variants`). Engines and seals get ciphers
-//! and backends as values and look up none by name. A block device is a store without records
-//! (`Store::device`), and workloads on blocks are rows of the same table, so slices, pairs and
-//! verdicts are the same functions.
+//! and backends as values and look up none by name. Workloads on the blocks of a device are rows of
+//! the same table as those on records, so slices, pairs and verdicts are the same functions.
 //!
 //! Nine folders, none of which uses a later one:
 //!

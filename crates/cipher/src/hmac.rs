@@ -9,16 +9,16 @@
 //!
 //! MD5, SHA-1 and SHA-256 are written once each over `HashWords`: a word alone, or a vector with a
 //! word for each of 4, 8 or 16 messages (`side_by_side`). SHA-1 and SHA-256 have a second version
-//! over `ShaLanes` (`by_instructions`).
+//! over `ShaLanes` (`sha_instructions`).
 
-mod by_instructions;
 mod hash;
 mod md5;
 mod message;
+mod message_lanes;
 mod queue;
 mod sha1;
 mod sha256;
-mod side_by_side;
+mod sha_instructions;
 mod tagger;
 
 use std::fmt;

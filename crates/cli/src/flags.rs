@@ -22,7 +22,7 @@ mod read_back;
 mod rest;
 mod sealed_server;
 mod setting;
-mod short;
+mod short_help;
 mod start;
 mod status;
 mod stores;
@@ -189,7 +189,7 @@ pub(crate) fn definition() -> clap::Command {
             let help = flag.get_help().map(ToString::to_string).unwrap_or_default();
             flag.help(format!("{help}: {}", PLAN_ONLY.join(", ")))
         });
-        short::with_few_flags(compare)
+        short_help::with_few_flags(compare)
     });
     examples::with_examples(definition, "")
 }

@@ -257,7 +257,7 @@ fn show_family(family: &Family, json: bool) -> anyhow::Result<Answer> {
     let state = |version: &KeyVersion| {
         version.attributes.state.map_or("unknown".into(), |state: State| state.to_string())
     };
-    let cipher = |version: &KeyVersion| version.attributes.cipher();
+    let cipher = |version: &KeyVersion| version.attributes.cipher().map(|cipher| cipher.name);
     if json {
         let versions: Vec<Value> = family
             .versions
@@ -277,7 +277,7 @@ fn show_family(family: &Family, json: bool) -> anyhow::Result<Answer> {
             family.key.clone(),
             version.version.to_string(),
             state(version),
-            cipher(version).unwrap_or_else(|| "-".into()),
+            cipher(version).unwrap_or("-").to_owned(),
             version.id.clone(),
         ]);
     }

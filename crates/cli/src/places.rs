@@ -4,7 +4,7 @@
 mod columns;
 mod findings;
 pub(crate) mod keys;
-mod previous;
+mod previous_checks;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) mod tables;
 #[cfg(feature = "volume")]
@@ -102,7 +102,7 @@ pub(crate) fn look(
 ) -> anyhow::Result<Looked> {
     let TablesFlags { .. } = tables;
     let &Looking { verify, goes_on, say } = looking;
-    let previous = flags.previous.as_deref().map(previous::read).transpose()?;
+    let previous = flags.previous.as_deref().map(previous_checks::read).transpose()?;
     let (given, mut lost) = keys_named(&flags.key, &flags.opening, goes_on)?;
     let mut found = Vec::new();
     for path in &flags.places {

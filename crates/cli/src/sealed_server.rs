@@ -88,7 +88,7 @@ pub(crate) fn sealing(
         library,
         key: absolute_source(key)?,
         key_id: keys.name()?,
-        cipher: Some(cipher.name.into()),
+        cipher: Some(cipher),
         accel: flags.accel.clone(),
         module,
         passphrase_file,

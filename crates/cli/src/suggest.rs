@@ -40,7 +40,7 @@ pub(crate) fn suggesting(
         ErrorKind::InvalidSubcommand => {
             let Some(found) = text(&error, ContextKind::InvalidSubcommand) else { return error };
             let meant = match (command.get_name(), found.as_str()) {
-                // which `sealstone lab` replaced
+                // labs are those of every server, under a command of their own
                 ("mongo", "lab") if cfg!(feature = "lab") => Some("sealstone lab".to_owned()),
                 _ => similar(&found, command.get_subcommands().map(Command::get_name))
                     .map(str::to_owned),

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use sealstone_cipher::Provider;
 use sealstone_cipher::module::Module;
+use sealstone_cipher::{Cipher, Provider};
 
 use crate::{KeyError, KeyRef, KeySource, Secret};
 
@@ -59,7 +59,7 @@ impl KeySource for InModule {
         self.keys.describe()
     }
 
-    fn cipher(&self) -> Option<String> {
+    fn cipher(&self) -> Option<&'static Cipher> {
         self.keys.cipher()
     }
 

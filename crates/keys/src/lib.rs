@@ -10,7 +10,7 @@
 //! Not here: ciphers (`sealstone-cipher`) and sealed formats (`sealstone-seal`).
 #![doc = include_str!("../README.md")]
 
-mod absolute;
+mod absolute_path;
 mod ephemeral;
 mod error;
 mod file;
@@ -27,7 +27,7 @@ mod secret;
 pub mod source;
 mod token;
 
-pub use absolute::{
+pub use absolute_path::{
     AbsoluteError, path as absolute_path, source as absolute_source, text as absolute_text,
 };
 pub use ephemeral::EphemeralKey;
@@ -50,7 +50,7 @@ pub use secret::Secret;
 pub use token::{TokenAddress, TokenError};
 
 use sealstone_cipher::module::Module;
-use sealstone_cipher::{Backend, Provider};
+use sealstone_cipher::{Backend, Cipher, Provider};
 
 /// A source of key-encryption keys: a key file, a key server.
 pub trait KeySource: Send + Sync {
@@ -67,8 +67,8 @@ pub trait KeySource: Send + Sync {
     /// [`KeyError::OtherKey`] and [`KeyError::MissingVersion`] say what the source has instead.
     fn get(&self, key: &KeyRef) -> Result<Secret, KeyError>;
 
-    /// Every version that opens data, ascending, the current one among them: for who must not ask
-    /// again later.
+    /// Every version that opens data, ascending, the current one among them: for programs that must
+    /// not ask again later.
     ///
     /// # Errors
     /// As [`KeySource::current`] and [`KeySource::get`]; a version that must no longer be used is
@@ -105,10 +105,9 @@ pub trait KeySource: Send + Sync {
     /// Returns the location of this source, for messages: `key file /etc/sealstone.key`.
     fn describe(&self) -> String;
 
-    /// Name of the cipher that the current key is for, such as `aria-256`, if the source itself
-    /// knows it: a key server does, by the key's attributes. Choosing such a key chooses the
-    /// cipher.
-    fn cipher(&self) -> Option<String> {
+    /// Returns the cipher that the current key is for, if the source itself records it: a key
+    /// server does, by the key's attributes. Choosing such a key chooses the cipher.
+    fn cipher(&self) -> Option<&'static Cipher> {
         None
     }
 

@@ -110,11 +110,10 @@ pub fn cipher(
     named: Option<&str>,
     keys: &dyn KeySource,
 ) -> Result<Option<&'static Cipher>, sealstone_message::Unknown> {
-    named
-        .map(str::to_owned)
-        .or_else(|| keys.cipher())
-        .map(|name| sealstone_cipher::cipher(&name))
-        .transpose()
+    match named {
+        Some(name) => sealstone_cipher::cipher(name).map(Some),
+        None => Ok(keys.cipher()),
+    }
 }
 
 #[cfg(feature = "kmip")]

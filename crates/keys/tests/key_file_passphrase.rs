@@ -45,7 +45,7 @@ fn it_opens_with_its_passphrase_and_no_other() {
         KeyFile::open(&path).unwrap_err().to_string(),
         format!(
             "key file {} is protected by a passphrase, and none was given\n\
-             name a file that holds it with --passphrase-file or in SEALSTONE_PASSPHRASE_FILE",
+             name a file that holds it with passphrase-file or in SEALSTONE_PASSPHRASE_FILE",
             path.display()
         )
     );

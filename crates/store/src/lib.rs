@@ -44,6 +44,6 @@ pub use store::{BulkLoad, Store, Transaction, Transactional};
 pub use table::{Field, Kind, Table};
 pub use tables::{FieldPolicy, SealsEverything, Tables};
 pub use target::Target;
-pub use tunnel::{TLS, Tunnel};
+pub use tunnel::{TLS, Tunnel, WireSuite};
 pub use upkeep::Upkeep;
 pub use variant::{Choice, Layer, RestSeal, Seal, Variant};

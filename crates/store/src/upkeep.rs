@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::{Counters, StoreError};
 
 /// Care of an open store. A layer around a store leaves it alone, so that what a store does not
-/// have may have a default.
+/// have may have a default. Only a sealed volume, which is below a store, has its own beside that.
 pub trait Upkeep: Send + Sync {
     /// Returns the counts of the store so far; zeros from a store that counts nothing.
     fn counters(&self) -> Counters {

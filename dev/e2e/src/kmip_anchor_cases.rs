@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sealstone_cipher::{Backend, cipher};
+use sealstone_cipher::{Backend, cipher, cipher_row};
 use sealstone_keys::kmip::KmipError;
 use sealstone_keys::kmip::attribute::{Attributes, Information};
 use sealstone_keys::kmip::enumeration::{ObjectType, State, UsageMask};
@@ -107,7 +107,7 @@ pub fn other_objects(place: &Place) {
     let mark_text = mark(1, 1, 0).to_string();
     let ours = |text: &str, index| information("sealstone", text, index);
 
-    keyring.create("a-key", "aes-256").unwrap();
+    keyring.create("a-key", cipher_row("aes-256")).unwrap();
     refused("a-key", "keeps no text for sealstone");
     connection.call(&registration("rubbish", vec![ours("two\nlines", None)])).unwrap();
     refused("rubbish", "is not an anchor of a store: it reads \"two\\nlines\"");

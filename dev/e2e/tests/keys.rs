@@ -624,3 +624,30 @@ fn links_that_lead_nowhere_are_no_key_files() {
     let listed = run(&mut sealstone(dir.path(), &["keys", "list", "."]));
     assert!(listed.code.is_some_and(|code| code < 3), "{}", listed.stderr);
 }
+
+/// A directory of another user is one in which a key file can be put in place of another.
+#[test]
+fn a_key_file_in_another_users_directory_is_refused() {
+    let dir = empty();
+    let theirs = dir.path().join("theirs");
+    fs::create_dir(&theirs).unwrap();
+    keys(dir.path(), &["keys", "new", "theirs/a.key"]).done();
+    if std::os::unix::fs::chown(&theirs, Some(65_534), None).is_err() {
+        println!("SKIP: a_key_file_in_another_users_directory_is_refused: it takes root");
+        return;
+    }
+    for arguments in [
+        &["keys", "show", "theirs/a.key"][..],
+        &["keys", "rotate", "theirs/a.key"],
+        &["keys", "check", "theirs/a.key"],
+        &["rest", "verify", "db", "--key", "theirs/a.key"],
+    ] {
+        let refused = keys(dir.path(), arguments);
+        assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{arguments:?}");
+        assert!(
+            refused.stderr.contains("user 65534 may put another file in its place"),
+            "{arguments:?}: {}",
+            refused.stderr
+        );
+    }
+}

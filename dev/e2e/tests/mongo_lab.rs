@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use sealstone_cipher::Provider;
+use sealstone_cipher::{Provider, cipher_row};
 use sealstone_e2e::binary::wiredtiger_extension;
 use sealstone_e2e::kmip_cases::Place;
 use sealstone_e2e::kmip_server::Kind;
@@ -206,7 +206,7 @@ fn a_lab_takes_its_key_from_a_key_server() {
     let Some(mut kms) = Place::start(Kind::PyKmip, test) else { return };
     let url = |key: &str| kms.certificates.url(kms.server.port, key, "&retries=0");
     let ring = Keyring::open(&url("")).unwrap();
-    ring.create("orders", "aria-256").unwrap();
+    ring.create("orders", cipher_row("aria-256")).unwrap();
     let dir = empty();
     let _down = Down(dir.path());
     let up = ["up", "mongodb", "--dir", "lab", "--nodes", "1", "--key", &url("orders"), "--json"];

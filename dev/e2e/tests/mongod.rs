@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bson::{Binary, Document, doc, spec::BinarySubtype};
+use sealstone_cipher::cipher_row;
 use sealstone_e2e::binary::wiredtiger_extension;
 use sealstone_e2e::kmip_cases::Place;
 use sealstone_e2e::kmip_server::Kind;
@@ -774,7 +775,7 @@ fn a_key_server_is_asked_at_the_start() {
     let Some(mut kms) = Place::start(Kind::PyKmip, test) else { return };
     let url = |key: &str| kms.certificates.url(kms.server.port, key, "&retries=0");
     let ring = Keyring::open(&url("")).unwrap();
-    ring.create("orders", "aria-256").unwrap();
+    ring.create("orders", cipher_row("aria-256")).unwrap();
     let engine_of = |cipher: &str| engine(&url("orders"), cipher, "orders", "");
     // the key names its cipher
     let sealed = engine_of("");

@@ -24,7 +24,7 @@ use serde::Serialize;
 
 use super::error::RestError;
 use super::files_on_disk::{CHUNK_BYTES, list, read_start};
-use super::missing::missing;
+use super::missing_files::missing;
 use super::report::{Finding, SCHEMA};
 use super::status::status;
 use crate::file_keys::{self, Header};

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{Redis, RedisOptions, admin};
 use crate::error::io;
 use crate::server::MemberStatus;
-use crate::{LabError, ready, state};
+use crate::{LabError, readiness, state};
 
 /// Most nodes of a lab.
 pub(crate) const NODES_MAX: usize = 30;
@@ -204,7 +204,7 @@ impl RedisServers {
     ) -> Result<(), LabError> {
         let ended =
             |servers: &mut Self| servers.nodes.iter_mut().position(|node| !node.is_running());
-        let found = ready::wait(READY_LIMIT, POLL, || match ended(self) {
+        let found = readiness::wait(READY_LIMIT, POLL, || match ended(self) {
             Some(at) => Some(Err(at)),
             None => is_there(self).then_some(Ok(())),
         });

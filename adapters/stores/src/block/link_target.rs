@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use sealstone_seal::esp::{Suite, suite, suites};
+use sealstone_seal::esp::{suite, suites};
 use sealstone_servers::{Tgt, TgtOptions, start_tgt, tgt_version};
 use sealstone_store::{
-    Device, Engine, EngineFacts, OpenStore, StoreError, StoreOptions, Tunnel, Variant,
+    Device, Engine, EngineFacts, OpenStore, StoreError, StoreOptions, TLS, Tunnel, Variant,
+    WireSuite,
 };
 use sealstone_wire::WireError;
 use sealstone_wire::iscsi::{Address, IscsiDevice, Options, Within};
@@ -78,7 +79,7 @@ pub fn tunnels(suites: &[String], paths: &[String]) -> Result<Vec<Tunnel>, Store
         let carriers = paths.iter().map(|path| carrier(path)).collect::<Result<Vec<_>, _>>()?;
         for carrier in carriers.iter().filter(|carrier| carrier.has(suite)) {
             found.push(Tunnel {
-                suite: suite.name,
+                suite: WireSuite::Esp(suite),
                 path: carrier.name(),
                 caveats: suite.caveats(),
             });
@@ -167,9 +168,12 @@ impl Engine for LinkedEngine {
         let links = Arc::new(self.links().map_err(failed)?);
         let carried = match &variant.wire {
             None => Carried::plain(&links),
-            Some(tunnel) => {
-                let suite: &'static Suite = suite(tunnel.suite).map_err(StoreError::engine)?;
-                Carried::start(&links, carrier(tunnel.path)?, suite).map_err(failed)?
+            Some(Tunnel { suite: WireSuite::Esp(suite), path, .. }) => {
+                Carried::start(&links, carrier(path)?, suite).map_err(failed)?
+            }
+            Some(Tunnel { suite: WireSuite::Tls, .. }) => {
+                let ability = "TLS, which servers speak";
+                return Err(StoreError::Lacks { caller: TLS, ability });
             }
         };
         let far = carried.addresses[1];

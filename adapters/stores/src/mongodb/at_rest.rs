@@ -33,6 +33,7 @@ impl MongoDbAtRest {
 
 fn engine_options(sealing: &Sealing) -> EngineOptions {
     let Sealing { library, key, key_id, cipher, accel, module, passphrase_file } = sealing.clone();
+    let cipher = cipher.map(|cipher| cipher.name.to_owned());
     let settings = Settings { cipher, accel, module, passphrase_file, ..Settings::new(key) };
     EngineOptions { extension: library, key_id, settings }
 }

@@ -26,6 +26,7 @@ const COMMAND_LINE: &str = "options";
 
 fn server_options(sealing: &Sealing) -> Result<ServerOptions, ServerOptionsError> {
     let Sealing { library, key, cipher, accel, module, passphrase_file, .. } = sealing.clone();
+    let cipher = cipher.map(|cipher| cipher.name.to_owned());
     let options = ServerOptions { plugin: library, key, cipher, accel, module, passphrase_file };
     options.check()?;
     Ok(options)

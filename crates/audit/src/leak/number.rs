@@ -106,7 +106,7 @@ impl Token {
     }
 
     /// Returns whether the token begins with `groups`, with one kind of separator, and what is
-    /// before and behind does not go on in the same way. A short number may stand beside it after a
+    /// before and behind does not go on in the same way. A short number may be beside it after a
     /// space.
     fn is_apart(&self, groups: &[usize]) -> bool {
         let last = groups.len() - 1;

@@ -8,10 +8,6 @@ use crate::results::{Means, Variant};
 use crate::study::coverage::OWN_MODE;
 use crate::study::plan::Plan;
 
-/// Suites to name where none of the measured suites may be recommended: of each cipher the combined
-/// AEAD suite.
-pub(crate) const SUITES_ADVISED: [&str; 3] = ["aes-256-gcm", "aria-256-gcm", "lea-256-gcm"];
-
 /// The cipher that both ends take for TLS: the first preference of client and server
 /// (TLS_AES_256_GCM_SHA384).
 pub(crate) const TLS_CIPHER: &Cipher = cipher_row("aes-256");
@@ -259,6 +255,5 @@ mod tests {
         assert_eq!(of("aria-256-gcm").described(), "national: RFC 5794, KS X 1213, in GCM");
         assert_eq!(of("null").described(), "legacy: no encryption");
         assert!(Algorithm::by(&Means::of(Layer::Wire, "aes-256-sha512")).is_none());
-        assert!(SUITES_ADVISED.iter().all(|name| sealstone_cipher::suites::suite(name).is_ok()));
     }
 }

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use sealstone_cipher::suites::{Suite, suite};
+use sealstone_cipher::suites::{Encryption, Suite, suites};
 use sealstone_cipher::{Approval, Cipher, Mode, NOT_A_MODULE, Standing};
 use sealstone_store::Layer;
 
-use crate::advise::algorithm::{Algorithm, Noun, Part, SUITES_ADVISED, TLS_CIPHER};
+use crate::advise::algorithm::{Algorithm, Noun, Part, TLS_CIPHER};
 use crate::results::{Cell, Choice, Variant};
 use crate::study::plan::Policy;
 use crate::words::size::human_bytes;
@@ -139,8 +139,14 @@ fn allowed_names(policy: Policy, noun: Noun) -> Vec<&'static str> {
         algorithm.is_in_good_standing() && meets(policy, algorithm.approval())
     };
     if noun == Noun::Suite {
-        let allowed = |name: &&str| suite(name).is_ok_and(|suite| good(Algorithm::Suite(suite)));
-        return SUITES_ADVISED.into_iter().filter(allowed).collect();
+        // of each cipher the one that authenticates by itself, with the longest key
+        let is_named = |suite: &&Suite| match suite.encryption {
+            Encryption::Gcm(cipher) => cipher.key_bytes == 32,
+            Encryption::Null | Encryption::Cbc(_) => false,
+        };
+        let allowed =
+            suites().iter().filter(is_named).filter(|suite| good(Algorithm::Suite(suite)));
+        return allowed.map(|suite| suite.name).collect();
     }
     let ciphers =
         sealstone_cipher::ciphers().iter().filter(|cipher| good(Algorithm::Cipher(cipher)));

@@ -349,9 +349,7 @@ fn meaning(
         names_list = true;
         changes.push(format!("--policy {} ({} instead)", policy.word(), other.variant.label));
     }
-    let is_open = |relation: &Relation| {
-        matches!(relation.judgement.verdict, Verdict::AtMost | Verdict::CannotConclude)
-    };
+    let is_open = |relation: &Relation| relation.judgement.verdict.is_open();
     if relations.iter().any(is_open) {
         changes.push("more rounds, which could tell the open ones apart".into());
     }

@@ -84,7 +84,7 @@ fn is_open(cells: &[Cell], cell: usize) -> bool {
     let of_p99 =
         at_rate.and_then(|found| Some(found.p99.as_ref()?.against.as_ref()?.ratio.verdict));
     let verdict = cells[cell].overhead.as_ref().map(|overhead| overhead.verdict).or(of_p99);
-    matches!(verdict, Some(Verdict::AtMost | Verdict::CannotConclude))
+    verdict.is_some_and(Verdict::is_open)
 }
 
 /// Computes the total number of loads of a run that goes on until half of the interval of

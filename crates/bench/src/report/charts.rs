@@ -365,7 +365,7 @@ pub(super) fn percent(value: f64, places: usize) -> String {
 }
 
 /// Returns the verdict in its own words if they are few, otherwise in ours.
-fn in_words(overhead: &Overhead) -> String {
+pub(super) fn in_words(overhead: &Overhead) -> String {
     match overhead.words.width() {
         _ if overhead.verdict == Verdict::NotMet => overhead.verdict.word().into(),
         1..=32 => overhead.words.clone(),

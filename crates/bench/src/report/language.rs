@@ -372,7 +372,7 @@ fn is_figure(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::verdict::{Quantity, TABLE, filled};
+    use crate::words::verdict::{Quantity, TABLE, Verdict, filled};
 
     #[test]
     fn every_language_has_the_same_keys() {
@@ -447,7 +447,7 @@ mod tests {
             ("in_brackets", " (between 1.0 and 2.0 % slower)"),
             ("decided", "so standing decided"),
         ];
-        for row in &TABLE {
+        for row in TABLE.iter().filter(|row| row.verdict != Verdict::Toy) {
             let mut texts = vec![row.word.to_owned()];
             texts.extend((!row.legend.is_empty()).then(|| row.legend.to_owned()));
             let (work, time) = (Quantity::Throughput, Quantity::Latency);

@@ -38,6 +38,8 @@ mod subjects;
 pub mod summary;
 mod sweep;
 mod tables;
+#[cfg(test)]
+mod toy_verdict;
 
 pub use canvas::Theme;
 pub use error::ReportError;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use sealstone_cipher::module::{Module, title};
 use sealstone_cipher::suites::{Suite, suite};
 use sealstone_cipher::{Cipher, Mode, modes};
-use sealstone_store::{Layer, RestSeal, TLS};
+use sealstone_store::{Layer, RestSeal, TLS, WireSuite};
 use serde::{Deserialize, Serialize};
 
 /// Name of the backend of what a server computes.
@@ -80,6 +80,15 @@ impl Means {
             Self::Suite(suite) => suite.name,
             Self::Tls => TLS,
             Self::Other(name) => name,
+        }
+    }
+}
+
+impl From<WireSuite> for Means {
+    fn from(suite: WireSuite) -> Self {
+        match suite {
+            WireSuite::Tls => Self::Tls,
+            WireSuite::Esp(suite) => Self::Suite(suite),
         }
     }
 }
@@ -210,9 +219,9 @@ impl From<&sealstone_store::Variant> for Variant {
             modes: Vec::new(),
             seal: String::new(),
         };
-        // with no cipher of ours, and nothing of ours that computes it
-        let other = |layer: Layer, name: &str, backend: &str| Choice {
-            means: Means::of(layer, name),
+        // with nothing of ours that computes it
+        let other = |means: Means, backend: &str| Choice {
+            means,
             accel: "auto".into(),
             backend: backend.into(),
             module: String::new(),
@@ -223,7 +232,9 @@ impl From<&sealstone_store::Variant> for Variant {
             let made = match rest {
                 RestSeal::Own(own) => return choice(own),
                 RestSeal::Volume(of_volume) => choice(of_volume),
-                RestSeal::Server(encryption) => other(Layer::Rest, encryption.name, SERVER_BACKEND),
+                RestSeal::Server(encryption) => {
+                    other(Means::Other(encryption.name.to_owned()), SERVER_BACKEND)
+                }
             };
             Choice { seal: rest.seal().name().to_owned(), ..made }
         };
@@ -231,11 +242,13 @@ impl From<&sealstone_store::Variant> for Variant {
             (Layer::Field, variant.field.as_ref().map(choice)),
             (
                 Layer::Wire,
-                variant.wire.as_ref().map(|tunnel| other(Layer::Wire, tunnel.suite, tunnel.path)),
+                variant.wire.as_ref().map(|tunnel| other(Means::from(tunnel.suite), tunnel.path)),
             ),
             (
                 Layer::Server,
-                variant.server.map(|function| other(Layer::Server, function.name, SERVER_BACKEND)),
+                variant
+                    .server
+                    .map(|function| other(Means::Other(function.name.to_owned()), SERVER_BACKEND)),
             ),
             (Layer::Rest, variant.rest.as_ref().map(rest)),
         ];

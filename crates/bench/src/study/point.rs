@@ -2,7 +2,7 @@
 //! to its engine, all with their names resolved.
 
 use sealstone_store::kind::{Request, StoreKind, UserKey};
-use sealstone_store::{EngineError, Seal, TLS, Variant};
+use sealstone_store::{EngineError, Seal, Variant, WireSuite};
 
 use crate::study::coverage::{Question, Surroundings};
 use crate::study::plan::{CLIENTS_MOST, Plan, PlanError, Protections, check_memory};
@@ -84,8 +84,9 @@ impl StudyPoint {
             let cache_bytes = plan.cache.unwrap_or(0).max(self.store.cache_bytes_min);
             check_memory(cache_bytes, self.variants.len() * point.members)?;
         }
-        let is_tls =
-            |variant: &Variant| variant.wire.as_ref().is_some_and(|tunnel| tunnel.suite == TLS);
+        let is_tls = |variant: &Variant| {
+            variant.wire.as_ref().is_some_and(|tunnel| tunnel.suite == WireSuite::Tls)
+        };
         let seals = self.variants.iter().filter_map(|variant| variant.rest);
         let has_seal = |seal: Seal| seals.clone().any(|rest| rest.seal() == seal);
         Ok(Request {

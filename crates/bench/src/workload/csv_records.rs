@@ -11,6 +11,7 @@ use sealstone_csv::{
     Ambiguous, BYTE_ORDER_MARK, Delimiter, Encoding, Flaw, RECORD_BYTES_MAX, Span, detect, line_of,
     record,
 };
+use sealstone_message::SettingName;
 use sealstone_store::{Field, Kind};
 
 use super::stop::{Stopped, go_on};
@@ -101,8 +102,8 @@ pub enum Error {
         delimiter: Delimiter,
     },
     /// Several characters could separate the fields.
-    #[error("{}, line 1: {found}\nname it, such as: --set delimiter={}",
-        path.display(), found.choices[0].0.name())]
+    #[error("{}, line 1: {found}\nname it, such as: {}",
+        path.display(), SettingName(&format!("set delimiter={}", found.choices[0].0.name())))]
     Ambiguous {
         /// The file.
         path: PathBuf,
@@ -603,7 +604,7 @@ mod tests {
         assert_eq!((csv.delimiter(), value(&csv, 0, 0)), (Delimiter::Semicolon, "1,5"));
         let text = b"a,b;c\n1,2;3\n";
         let unclear = "FILE, line 1: it is not clear what separates the fields: by comma there are \
-                       2, by semicolon there are 2\nname it, such as: --set delimiter=comma";
+                       2, by semicolon there are 2\nname it, such as: set delimiter=comma";
         assert_eq!(error(text), unclear);
         assert_eq!(names(&read_by(Some(Delimiter::Semicolon), text).unwrap()), ["a,b", "c"]);
         assert_eq!(names(&read_by(Some(Delimiter::Comma), text).unwrap()), ["a", "b;c"]);

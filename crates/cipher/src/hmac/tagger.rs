@@ -11,7 +11,7 @@ use zeroize::Zeroize;
 use super::hash::{Hash, ShaHash, State};
 use super::message::Message;
 use super::queue::{Keyed, Queue, Tags};
-use super::{by_instructions, side_by_side};
+use super::{message_lanes, sha_instructions};
 use crate::arch::{
     HASH_BLOCK_BYTES, HASH_LANES_MAX, HashWords, Scalar, ShaLanes, with_every, with_sha,
 };
@@ -93,7 +93,7 @@ impl<H: Hash> Few<H> for Scalar {
     }
 
     fn take<'a>(self, keyed: &Keyed, queue: Queue<'a>, tags: &mut Tags) -> Queue<'a> {
-        side_by_side::take::<Self, H, 1>(self, keyed, queue, tags)
+        message_lanes::take::<Self, H, 1>(self, keyed, queue, tags)
     }
 }
 
@@ -107,7 +107,7 @@ impl<S: ShaLanes, H: ShaHash> Few<H> for Instructions<S> {
     }
 
     fn take<'a>(self, keyed: &Keyed, queue: Queue<'a>, tags: &mut Tags) -> Queue<'a> {
-        by_instructions::take::<S, H>(self.0, keyed, queue, tags)
+        sha_instructions::take::<S, H>(self.0, keyed, queue, tags)
     }
 }
 
@@ -134,7 +134,7 @@ impl<W: HashWords, F: Few<H>, H: Hash, const SETS: usize> Tagging for Tagger<W, 
             let mut queue = Queue::new(messages, places);
             while queue.len() > 0 {
                 queue = if queue.len() >= vectors_from {
-                    side_by_side::take::<W, H, SETS>(self.words, &self.keyed, queue, tags)
+                    message_lanes::take::<W, H, SETS>(self.words, &self.keyed, queue, tags)
                 } else {
                     self.few.take(&self.keyed, queue, tags)
                 };

@@ -21,7 +21,8 @@ pub(super) fn new(spec: &str, id: Option<&str>, cipher: Option<&str>) -> anyhow:
              NAME"
         );
     };
-    let made = keyring.create(&name, cipher.unwrap_or(DEFAULT_CIPHER)).map_err(KeyError::from)?;
+    let cipher = sealstone_cipher::cipher(cipher.unwrap_or(DEFAULT_CIPHER))?;
+    let made = keyring.create(&name, cipher).map_err(KeyError::from)?;
     announce(&made);
     Ok(keyring.show(&name).map_err(KeyError::from)?)
 }
@@ -35,7 +36,7 @@ pub(super) fn list(spec: &str) -> anyhow::Result<Vec<Value>> {
         .map(|key| {
             json!({
                 "source": spec, "id": key.unique_identifier, "names": key.names,
-                "cipher": key.cipher(),
+                "cipher": key.cipher().map(|cipher| cipher.name),
                 "state": key.state.map(|state| state.to_string()),
             })
         })

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use anyhow::bail;
-use sealstone_cipher::DEFAULT_CIPHER;
+use sealstone_cipher::{Cipher, DEFAULT_CIPHER};
 use sealstone_keys::{KeyError, KeyFile, absolute_source, absolute_text, source};
 use sealstone_servers::{Lab, PYKMIP_SERVER, PyKmip, PyKmipOptions, Server, Settings, state};
 use sealstone_store::EngineError;
@@ -138,7 +138,8 @@ fn key(
     check().map_err(anyhow::Error::from_boxed)?;
     state::check_free(dir)?;
     if *kmip {
-        return key_server(lab, dir, flags.cipher.as_deref().unwrap_or(DEFAULT_CIPHER));
+        let name = flags.cipher.as_deref().unwrap_or(DEFAULT_CIPHER);
+        return key_server(lab, dir, sealstone_cipher::cipher(name)?);
     }
     new_key(dir)
 }
@@ -160,11 +161,11 @@ fn new_key(dir: &Path) -> anyhow::Result<String> {
 }
 
 /// Starts a key server in `dir` and makes a key for `cipher` in it. Returns the key source.
-fn key_server(lab: &mut Lab, dir: &Path, cipher: &str) -> anyhow::Result<String> {
+fn key_server(lab: &mut Lab, dir: &Path, cipher: &Cipher) -> anyhow::Result<String> {
     if cfg!(not(feature = "kmip")) {
         return Err(KeyError::NoKmip { spec: "--kmip".into() }.into());
     }
-    let key = format!("lab-{cipher}");
+    let key = format!("lab-{}", cipher.name);
     let server = PyKmip::start(
         dir,
         PyKmipOptions { key_id: Some(key.clone()), ..PyKmipOptions::default() },
@@ -177,7 +178,7 @@ fn key_server(lab: &mut Lab, dir: &Path, cipher: &str) -> anyhow::Result<String>
 }
 
 #[cfg(feature = "kmip")]
-fn make_key(address: &str, spec: &str, key: &str, cipher: &str) -> anyhow::Result<()> {
+fn make_key(address: &str, spec: &str, key: &str, cipher: &Cipher) -> anyhow::Result<()> {
     use sealstone_keys::Keyring;
     use sealstone_keys::kmip::KmipError;
 
@@ -192,6 +193,6 @@ fn make_key(address: &str, spec: &str, key: &str, cipher: &str) -> anyhow::Resul
 }
 
 #[cfg(not(feature = "kmip"))]
-fn make_key(_: &str, spec: &str, _: &str, _: &str) -> anyhow::Result<()> {
+fn make_key(_: &str, spec: &str, _: &str, _: &Cipher) -> anyhow::Result<()> {
     Err(KeyError::NoKmip { spec: spec.into() }.into())
 }

@@ -342,7 +342,7 @@ fn check_apart(volume: &Path, files: &Path) -> anyhow::Result<()> {
     let is_around = found.as_ref().is_some_and(|found| files.starts_with(found));
     if found.as_ref().is_some_and(is_within) || parent.as_ref().is_some_and(is_within) || is_around
     {
-        bail!("{} and {} lie one within the other", volume.display(), files.display());
+        bail!("one of {} and {} is within the other", volume.display(), files.display());
     }
     Ok(())
 }

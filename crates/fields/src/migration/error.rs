@@ -200,7 +200,10 @@ pub enum MigrationError {
         phase: String,
     },
     /// A value that does not fit, where that is to end it.
-    #[error("table {table}, {first}{}\n{step}", and_more(*more))]
+    #[error(
+        "table {table}, {first}{}\n{step}: {}",
+        and_more(*more), SettingName("on-error report")
+    )]
     Misfit {
         /// The table.
         table: String,

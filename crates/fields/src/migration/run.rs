@@ -33,12 +33,11 @@ const NAP: Duration = Duration::from_millis(50);
 /// Values that do not fit, as many as are listed; all are counted.
 const LISTED_MAX: usize = 20;
 /// Advice about a value that does not fit.
-const BEFORE: &str =
-    "nothing was changed; correct such values, or leave them in the clear: --on-error report";
+const BEFORE: &str = "nothing was changed; correct such values, or leave them in the clear";
 const MEANWHILE: &str = "what was sealed stays; correct the value and run the same command again, \
-                         or leave such values in the clear: --on-error report";
+                         or leave such values in the clear";
 const STAYS_SEALED: &str = "what was opened stays; restore the value from a backup and run the \
-                            same command again, or leave such values sealed: --on-error report";
+                            same command again, or leave such values sealed";
 
 /// Current step of a migration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

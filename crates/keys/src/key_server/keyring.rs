@@ -7,11 +7,12 @@
 use std::collections::HashSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use sealstone_cipher::Cipher;
 use zeroize::Zeroizing;
 
 use crate::kmip::KmipError;
 use crate::kmip::address::Address;
-use crate::kmip::attribute::{Attributes, KeyKind, cipher_in, row};
+use crate::kmip::attribute::{Attributes, KeyKind, cipher_in};
 use crate::kmip::check::{Check, check};
 use crate::kmip::client::{Client, Connection};
 use crate::kmip::enumeration::{ObjectType, Operation, RevocationReason, State, UsageMask};
@@ -80,14 +81,14 @@ impl Keyring {
         self.client.address()
     }
 
-    /// Makes a key named `name` for our cipher `cipher`, such as `aria-256`, and makes it Active.
+    /// Makes a key named `name` for `cipher` and makes it Active.
     /// The server generates it; if the server reports that it cannot, the key is generated here and
     /// registered.
     ///
     /// # Errors
-    /// [`KmipError::NameTaken`]; [`KmipError::NotPossible`] for an impossible name or cipher;
+    /// [`KmipError::NameTaken`]; [`KmipError::NotPossible`] for an impossible name;
     /// everything that a server can do wrong. No Active key is left behind after an error.
-    pub fn create(&self, name: &str, cipher: &str) -> Result<NewKey, KmipError> {
+    pub fn create(&self, name: &str, cipher: &Cipher) -> Result<NewKey, KmipError> {
         let attempted = format!("make key {name}");
         let kind = self.new_kind(&attempted, name, cipher)?;
         let mut connection = self.client.connection(attempted);
@@ -95,20 +96,24 @@ impl Keyring {
         self.make(&mut connection, name, 1, kind, KEK)
     }
 
-    /// Registers the key `material` under the name `name` for our cipher `cipher`, and makes it
+    /// Registers the key `material` under the name `name` for `cipher`, and makes it
     /// Active.
     ///
     /// # Errors
     /// As [`Keyring::create`]; [`KmipError::NotPossible`] too where `material` has not the length
     /// that `cipher` takes.
-    pub fn import(&self, name: &str, cipher: &str, material: &[u8]) -> Result<NewKey, KmipError> {
+    pub fn import(
+        &self,
+        name: &str,
+        cipher: &Cipher,
+        material: &[u8],
+    ) -> Result<NewKey, KmipError> {
         let attempted = format!("import key {name}");
         let kind = self.new_kind(&attempted, name, cipher)?;
         let bits = material.len() * 8;
-        let fits =
-            row(cipher).is_some_and(|row| bits >= 8 * row.key_bytes && row.takes_key_bits(bits));
-        if !fits {
-            let found = format!("the key has {bits} bits, and {cipher} needs {}", kind.length_bits);
+        if bits < 8 * cipher.key_bytes || !cipher.takes_key_bits(bits) {
+            let needs = format!("{} needs {}", cipher.name, kind.length_bits);
+            let found = format!("the key has {bits} bits, and {needs}");
             return Err(KmipError::NotPossible {
                 attempted,
                 found,
@@ -297,7 +302,7 @@ impl Keyring {
     }
 
     /// Returns the kind of key for a new key `name` of `cipher`.
-    fn new_kind(&self, attempted: &str, name: &str, cipher: &str) -> Result<KeyKind, KmipError> {
+    fn new_kind(&self, attempted: &str, name: &str, cipher: &Cipher) -> Result<KeyKind, KmipError> {
         let not_possible = |found: String, next: String| {
             Err(KmipError::NotPossible { attempted: attempted.to_owned(), found, next })
         };
@@ -309,13 +314,10 @@ impl Keyring {
                 format!("{name} is how a later version of {} is named", split_version(name).0);
             return not_possible(found, "choose another name, or rotate that key".into());
         }
-        let Some(kind) = KeyKind::of_cipher(cipher) else {
-            let next = "sealstone ciphers lists them".into();
-            return not_possible(format!("there is no cipher {cipher}"), next);
-        };
+        let kind = KeyKind::of_cipher(cipher);
         if kind.algorithm.is_none() && cipher_in(name) != Some(cipher) {
-            let found = format!("KMIP has no code for {cipher}, so the name must say it");
-            return not_possible(found, format!("name it {name}-{cipher}"));
+            let found = format!("KMIP has no code for {}, so the name must say it", cipher.name);
+            return not_possible(found, format!("name it {name}-{}", cipher.name));
         }
         Ok(kind)
     }
@@ -327,7 +329,7 @@ impl Keyring {
         connection: &mut Connection,
         old: &KeyVersion,
     ) -> Result<KeyKind, KmipError> {
-        match old.attributes.cipher().and_then(|cipher| KeyKind::of_cipher(&cipher)) {
+        match old.attributes.cipher().map(KeyKind::of_cipher) {
             Some(kind) => Ok(KeyKind { algorithm: None, ..kind }),
             None => Err(KmipError::NotPossible {
                 attempted: attempted.to_owned(),

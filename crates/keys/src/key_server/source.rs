@@ -10,8 +10,8 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
-use sealstone_cipher::Provider;
 use sealstone_cipher::memory::Generation;
+use sealstone_cipher::{Cipher, Provider};
 
 use super::keyring::Keyring;
 use crate::kmip::KmipError;
@@ -29,7 +29,7 @@ const OPEN: &str = "open old data";
 pub struct KmipSource {
     keyring: Keyring,
     family: Family,
-    cipher: Option<String>,
+    cipher: Option<&'static Cipher>,
     /// Derives the secrets.
     provider: Provider,
     /// Secrets by unique identifier. Held for a look-up, never while a server is queried.
@@ -197,8 +197,8 @@ impl KeySource for KmipSource {
         format!("KMIP server {}, key {}", self.keyring.address().place(), self.family.key)
     }
 
-    fn cipher(&self) -> Option<String> {
-        self.cipher.clone()
+    fn cipher(&self) -> Option<&'static Cipher> {
+        self.cipher
     }
 }
 

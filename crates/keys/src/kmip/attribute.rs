@@ -78,15 +78,13 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// Returns the name of our cipher that the object is for, such as `aria-256`: by its algorithm
-    /// and length if KMIP has a code for the algorithm, by a cipher's name within its own name if
-    /// it is secret data, such as `orders-lea-256`.
+    /// Returns our cipher that the object is for: by its algorithm and length if KMIP has a code
+    /// for the algorithm, by a cipher's name within its own name if it is secret data, such as
+    /// `orders-lea-256`.
     #[must_use]
-    pub fn cipher(&self) -> Option<String> {
+    pub fn cipher(&self) -> Option<&'static Cipher> {
         match self.object_type {
-            Some(ObjectType::SECRET_DATA) => {
-                self.names.iter().find_map(|name| cipher_in(name)).map(str::to_owned)
-            }
+            Some(ObjectType::SECRET_DATA) => self.names.iter().find_map(|name| cipher_in(name)),
             _ => cipher_of(self.algorithm?, self.length_bits?),
         }
     }
@@ -294,35 +292,29 @@ pub struct KeyKind {
 }
 
 impl KeyKind {
-    /// Returns the kind of key for our cipher `cipher`, such as `aria-256`.
+    /// Returns the kind of key for `cipher`.
     #[must_use]
-    pub fn of_cipher(cipher: &str) -> Option<Self> {
-        let row = row(cipher)?;
-        let algorithm = row.kmip.map(|kmip| CryptographicAlgorithm(kmip.algorithm));
-        Some(Self { algorithm, length_bits: 8 * row.key_bytes as i32 })
+    pub fn of_cipher(cipher: &Cipher) -> Self {
+        let algorithm = cipher.kmip.map(|kmip| CryptographicAlgorithm(kmip.algorithm));
+        Self { algorithm, length_bits: 8 * cipher.key_bytes as i32 }
     }
-}
-
-/// Returns the row of our cipher called exactly `cipher`.
-pub(crate) fn row(cipher: &str) -> Option<&'static Cipher> {
-    sealstone_cipher::cipher(cipher).ok().filter(|row| row.name == cipher)
 }
 
 /// Returns our cipher for an algorithm and a key length, in bits, which may be counted without
 /// parity bits.
-fn cipher_of(algorithm: CryptographicAlgorithm, length_bits: i32) -> Option<String> {
+fn cipher_of(algorithm: CryptographicAlgorithm, length_bits: i32) -> Option<&'static Cipher> {
     let bits = usize::try_from(length_bits).ok()?;
     let is_it = |row: &&Cipher| {
         let Some(kmip) = row.kmip else { return false };
         kmip.algorithm == algorithm.0
             && (row.takes_key_bits(bits) || kmip.bits_without_parity == Some(bits))
     };
-    ciphers().iter().find(is_it).map(|row| row.name.to_owned())
+    ciphers().iter().find(is_it)
 }
 
 /// Returns the cipher in the name of an object: a cipher whose name occurs in it, with no letter or
 /// digit next to it.
-pub(crate) fn cipher_in(name: &str) -> Option<&'static str> {
+pub(crate) fn cipher_in(name: &str) -> Option<&'static Cipher> {
     let name = name.to_ascii_lowercase();
     let stands = |cipher: &str| {
         name.match_indices(cipher).any(|(at, _)| {
@@ -332,16 +324,16 @@ pub(crate) fn cipher_in(name: &str) -> Option<&'static str> {
         })
     };
     // Ciphers without a KMIP number come first: only for them must the name contain the cipher.
-    let (coded, uncoded): (Vec<&Cipher>, Vec<&Cipher>) =
+    let (coded, uncoded): (Vec<&'static Cipher>, Vec<&'static Cipher>) =
         ciphers().iter().partition(|row| row.kmip.is_some());
-    uncoded.into_iter().chain(coded).map(|row| row.name).find(|cipher| stands(cipher))
+    uncoded.into_iter().chain(coded).find(|cipher| stands(cipher.name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn key(algorithm: CryptographicAlgorithm, length_bits: i32) -> Option<String> {
+    fn key(algorithm: CryptographicAlgorithm, length_bits: i32) -> Option<&'static str> {
         let object_type = Some(ObjectType::SYMMETRIC_KEY);
         let key = Attributes {
             object_type,
@@ -349,26 +341,27 @@ mod tests {
             length_bits: Some(length_bits),
             ..Attributes::default()
         };
-        key.cipher()
+        key.cipher().map(|cipher| cipher.name)
     }
 
-    fn secret(name: &str) -> Option<String> {
-        let object_type = Some(ObjectType::SECRET_DATA);
-        Attributes { object_type, names: vec![name.into()], ..Attributes::default() }.cipher()
+    fn secret(name: &str) -> Option<&'static str> {
+        let (object_type, names) = (Some(ObjectType::SECRET_DATA), vec![name.into()]);
+        let found = Attributes { object_type, names, ..Attributes::default() }.cipher();
+        found.map(|cipher| cipher.name)
     }
 
     #[test]
     fn the_attributes_of_a_key_name_its_cipher() {
-        assert_eq!(key(CryptographicAlgorithm::AES, 192).as_deref(), Some("aes-192"));
-        assert_eq!(key(CryptographicAlgorithm::ARIA, 256).as_deref(), Some("aria-256"));
-        assert_eq!(key(CryptographicAlgorithm::SEED, 128).as_deref(), Some("seed-128"));
-        assert_eq!(key(CryptographicAlgorithm::TRIPLE_DES, 192).as_deref(), Some("3des"));
-        assert_eq!(key(CryptographicAlgorithm::TRIPLE_DES, 168).as_deref(), Some("3des"));
-        assert_eq!(key(CryptographicAlgorithm::BLOWFISH, 448).as_deref(), Some("blowfish"));
+        assert_eq!(key(CryptographicAlgorithm::AES, 192), Some("aes-192"));
+        assert_eq!(key(CryptographicAlgorithm::ARIA, 256), Some("aria-256"));
+        assert_eq!(key(CryptographicAlgorithm::SEED, 128), Some("seed-128"));
+        assert_eq!(key(CryptographicAlgorithm::TRIPLE_DES, 192), Some("3des"));
+        assert_eq!(key(CryptographicAlgorithm::TRIPLE_DES, 168), Some("3des"));
+        assert_eq!(key(CryptographicAlgorithm::BLOWFISH, 448), Some("blowfish"));
         for none in [(CryptographicAlgorithm::AES, 512), (CryptographicAlgorithm::CAMELLIA, 256)] {
             assert_eq!(key(none.0, none.1), None, "{none:?}");
         }
-        assert_eq!(key(CryptographicAlgorithm(0x29), 128).as_deref(), Some("aria-128"));
+        assert_eq!(key(CryptographicAlgorithm(0x29), 128), Some("aria-128"));
         assert_eq!(key(CryptographicAlgorithm::TRIPLE_DES, 112), None);
     }
 
@@ -377,21 +370,20 @@ mod tests {
     #[test]
     fn every_row_is_found_again() {
         for row in ciphers() {
-            let kind = KeyKind::of_cipher(row.name).unwrap();
+            let kind = KeyKind::of_cipher(row);
             let found = match kind.algorithm {
                 Some(algorithm) => key(algorithm, kind.length_bits),
                 None => secret(&format!("orders-{}", row.name)),
             };
-            assert_eq!(found.as_deref(), Some(row.name));
+            assert_eq!(found, Some(row.name));
         }
-        assert_eq!(KeyKind::of_cipher("AES-256"), None);
     }
 
     #[test]
     fn the_name_of_secret_data_names_its_cipher() {
-        assert_eq!(secret("orders-lea-256").as_deref(), Some("lea-256"));
-        assert_eq!(secret("LEA-128/2").as_deref(), Some("lea-128"));
-        assert_eq!(secret("db_hight").as_deref(), Some("hight"));
+        assert_eq!(secret("orders-lea-256"), Some("lea-256"));
+        assert_eq!(secret("LEA-128/2"), Some("lea-128"));
+        assert_eq!(secret("db_hight"), Some("hight"));
         for none in ["orders", "highting", "lea-2560", "azalea-256"] {
             assert_eq!(secret(none), None, "{none}");
         }

@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use sealstone_cipher::Cipher;
+
 use super::KmipError;
 use super::client::{Client, Connection};
 use super::enumeration::Operation;
@@ -61,8 +63,8 @@ pub struct KeyFound {
     pub versions: usize,
     /// Length of the key material, in bits.
     pub material_bits: usize,
-    /// Name of our cipher that it is for, if its attributes contain it.
-    pub cipher: Option<String>,
+    /// Our cipher that it is for, if its attributes name one.
+    pub cipher: Option<&'static Cipher>,
     /// Finding it and getting it, in milliseconds.
     pub get_ms: f64,
 }

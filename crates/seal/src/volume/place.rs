@@ -114,7 +114,7 @@ impl Places {
         self.pair(level, page) + own.counter % 2 * PAGE_BYTES as u64
     }
 
-    /// Returns the number of blocks from `block` on, at most `blocks`, that lie side by side in the
+    /// Returns the number of blocks from `block` on, at most `blocks`, that are side by side in the
     /// file.
     #[must_use]
     pub fn together(&self, block: u64, blocks: u64) -> u64 {

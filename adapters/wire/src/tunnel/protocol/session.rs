@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use sealstone_cipher::memory::Protected;
-use sealstone_cipher::{Aead, Backend, aead, cipher};
+use sealstone_cipher::{Aead, Backend, Cipher, aead, cipher_row};
 use sealstone_keys::KeyRef;
 use sealstone_seal::esp::{Association, Inbound, Lifetime, Outbound, Suite};
 
@@ -14,7 +14,7 @@ use crate::tunnel::handshake::{Agreed, Direction, Refused, Role, Series};
 /// Number of packets by which a packet may be behind the newest one.
 const WINDOW_PACKETS: u32 = 4096;
 /// Cipher that seals messages between both ends, whatever the suite for packets is.
-const CONTROL_CIPHER: &str = "aes-256";
+const CONTROL_CIPHER: &Cipher = cipher_row("aes-256");
 /// Length of its tag, in bytes.
 const TAG_BYTES: usize = 16;
 
@@ -109,8 +109,7 @@ impl Session {
         });
         let outbounds = outbounds.collect::<Result<_, String>>()?;
         let control = |direction| {
-            let cipher = cipher(CONTROL_CIPHER).map_err(|error| error.to_string())?;
-            aead(cipher, agreed.control_key(direction).as_bytes(), backend)
+            aead(CONTROL_CIPHER, agreed.control_key(direction).as_bytes(), backend)
                 .map_err(|error| error.to_string())
         };
         let (seal, open) = (control(Direction::Sent)?, control(Direction::Received)?);

@@ -192,7 +192,7 @@ fn verdicts_on_percentiles_are_as_seldom_wrong_as_they_promise() {
                         Verdict::Costs => longer_found += 1.0,
                         Verdict::Gains => shorter += 1.0,
                         Verdict::AtMost => low_bounds += f64::from(high < longer),
-                        Verdict::CannotConclude | Verdict::NotMet => {}
+                        Verdict::CannotConclude | Verdict::NotMet | Verdict::Toy => {}
                     }
                     covered += f64::from((low..=high).contains(&longer));
                 }

@@ -194,7 +194,7 @@ fn is_in(layer: Layer, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use sealstone_store::{ServerFunction, Tunnel, Variant};
+    use sealstone_store::{ServerFunction, Tunnel, Variant, WireSuite};
 
     use super::*;
     use crate::study::plan::Protections;
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn the_wire_is_a_place_beside_others() {
-        let tls = Tunnel { suite: "tls", path: "rustls", caveats: Vec::new() };
+        let tls = Tunnel { suite: WireSuite::Tls, path: "rustls", caveats: Vec::new() };
         let with_tls = |layers: &[&str]| Plan {
             protect_from: vec!["network".into(), "dba".into()],
             ..with(layers)

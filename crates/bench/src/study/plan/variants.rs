@@ -123,9 +123,9 @@ impl Plan {
                 // the path goes without saying where there is only one
                 let is_one = tunnels.iter().all(|other| other.path == tunnel.path);
                 let label = if is_one {
-                    tunnel.suite.to_owned()
+                    tunnel.suite.name().to_owned()
                 } else {
-                    format!("{} {}", tunnel.suite, tunnel.path)
+                    format!("{} {}", tunnel.suite.name(), tunnel.path)
                 };
                 variants.push(Variant { wire: Some(tunnel.clone()), ..Variant::plain(label) });
             }
