@@ -20,7 +20,7 @@ const MANIFEST: &str = "(manifest)";
 pub(crate) enum Described<'a> {
     PolicyFile(&'a Path),
     PolicyText(&'a str),
-    /// Of a file, or of a table of a database.
+    /// Manifest of a file, or of a table of a database.
     Manifest(&'a str),
 }
 

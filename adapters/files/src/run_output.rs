@@ -26,7 +26,7 @@ pub struct Job<'a> {
     pub at_once: AtOnce,
     /// Turns true when the work is to end early, with [`FileError::Stopped`].
     pub stop: &'a AtomicBool,
-    /// Called after each piece.
+    /// Callback that receives the progress after each piece.
     pub on_progress: &'a mut dyn FnMut(Progress),
 }
 

@@ -3,9 +3,9 @@
 //!
 //! [`devices`] lists what this machine has, [`Device::open`] takes one by its name (`cuda:0`,
 //! `opencl:0`), [`Device::ctr`] and [`Device::ff1`] set a key. Drivers are loaded at run time: a
-//! program with this crate starts on a machine without any, and gets an error that says so.
+//! program with this crate starts on a machine without any, and gets an error that reports that.
 //! [`kernels`] is the table of ciphers that have a kernel; [`measure_ctr`] and [`measure_ff1`]
-//! measure, and docs/guide/gpu.md says when it is worth it.
+//! measure, and docs/guide/gpu.md states when it is worth it.
 //!
 //! ```
 //! use sealstone_cipher::cipher;

@@ -20,7 +20,7 @@ use sealstone_gpu::{Kernel, KernelMode, kernels};
 /// The target architectures, and whether the disassembler still supports them.
 const ARCHITECTURES: [(&str, bool); 3] = [("sm_70", false), ("sm_80", true), ("sm_90", true)];
 
-/// That of an H100, for which instructions are counted.
+/// Architecture of an H100, for which instructions are counted.
 const COUNTED: &str = "sm_90";
 
 /// The units of an H100 (SXM) and the rate of its clock under such load: assumed in notes before

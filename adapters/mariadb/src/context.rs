@@ -1,7 +1,7 @@
 //! One call of the server for a page, a record or a block, and the rule by which it is enciphered.
 //!
-//! The server tells its callers apart by little: the number of a key, the length of the key that it
-//! passes, and the pieces. What reaches a plug-in was recorded on MariaDB 10.11.19 and 11.4.5
+//! The server distinguishes its callers by little: the number of a key, the length of the key that
+//! it passes, and the pieces. What reaches a plug-in was recorded on MariaDB 10.11.19 and 11.4.5
 //! (docs/formats.md has the table):
 //!
 //! - binary log: key 1 with 32 bytes, written in other pieces than it is read in;
@@ -162,7 +162,7 @@ impl Drop for Context {
         match tally {
             None => {}
             Some(tally) if *has_failed => tally.failed(),
-            // the server asks for a length with a call that enciphers nothing
+            // the server requests a length with a call that enciphers nothing
             Some(_) if *bytes == 0 => {}
             Some(tally) if self.encrypts => tally.sealed(*bytes),
             Some(tally) => tally.opened(*bytes),
@@ -171,7 +171,7 @@ impl Drop for Context {
 }
 
 /// Returns the length of `bytes` bytes once they are enciphered under the server's key `key_id`,
-/// where it asks before it says what for: temporary files alone may grow.
+/// where the server requests that before it states what for: temporary files alone may grow.
 pub(crate) fn encrypted_bytes(bytes: u32, key_id: u32) -> u32 {
     match key_id {
         TEMPORARY_KEY_ID => bytes.saturating_add(CHECK_BYTES as u32),

@@ -3,9 +3,9 @@
 //! `ffi/variables.rs`. The only files of this crate with `unsafe`.
 //!
 //! Rules kept here, on which every `SAFETY` line relies:
-//! - *Bytes.* The server passes keys, nonces and sources of the lengths that it says, readable, and
-//!   a destination that has room for as many bytes as [`Context::output_bytes`] says of the source:
-//!   it asked for that length before, or needs no more than the source has. `*dlen` is only
+//! - *Bytes.* The server passes keys, nonces and sources of the lengths that it states, readable,
+//!   and a destination that has room for as many bytes as [`Context::output_bytes`] returns for the
+//!   source: it requested that length before, or needs no more than the source has. `*dlen` is only
 //!   written: some callers leave it uninitialised. Source and destination may be the same bytes.
 //! - *Contexts.* The server gives memory for one pointer, aligned to nothing in particular, passes
 //!   it to one thread at a time, and calls `finish` once after each `init` that succeeded.
@@ -121,7 +121,7 @@ extern "C" fn get_latest_key_version(_key_id: c_uint) -> c_uint {
 ///
 /// # Safety
 /// Called by the server: `length` is readable and writable, and `key` has room for as many bytes as
-/// it says, or is null.
+/// it states, or is null.
 unsafe extern "C" fn get_key(
     key_id: c_uint,
     version: c_uint,
@@ -289,8 +289,8 @@ fn refused(error: &PluginError) -> c_int {
     REFUSED
 }
 
-/// Writes a refusal to the server's log, once a minute: the server asks again and again for the
-/// same key and the same page.
+/// Writes a refusal to the server's log, once a minute: the server requests the same key and the
+/// same page again and again.
 fn log_refusal(text: &str) {
     let mut last = LAST_REFUSAL.lock().unwrap_or_else(PoisonError::into_inner);
     let is_known =
@@ -402,7 +402,7 @@ mod tests {
             assert_eq!((said, found), (answer, length), "{room}");
         }
         let mut length = 32;
-        // SAFETY: a server asks for the length so.
+        // SAFETY: a server requests the length so.
         assert_eq!(unsafe { get_key(100, version, ptr::null_mut(), &raw mut length) }, 0);
         // SAFETY: nothing is written where nothing is.
         assert_eq!(unsafe { get_key(1, version, ptr::null_mut(), ptr::null_mut()) }, NO_VERSION);

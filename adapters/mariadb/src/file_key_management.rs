@@ -1,5 +1,5 @@
 //! The encryption that MariaDB brings itself, as a rival: its plug-in `file_key_management`, whose
-//! keys are in a file and which knows AES alone.
+//! keys are in a file and which has AES alone.
 
 use std::fmt::Write as _;
 use std::io;
@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::server_options::{ENCRYPTING, TABLE_KEY_ID};
 
-/// Numbers of the keys that the server asks for: its logs, its temporary files, and tables.
+/// Numbers of the keys that the server requests: its logs, its temporary files, and tables.
 const KEY_IDS: [u32; 3] = [1, 2, TABLE_KEY_ID];
 
 /// Writes a file of fresh random keys of 256 bits at `path`, where nothing may be, readable by its

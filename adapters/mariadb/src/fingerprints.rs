@@ -1,4 +1,4 @@
-//! The file in a data directory that says which versions of a key encrypted there, by their
+//! The file in a data directory that records which versions of a key encrypted there, by their
 //! fingerprints. Pages and logs have only a version's number, so another key with the same number
 //! would give the server rubbish, which it takes for damage; this file lets the plug-in refuse it
 //! by name before. Who may write in the directory may write or remove the file: it protects from a

@@ -13,13 +13,13 @@
 //!
 //! - [`Settings`] are those that the server's variables hold; [`ServerOptions`] writes the whole
 //!   configuration.
-//! - [`check()`] says what is encrypted in a data directory, and what is there in the clear.
+//! - [`check()`] reports what is encrypted in a data directory, and what is there in the clear.
 //! - [`file_key_management`] is the encryption that the server brings itself, to compare with.
 //! - [`Plugin`] is keys and cipher of one run of the server, and [`Context`] one call for a page or
 //!   a record, by the rule which of them is enciphered how.
 //!
 //! In a cryptographic module (`sealstone_module`) pages are in a mode that modules have, CBC with
-//! ciphertext stealing; each page says which it is in.
+//! ciphertext stealing; each page records which it is in.
 //!
 //! The server leaves no room for a tag, so its files are unreadable and nothing more: a change is
 //! not noticed here. What authenticates, and every other server, is a sealed volume.

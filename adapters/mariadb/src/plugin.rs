@@ -357,7 +357,7 @@ mod tests {
         start_telling(key, data_dir, |_| {})
     }
 
-    /// Starts the plug-in; `told` gets what it says.
+    /// Starts the plug-in; `told` gets what it reports.
     fn start_telling(
         key: &Path,
         data_dir: &Path,

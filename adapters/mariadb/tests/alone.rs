@@ -56,7 +56,7 @@ fn a_module_alone_enciphers_all_that_a_server_writes() {
             assert_eq!(data[..clear.len()], clear);
         }
     }
-    // the build is what it says
+    // the build is what it is meant to be
     let texts = Texts { key, cipher: "aes-256", pages: "cbc-cs1", ..Texts::default() };
     let settings = Settings::new(texts, 60).unwrap();
     let started = catch_unwind(AssertUnwindSafe(|| {

@@ -9,7 +9,7 @@ pub enum ModuleError {
     /// The name is that of no kind of module.
     #[error(transparent)]
     Kind(#[from] Unknown),
-    /// The name says nothing.
+    /// The name names no module.
     #[error(
         "module {spec:?} names none\n\
          name a provider of OpenSSL 3 as openssl:NAME, such as openssl:fips, aws-lc-fips, or a \

@@ -1,6 +1,6 @@
 #![deny(unsafe_code)]
 //! Cryptographic modules of others, validated or not, in place of our own ciphers: the same seals,
-//! computed by who the law asks for.
+//! computed by what the law requires.
 //!
 //! [`load()`] takes a module by the name that users give it and lets it test itself:
 //! `openssl:fips` is a provider of OpenSSL 3, `/path/lib.so` a library with the interface of

@@ -153,7 +153,7 @@ impl Module for Library {
             return Err(lacks);
         }
         let cmac = Cmac { library: self, cipher: cipher.name, name, key: KeptKey::protected(key) };
-        // a module that has no such cipher says so now
+        // a module that has no such cipher reports that now
         cmac.mac(b"", &mut [0; BLOCK_BYTES])?;
         Ok(Box::new(cmac))
     }

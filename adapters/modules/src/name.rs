@@ -60,7 +60,7 @@ impl<'a> Name<'a> {
     /// Returns the kind of module, and which one it is.
     ///
     /// # Errors
-    /// A name that says nothing, or a kind of which there is none.
+    /// A name that names no module, or a kind of which there is none.
     pub(crate) fn kind(self) -> Result<Kind<'a>, ModuleError> {
         if let Some(file) = self.file() {
             return Ok(Kind::Library(file));

@@ -23,7 +23,7 @@ fn module() -> &'static dyn sealstone_cipher::module::Module {
     sealstone_modules::load("openssl:default").unwrap()
 }
 
-/// The build is what it says: everything of ours panics.
+/// The build is what it is meant to be: everything of ours panics.
 #[test]
 fn our_own_code_panics_in_this_build() {
     let aes = cipher("aes-256").unwrap();

@@ -1,5 +1,5 @@
 //! Every module through the conformance suite that our own ciphers pass, and against our own code:
-//! what it has is the same to the bit, and what it lacks is an error that says what.
+//! what it has is the same to the bit, and what it lacks is an error that names it.
 
 use sealstone_cipher::cbc::cbc;
 use sealstone_cipher::module::Module;

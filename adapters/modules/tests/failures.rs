@@ -1,5 +1,5 @@
 //! Modules that are missing, fail their self test, lack what is needed or die midway: one error
-//! that says so, nothing sealed, and our own code never steps in.
+//! that reports it, nothing sealed, and our own code never steps in.
 
 use std::sync::Arc;
 

@@ -269,8 +269,8 @@ fn units_of_mariadb_open_whoever_enciphered_them() {
     assert!(keyed.server_key(100, wide).is_err());
 }
 
-/// The header says which module made the file, and that is authenticated: another title, or none,
-/// is a header that does not open.
+/// The header records which module made the file, and that is authenticated: another title, or
+/// none, is a header that does not open.
 #[test]
 fn a_header_names_the_module_that_made_the_file() {
     let site = Site::new();

@@ -1,7 +1,7 @@
 #![forbid(unsafe_code)]
 //! Columns of Parquet files, sealed and opened: the pages of all other columns are moved as they
-//! are, with their encodings, statistics and indexes, and so is what the footer says of them. Only
-//! sealed columns are decoded and encoded again.
+//! are, with their encodings, statistics and indexes, and so is what the footer records of them.
+//! Only sealed columns are decoded and encoded again.
 //!
 //! The footer is read as a tree of Thrift values, in which only what concerns sealed columns, and
 //! places in the file, change. There is no conversion to Arrow and back, which would lose types,

@@ -9,10 +9,10 @@
 //! (`sealstone-arrow`).
 //!
 //! Columns are capsules of the C data interface (`ffi`), checked as they come in, and long ones are
-//! divided among threads. All code that knows a library is Python (`_columns.py`) and moves
-//! columns, never values. A worker of Spark gets texts (the manifest, the place of the key) and
-//! opens the key itself, once for each process. The extension is built for the stable interface of
-//! Python 3.10, without any Python on the machine; `dev/e2e/tests/python.rs` runs its tests.
+//! divided among threads. All code that is specific to a library is Python (`_columns.py`) and
+//! moves columns, never values. A worker of Spark gets texts (the manifest, the place of the key)
+//! and opens the key itself, once for each process. The extension is built for the stable interface
+//! of Python 3.10, without any Python on the machine; `dev/e2e/tests/python.rs` runs its tests.
 //!
 //! Files need not pass through Spark: `sealstone.spark.seal_files` has Spark schedule a task for
 //! each file, and the task calls what `sealstone field seal` calls (`sealstone-files`). Spark may

@@ -336,7 +336,7 @@ impl Catalogues {
         self.change(&directory, |owned| owned.recovered(name, file_id, whole_bytes))
     }
 
-    /// Called before any sync that promises something: puts every change on stable storage.
+    /// Puts every change on stable storage; to be called before any sync that promises something.
     pub(crate) fn make_durable(&self) -> Result<(), Refusal> {
         if !self.dirty.swap(false, Ordering::AcqRel) {
             return Ok(());
@@ -354,8 +354,9 @@ impl Catalogues {
         Ok(())
     }
 
-    /// Called before the file at `path` is removed. Returns whether the caller should remove it
-    /// now; otherwise it is removed later, and must be hidden until then.
+    /// Prepares the removal of the file at `path`; to be called before it is removed. Returns
+    /// whether the caller should remove it now; otherwise it is removed later, and must be hidden
+    /// until then.
     pub(crate) fn remove(&self, path: &str) -> Result<bool, Refusal> {
         self.writable(path)?;
         let (directory, name) = split(path);
@@ -373,7 +374,7 @@ impl Catalogues {
         Ok(now)
     }
 
-    /// Called before `to` becomes a link to the file at `from`.
+    /// Lists `to` as the file at `from`; to be called before it becomes a link to that file.
     pub(crate) fn link(&self, from: &str, to: &str) -> Result<(), Refusal> {
         self.writable(to)?;
         let (directory, name) = split(to);
@@ -384,7 +385,7 @@ impl Catalogues {
         self.list(&directory, |owned| owned.adopt(name, info.file_id, synced))
     }
 
-    /// Called before the file or directory at `from` gets the name `to`.
+    /// Prepares the renaming of the file or directory at `from` to `to`; to be called before it.
     pub(crate) fn rename(&self, from: &str, to: &str) -> Result<(), Refusal> {
         self.writable(to)?;
         let ((from_directory, from_name), (to_directory, to_name)) = (split(from), split(to));
@@ -414,7 +415,7 @@ impl Catalogues {
         Ok(())
     }
 
-    /// Called after the rename, whether it succeeded or not.
+    /// Settles the entries of both names after the rename, whether it succeeded (`done`) or not.
     pub(crate) fn renamed(&self, from: &str, to: &str, done: bool) -> Result<(), Refusal> {
         let ((from_directory, from_name), (to_directory, to_name)) = (split(from), split(to));
         if rocksdb_name(to_name).0 != FileKind::Loose {
@@ -444,8 +445,8 @@ impl Catalogues {
         found.is_some_and(|found| lock(&found).hides(name))
     }
 
-    /// Called after the lock file at `path` was taken: a store is being opened in its directory,
-    /// and must be whole.
+    /// Begins the opening of a store, which must be whole; to be called after the lock file at
+    /// `path` in its directory was taken.
     pub(crate) fn locked(&self, path: &str) -> Result<(), Refusal> {
         let (directory, _) = split(path);
         lock(&self.directories).remove(&directory);
@@ -468,7 +469,8 @@ impl Catalogues {
         }
     }
 
-    /// Called before the lock file at `path` is released: the store is being closed.
+    /// Ends the use of a store, which is being closed; to be called before the lock file at `path`
+    /// is released.
     pub(crate) fn unlocked(&self, path: &str) -> Result<(), Refusal> {
         let (directory, _) = split(path);
         lock(&self.opening).remove(&directory);
@@ -481,7 +483,8 @@ impl Catalogues {
         if none_left { self.finish_below("") } else { self.finish(&directory) }
     }
 
-    /// Called before `directory` is removed: removes its catalogue if nothing else is there.
+    /// Removes the catalogue of `directory` if nothing else is there; to be called before the
+    /// directory is removed.
     pub(crate) fn remove_directory(&self, directory: &str) -> Result<(), Refusal> {
         let directory = plain(directory);
         self.finish(&directory)?;

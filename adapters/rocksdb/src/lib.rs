@@ -5,11 +5,11 @@
 //! - [`SealedEnv`] is the environment, for a database opened here or (feature `rust-rocksdb`) with
 //!   the crate `rocksdb`.
 //! - [`PlainEnv`] only counts: what a sealed database is compared with.
-//! - [`rest`] says what is sealed in a directory, and checks all of it.
+//! - [`rest`] reports what is sealed in a directory, and checks all of it.
 //! - [`reseal`] rewrites an open database under another cipher or key, or seals a plain one.
 //! - [`Anchor`] remembers outside the store how new it is, so that an older copy is an error.
-//! - [`check_directory`] and [`explain_failure`] say why a directory cannot be opened, [`library`]
-//!   which RocksDB is linked.
+//! - [`check_directory`] and [`explain_failure`] report why a directory cannot be opened,
+//!   [`library`] which RocksDB is linked.
 //!
 //! Not here: the sealed formats (`sealstone-seal`), keys (`sealstone-keys`), stores of records
 //! (`sealstone-stores`).

@@ -226,7 +226,7 @@ impl Running for LabVolume {
 impl Drop for LabVolume {
     fn drop(&mut self) {
         if !self.is_left {
-            // the next command says what is in its way
+            // the next command reports what is in its way
             let _ = self.stop();
         }
     }

@@ -118,7 +118,7 @@ pub fn engine(
     })
 }
 
-/// Returns the engine with the volumes that `request` asks for.
+/// Returns the engine with the volumes of `request`.
 #[cfg(feature = "volume")]
 fn on_volume(kind: &StoreKind, request: &Request, opened: Opened) -> Result<Opened, StoreError> {
     if !request.on_volume {

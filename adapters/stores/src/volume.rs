@@ -35,8 +35,7 @@ pub(crate) struct VolumeEngine {
 }
 
 impl VolumeEngine {
-    /// Returns `inner` with the volumes that `request` asks for, and a note for the user about
-    /// their key.
+    /// Returns `inner` with the volumes of `request`, and a note for the user about their key.
     ///
     /// # Errors
     /// This machine cannot have volumes; servers of the user's own; a key that cannot be had.

@@ -2,8 +2,8 @@
 
 use std::ops::{Deref, DerefMut};
 
-/// Alignment of memory, offsets and lengths that direct I/O asks for, in bytes: no disk and no file
-/// system that this runs on asks for more.
+/// Alignment of memory, offsets and lengths that direct I/O requires, in bytes: no disk and no file
+/// system that this runs on requires more.
 pub(crate) const ALIGNMENT: usize = 4096;
 
 /// Bytes that begin at a multiple of [`ALIGNMENT`].

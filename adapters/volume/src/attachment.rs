@@ -188,7 +188,7 @@ impl Attachment {
     /// # Errors
     /// [`Failure::Tool`].
     pub fn resize_devices(&self) -> Result<(), Failure> {
-        // the kernel learns the length when somebody asks for it
+        // the kernel learns the length when it is requested
         let file = self.dir.join(FILE_NAME);
         fs::metadata(&file).map_err(Failure::of("look at", file.display().to_string()))?;
         for device in self.devices()? {

@@ -1,9 +1,9 @@
-//! Checkpoints: what is in the log is put in place, and a new root says so. Readers and writers go
-//! on while it runs.
+//! Checkpoints: what is in the log is put in place, and a new root records that. Readers and
+//! writers go on while it runs.
 //!
-//! In this order, each step on stable storage before the next: the log and the mark that says how
-//! long it is; blocks, tag pages and leaf pages; the root. Pages go to the place of the two that
-//! they were not at, so that until the root is there the one before it is whole.
+//! In this order, each step on stable storage before the next: the log and the mark that records
+//! how long it is; blocks, tag pages and leaf pages; the root. Pages go to the place of the two
+//! that they were not at, so that until the root is there the one before it is whole.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -97,7 +97,7 @@ impl Volume {
         }
     }
 
-    /// Puts `old` in place and brings the root that says so to stable storage.
+    /// Puts `old` in place and brings the root that records it to stable storage.
     fn place(
         &self,
         root: &Root,

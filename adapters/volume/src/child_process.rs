@@ -38,7 +38,7 @@ pub struct Serving<'a> {
     pub accel: &'a str,
     /// Directory in which the volume is shown, an absolute path.
     pub runtime_dir: &'a Path,
-    /// New file for what the process says.
+    /// New file for what the process prints.
     pub log: &'a Path,
 }
 

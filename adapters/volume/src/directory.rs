@@ -180,7 +180,7 @@ impl DiskFile for RealFile {
 
     fn reserve(&self, offset: u64, bytes: u64) -> io::Result<()> {
         match fallocate(self.0.as_fd(), FallocateFlags::empty(), offset as i64, bytes as i64) {
-            // a file system that cannot reserve says so when it is written to
+            // a file system that cannot reserve reports that when it is written to
             Err(Errno::EOPNOTSUPP) => Ok(()),
             result => Ok(result?),
         }

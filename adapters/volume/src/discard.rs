@@ -60,7 +60,7 @@ impl Volume {
     }
 
     /// Returns the first block after the stretch of holes at `block`, as far as a look at few pages
-    /// tells; `block` if it may be none.
+    /// shows; `block` if it may be none.
     pub(crate) fn after_holes(&self, block: u64) -> Result<u64, Failure> {
         loop {
             let root = Arc::clone(&self.table().root);

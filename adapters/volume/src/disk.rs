@@ -1,5 +1,5 @@
-//! Disks: what a volume asks of the place that its files are in. A directory of a real file system
-//! is one ([`crate::Directory`]), and so is a simulated disk that loses what was not synced.
+//! Disks: what a volume requires of the place that its files are in. A directory of a real file
+//! system is one ([`crate::Directory`]), and so is a simulated disk that loses what was not synced.
 
 use std::any::Any;
 use std::io;

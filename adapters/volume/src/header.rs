@@ -1,4 +1,4 @@
-//! The header of a volume that may be in use: what it says without any key, and putting it under a
+//! The header of a volume that may be in use: what it shows without any key, and putting it under a
 //! newer version of its key.
 
 use std::path::Path;

@@ -36,7 +36,7 @@ impl Source {
     }
 }
 
-/// A block that is newer than the root says.
+/// A block that is newer than the root records.
 #[derive(Clone, Debug)]
 pub(crate) struct Pending {
     pub(crate) entry: Entry,

@@ -86,7 +86,7 @@ impl Pages {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).put(place, page);
     }
 
-    /// Stores a page at the place that its own entry says.
+    /// Stores a page at the place that its own entry records.
     ///
     /// # Errors
     /// Of the disk.

@@ -1,4 +1,4 @@
-//! Reading from a volume that is open: blocks are where the log says, or in their places, or
+//! Reading from a volume that is open: blocks are where the log records, or in their places, or
 //! nowhere.
 
 use std::ops::Range;

@@ -1,7 +1,7 @@
-//! Recovery: what the log says beyond the root, and where it ends.
+//! Recovery: what the log contains beyond the root, and where it ends.
 //!
 //! Up to the mark every frame must be there, since it was synced. Beyond it the first one that is
-//! not whole ends the log: not its records, not a block in it, not a block that it says is in
+//! not whole ends the log: not its records, not a block in it, not a block that it records as in
 //! place. Running it again changes nothing.
 
 use std::collections::BTreeMap;
@@ -31,12 +31,12 @@ pub(crate) struct Recovered {
     unsure: Vec<Unsure>,
 }
 
-/// A frame that is whole as programs see it, and of which no mark says that it was synced.
+/// A frame that is whole as programs see it, and of which no mark records that it was synced.
 struct Unsure {
     segment: Arc<Segment>,
     /// Its bytes.
     frame: std::ops::Range<u64>,
-    /// Positions of blocks that it says are in place.
+    /// Positions of blocks that it records as in place.
     places: Vec<u64>,
 }
 

@@ -10,7 +10,8 @@ use crate::volume::Volume;
 /// Bytes that are read at once.
 const PIECE_BYTES: u64 = 1 << 20;
 
-/// Called with the bytes of the device that are done, in each of two passes; false stops it.
+/// Callback that receives the bytes of the device that are done, in each of two passes; false stops
+/// the work.
 pub type Progress<'a> = dyn FnMut(Pass, u64) -> bool + 'a;
 
 /// Part of the work.

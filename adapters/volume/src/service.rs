@@ -13,7 +13,7 @@ use crate::device::Device;
 use crate::error::Failure;
 use crate::volume::Volume;
 
-/// Called with every failure.
+/// Callback that receives every failure.
 pub type Report = dyn Fn(&Failure) + Send + Sync;
 
 /// A volume whose failures are reported.

@@ -90,7 +90,7 @@ impl Entry {
             mode: metadata.mode() & 0o7777,
             owner: metadata.uid(),
             group: metadata.gid(),
-            // of a directory it says how many are in it, and not on every file system
+            // for a directory it counts what is in it, and not on every file system
             links: if matches!(kind, Kind::Directory) { 1 } else { metadata.nlink() },
             modified: (metadata.mtime(), metadata.mtime_nsec()),
             kind,
@@ -194,7 +194,7 @@ impl Tree {
             .spawn()
             .map_err(|error| TreeError::Copy { said: format!("cp: {error}") })?;
         let mut hear = child.stderr.take().expect("piped");
-        // it says a line for each file that fails, and must not have to wait for us
+        // it prints a line for each file that fails, and must not have to wait for us
         let said = std::thread::spawn(move || {
             let mut said = String::new();
             let _ = hear.read_to_string(&mut said);

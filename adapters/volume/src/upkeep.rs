@@ -1,5 +1,5 @@
-//! Upkeep of a volume beside its users: checkpoints when they are due or nobody asks for anything,
-//! and segments made beforehand.
+//! Upkeep of a volume beside its users: checkpoints when they are due or nothing is requested, and
+//! segments made beforehand.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

@@ -6,8 +6,8 @@
 //! syncs the places first and the log afterwards. [`Volume::checkpoint`] puts in place what is in
 //! the log.
 //!
-//! Not here: reads (`read`), writes (`write`), discards (`discard`), what the log says after a
-//! crash (`recovery`), and who asks (`front`).
+//! Not here: reads (`read`), writes (`write`), discards (`discard`), what the log contains after a
+//! crash (`recovery`), and the sources of requests (`front`).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -530,7 +530,7 @@ fn all_of_an_older_volume_opens() {
 }
 
 /// Within one opening the log and the three files with marks undo what was flushed since the last
-/// checkpoint: SECURITY.md says so.
+/// checkpoint, as SECURITY.md states.
 #[test]
 fn four_files_undo_what_was_flushed_since_the_last_checkpoint() {
     let scene = scene();

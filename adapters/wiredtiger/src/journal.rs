@@ -151,7 +151,7 @@ impl Journal {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Called once encryption is configured.
+    /// Records that encryption is configured.
     pub(crate) fn activate(&self) {
         self.active.store(true, Ordering::Release);
     }
@@ -165,7 +165,7 @@ impl Journal {
         self.kept.load(Ordering::Acquire)
     }
 
-    /// Called for a block that was sealed when there was an account.
+    /// Requires an account, for a block that was sealed when there was one.
     ///
     /// # Errors
     /// [`JournalError::NoAccount`] if there is none.
@@ -267,7 +267,8 @@ impl Journal {
         Ok(Looked { file: JournalFile { number, path, first_bytes, key, end, written }, walked })
     }
 
-    /// Called when WiredTiger lists the files in `dir` whose names begin with `prefix`.
+    /// Examines the journal when WiredTiger lists the files in `dir` whose names begin with
+    /// `prefix`.
     ///
     /// # Errors
     /// The defect of the journal, if `dir` is its directory.
@@ -277,7 +278,8 @@ impl Journal {
         if journal { self.is_here(&mut self.state(), dir).map(|_| ()) } else { Ok(()) }
     }
 
-    /// Called when WiredTiger opens the file `path`: returns how its reads and writes are handled.
+    /// Returns the treatment of what is read and written in the file `path`, which WiredTiger
+    /// opens.
     ///
     /// # Errors
     /// As [`Journal::listed`].
@@ -298,7 +300,7 @@ impl Journal {
         }
     }
 
-    /// Called when WiredTiger removes the file `path`. The account records that first.
+    /// Records in the account that WiredTiger removes the file `path`, before it does.
     ///
     /// # Errors
     /// The account cannot be written; then the file must stay.
@@ -321,8 +323,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Called when WiredTiger renames `from` to `to`. A new journal file is in the account before
-    /// it exists.
+    /// Prepares the renaming of `from` to `to` by WiredTiger. A new journal file is in the account
+    /// before it exists.
     ///
     /// # Errors
     /// The account cannot be written, or a file that was not prepared here would become a journal
@@ -410,7 +412,7 @@ impl Journal {
         }
     }
 
-    /// Called when WiredTiger cuts a journal file to `bytes` bytes.
+    /// Accepts that WiredTiger cuts a journal file to `bytes` bytes.
     ///
     /// # Errors
     /// [`JournalError::WouldCut`]: synced data stays.

@@ -12,7 +12,7 @@
 //!
 //! - [`Settings`] are those in `config=(…)`, written and read; [`EngineOptions`] writes the whole
 //!   line.
-//! - [`check()`] says what is sealed in a data directory, and what is there in the clear.
+//! - [`check()`] reports what is sealed in a data directory, and what is there in the clear.
 //! - [`SeriesError`] is what can be wrong with the release of WiredTiger that loads us, since the
 //!   places of its functions differ.
 //! - [`JournalError`] is what can be wrong with a journal, which is read through a file system of

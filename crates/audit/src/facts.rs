@@ -341,7 +341,7 @@ pub struct Version {
     /// key's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Time at which it was made (RFC 3339), as the key file says.
+    /// Time at which it was made (RFC 3339), as the key file records it.
     pub made_at: Option<String>,
     /// Its age, in days.
     pub age_days: Option<i64>,

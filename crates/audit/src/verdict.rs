@@ -1,4 +1,4 @@
-//! Conclusions of an audit: whether anything is in the clear, and what asks for attention.
+//! Conclusions of an audit: whether anything is in the clear, and what needs attention.
 
 use serde::Serialize;
 
@@ -72,7 +72,7 @@ pub enum Open {
     },
 }
 
-/// A fact that asks for attention.
+/// A fact that needs attention.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Attention {
@@ -80,7 +80,7 @@ pub enum Attention {
     Overdue {
         /// The key.
         key: String,
-        /// That day.
+        /// The day that is over.
         since: String,
     },
     /// No place that was given holds a key that something is under.

@@ -12,7 +12,7 @@
 //! kept; [`speed`] measures; `rustcrypto` (a feature) has the traits of the ecosystem; `testing` (a
 //! feature) is the conformance suite.
 //!
-//! docs/side-channels.md says what an observer of time and memory learns from each cipher.
+//! docs/side-channels.md states what an observer of time and memory learns from each cipher.
 //!
 //! Not here: keys and where they come from (`sealstone-keys`), file formats (`sealstone-seal`).
 #![doc = include_str!("../README.md")]

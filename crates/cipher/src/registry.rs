@@ -114,7 +114,7 @@ pub fn cipher(name: &str) -> Result<&'static Cipher, Unknown> {
     found.ok_or_else(|| Unknown::new("cipher", name, CIPHERS.iter().map(|cipher| cipher.name)))
 }
 
-/// The cipher that sealed files call `id`, if this build knows it.
+/// Returns the cipher whose id in sealed files is `id`, if this build has it.
 pub fn cipher_by_id(id: u16) -> Option<&'static Cipher> {
     known().find(|cipher| cipher.id == id)
 }

@@ -25,7 +25,7 @@ pub enum Encryption {
 pub enum Transform {
     /// Assigned by IANA.
     Iana(u16),
-    /// Of the range for private use: both ends must be Sealstone.
+    /// Taken from the range for private use: both ends must be Sealstone.
     Private(u16),
 }
 

@@ -1,6 +1,6 @@
 //! Constant time, shown by valgrind: with keys and data marked as undefined, memcheck reports each
 //! branch and each address that depends on them. Every cipher and mode runs so, on every backend
-//! that valgrind knows the instructions of (it knows none of AVX-512: `benches/timing_leaks.rs`
+//! whose instructions valgrind supports (it supports none of AVX-512: `benches/timing_leaks.rs`
 //! measures there). The program runs itself under valgrind.
 //!
 //! Blowfish, which docs/side-channels.md lists as not constant time, must be reported, and so must

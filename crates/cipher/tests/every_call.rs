@@ -14,8 +14,8 @@ use sealstone_cipher::{
 const LENGTHS: &[usize] =
     if cfg!(miri) { &[13, 150] } else { &[0, 1, 13, 16, 63, 64, 70, 130, 500, 1100] };
 
-/// Of longer messages so many bytes go one block after the other: under Miri a pass over several
-/// blocks takes seconds.
+/// Largest number of bytes of a message that go one block after the other: under Miri a pass over
+/// several blocks takes seconds.
 const CHAINED_BYTES_MAX: usize = if cfg!(miri) { 40 } else { 1100 };
 
 /// Returns all that `cipher` makes of one message, one after the other.

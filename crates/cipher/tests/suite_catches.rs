@@ -34,7 +34,7 @@ enum Fault {
     PartUnchecked,
     /// Leaves a stretch as it was where opening fails.
     PartKeepsData,
-    /// Of several parts checks the first alone.
+    /// Checks the first of several parts alone.
     PartsFirstChecked,
     /// Decrypts all parts from the nonce of the first on.
     PartsOneNonce,

@@ -1,5 +1,5 @@
-//! A process of its own: this program started again, and left by the terminal once it says that it
-//! is ready.
+//! A process of its own: this program started again, and left by the terminal once it reports that
+//! it is ready.
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader};

@@ -18,7 +18,7 @@ const STEPS: u64 = 1000;
 /// this often.
 const SILENCE: Duration = Duration::from_secs(15);
 
-/// Half width of an interval, as a share, from which a figure says nothing.
+/// Half width of an interval, as a share, from which a figure means nothing.
 const WIDE: f64 = 1.0;
 
 /// Watches a comparison, of one point of its axes after the other.

@@ -142,7 +142,7 @@ impl FieldLayer {
         }))
     }
 
-    /// Returns the tables among `tables` with sealed columns, as `choice` says.
+    /// Returns the tables among `tables` with sealed columns, as `choice` requires.
     ///
     /// # Errors
     /// Each [`LayerError`].

@@ -2,13 +2,14 @@
 //! Columns of tables, sealed value by value: in their own format (FF1), so that no schema changes,
 //! or as authenticated records.
 //!
-//! A [`policy`] says which columns of which tables are sealed and how; [`formats`] is the table of
-//! formats; a [`ColumnCipher`] seals and opens the values of one column, many at a time; [`csv`]
+//! A [`policy`] states which columns of which tables are sealed and how; [`formats`] is the table
+//! of formats; a [`ColumnCipher`] seals and opens the values of one column, many at a time; [`csv`]
 //! does so with whole CSV files, read and written as streams, and [`pass`] is what passes over
-//! other kinds of files have in common with that; the [`Manifest`] beside a sealed file says under
-//! which key it is and shows whether it is the same. [`Sealed`] is a data store around another one,
-//! in which a [`FieldLayer`] says what is sealed; [`migration`] seals a table of a database in
-//! place while others use it. The guide is docs/guide/fields.md, the bytes are in docs/formats.md.
+//! other kinds of files have in common with that; the [`Manifest`] beside a sealed file names the
+//! key that it is under and shows whether it is the same. [`Sealed`] is a data store around another
+//! one, in which a [`FieldLayer`] states what is sealed; [`migration`] seals a table of a database
+//! in place while others use it. The guide is docs/guide/fields.md, the bytes are in
+//! docs/formats.md.
 //!
 //! Not here: ciphers and FF1 (`sealstone-cipher`), the record of an authenticated value
 //! (`sealstone-seal`), keys (`sealstone-keys`), Parquet files (`sealstone-parquet`), opening and

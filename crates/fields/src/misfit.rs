@@ -28,7 +28,7 @@ pub enum Misfit {
     Length {
         /// Number found.
         found: usize,
-        /// Of what: `characters`, `digits`.
+        /// Unit of both numbers: `characters`, `digits`.
         what: &'static str,
         /// Number expected.
         expected: Cow<'static, str>,

@@ -1,5 +1,6 @@
 //! Logs that are appended to: a regular file of this user that nobody else can read or replace, and
-//! lines that are written whole. Not here: files that appear whole (`output`), what a line says.
+//! lines that are written whole. Not here: files that appear whole (`output`), what a line
+//! contains.
 
 use std::fs::File;
 use std::io::{self, Write};

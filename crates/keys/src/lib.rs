@@ -90,14 +90,14 @@ pub trait KeySource: Send + Sync {
     /// server has a name of its own for each version.
     ///
     /// # Errors
-    /// [`KeyError::MissingVersion`] where the source knows that there is none; as
+    /// [`KeyError::MissingVersion`] where the source can detect that there is none; as
     /// [`KeySource::name`].
     fn version(&self, version: u32) -> Result<KeyRef, KeyError> {
         Ok(KeyRef { id: self.name()?, version })
     }
 
     /// Returns the time at which `key` was made, as in RFC 3339 (`2026-01-31T09:00:00Z`), where the
-    /// source knows it.
+    /// source has it.
     fn made_at(&self, _key: &KeyRef) -> Option<String> {
         None
     }
@@ -130,7 +130,7 @@ pub trait KeySource: Send + Sync {
 /// may be an address with a password in it is no id.
 ///
 /// # Errors
-/// [`KeyError::BadId`] says what is wrong with it.
+/// [`KeyError::BadId`] states what is wrong with it.
 pub fn check_key_id(id: &str) -> Result<(), KeyError> {
     let bad = |found: String| Err(KeyError::BadId { found });
     if id.is_empty() {

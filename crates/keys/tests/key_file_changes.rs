@@ -74,7 +74,7 @@ fn a_long_lived_reader_sees_what_others_do() {
 }
 
 /// Two copies that were rotated apart have different secrets under one number. A process that has
-/// sealed under the first keeps it, and says so.
+/// sealed under the first keeps it, and reports that.
 #[test]
 fn another_secret_under_a_version_in_use_is_refused() {
     let dir = tempfile::tempdir().unwrap();

@@ -71,8 +71,8 @@ impl Texts {
         text + rest
     }
 
-    /// Returns how `other` differs in what it says: keys that one of them lacks, and texts whose
-    /// names in braces are not the same. Empty if a page has the same in both.
+    /// Returns how `other` differs in what it contains: keys that one of them lacks, and texts
+    /// whose names in braces are not the same. Empty if a page has the same in both.
     #[must_use]
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();

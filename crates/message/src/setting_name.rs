@@ -1,6 +1,6 @@
-//! Names of settings in messages. A library knows the setting that a reader should change, and the
-//! program around it how that is written there: as a flag of a command line, or as the bare name in
-//! a file, a connection string or a call.
+//! Names of settings in messages. A library names the setting that a reader should change, and the
+//! program around it decides the form in which that is written there: as a flag of a command line,
+//! or as the bare name in a file, a connection string or a call.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};

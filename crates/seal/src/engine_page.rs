@@ -322,7 +322,7 @@ impl EnginePages {
         self.open_at(block, page, Place::UNKNOWN)
     }
 
-    /// Opens `block` at `place` into `page`, which is as long as [`page_bytes`] says and is only
+    /// Opens `block` at `place` into `page`, which is as long as [`page_bytes`] returns and is only
     /// written: tags are compared first, so it never holds data that is not authenticated.
     ///
     /// A block that was sealed for no known place opens at any place.

@@ -4,14 +4,14 @@
 //! Pure: byte slices in, byte slices out. Both formats are described byte by byte in
 //! `docs/formats.md`.
 //!
-//! A sealed file begins with a header of [`HEADER_BYTES`] that names cipher, key and layout, says
+//! A sealed file begins with a header of [`HEADER_BYTES`] that names cipher, key and layout, states
 //! what the file is within its store ([`Identity`]), and carries the file's own data key, wrapped.
 //! Then come pages ([`paged`]: tables, small control files) or frames ([`frame`]: logs). Which
 //! files a directory has is recorded in its [`catalogue`]. Engines that seal single blocks without
-//! giving their place have their own format, [`engine_page`]; a block device that is written
-//! again and again is a [`volume`]; what a server keeps in files of a form of its own, without room
-//! for a tag, is made unreadable by [`tablespace`]; single values of tables are records
-//! that a [`FieldSealer`] makes. Packets on the wire are sealed by `esp` (a feature).
+//! giving their place have their own format, [`engine_page`]; a block device that is written again
+//! and again is a [`volume`]; what a server keeps in files of a form of its own, without room for a
+//! tag, is made unreadable by [`tablespace`]; single values of tables are records that a
+//! [`FieldSealer`] makes. Packets on the wire are sealed by `esp` (a feature).
 //!
 //! A file is written once, front to back, by the one writer that [`SealedFile::create`] allows; so
 //! no counter is ever used twice under one key.

@@ -4,7 +4,7 @@
 //!
 //! A page is enciphered as a whole (HCTR2), so that a repeated nonce shows no more than that a
 //! whole page is the same, and a change garbles all of it; or, where a module computes, in CBC with
-//! ciphertext stealing, which asks no more of a module than CBC and which shows more
+//! ciphertext stealing, which requires no more of a module than CBC and which shows more
 //! ([`PageMode`]). A log is written and read in pieces that need not be the same ones, so it takes
 //! a counter mode. A block of a temporary file may grow, and has a check at its end that shows a
 //! change.
@@ -109,7 +109,7 @@ impl PageMode {
 }
 
 /// Version of a key as the server counts them: a later version of ours has a larger number, and it
-/// names cipher and mode, so that a page says what it was enciphered with.
+/// names cipher and mode, so that a page records what it was enciphered with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerVersion(u32);
 
@@ -293,7 +293,7 @@ enum Whole {
     Hctr2(Hctr2),
     CbcCs1 {
         cbc: CbcCs1,
-        /// That of checks, for HMAC-SHA-256.
+        /// Key of checks, for HMAC-SHA-256.
         check_key: Zeroizing<[u8; CHECK_KEY_BYTES]>,
     },
 }
@@ -760,7 +760,7 @@ mod tests {
             let same = page.iter().filter(|byte| **byte == 3).count();
             match mode {
                 PageMode::Hctr2 => assert!(same < 40, "{same} of 1016 bytes are as before"),
-                // a block, and one bit of the next: SECURITY.md says so
+                // a block, and one bit of the next, as SECURITY.md states
                 PageMode::CbcCs1 => assert!(same >= 1016 - 32, "{same} of 1016 bytes"),
             }
         }

@@ -1,5 +1,5 @@
 //! The site that `make docs` makes, where its tools are installed: every page is in it, no link is
-//! lost, and the search knows words of both languages.
+//! lost, and the search finds words of both languages.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -64,8 +64,8 @@ pub fn run_and_kill(writer: &mut Command, moment: impl Into<Moment>) -> Acks {
     reader.join().expect("the reader ends with the writer")
 }
 
-/// Reads acknowledgements to the end of `from` and returns the last ones; says on `sees` when one
-/// of `awaited` is among them.
+/// Reads acknowledgements to the end of `from` and returns the last ones; reports on `sees` when
+/// one of `awaited` is among them.
 fn acknowledged(from: &mut impl Read, awaited: &[(u8, u64)], sees: &mpsc::Sender<()>) -> Acks {
     let mut last = Acks::new();
     let mut ack = [0; ACK_BYTES];

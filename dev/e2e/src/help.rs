@@ -41,8 +41,8 @@ fn collect(path: &[String], pages: &mut Vec<Help>) {
     }
 }
 
-/// Returns the paragraphs of a page of help: what it says of the command, of each command below it
-/// and of each flag. Usage, headings, names, examples and lists of values are none.
+/// Returns the paragraphs of a page of help: what it contains about the command, about each command
+/// below it and about each flag. Usage, headings, names, examples and lists of values are none.
 #[must_use]
 pub fn paragraphs(help: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();

@@ -178,7 +178,7 @@ pub fn can_back_up(name: &str) -> bool {
     fits
 }
 
-/// Returns the series that the program of MariaDB's says it is of, such as 10.11.
+/// Returns the series that the program of MariaDB's reports as its own, such as 10.11.
 fn series(program: &Path) -> Option<String> {
     let output = Command::new(program).args(["--no-defaults", "--version"]).output().ok()?;
     let said = [output.stdout, output.stderr].concat();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Returns the program: the one that `SEALSTONE_PROMTOOL` names, one on the path, or the one that
-/// `sh dev/setup.sh promtool` fetched. Without one it says that `test` is skipped.
+/// `sh dev/setup.sh promtool` fetched. Without one it prints that `test` is skipped.
 #[must_use]
 pub fn find(test: &str) -> Option<PathBuf> {
     let cache = std::env::var_os("XDG_CACHE_HOME")
@@ -25,7 +25,7 @@ pub fn find(test: &str) -> Option<PathBuf> {
     found
 }
 
-/// Returns what the checker says of `metrics`, if it finds fault.
+/// Returns what the checker reports about `metrics`, if it finds fault.
 ///
 /// # Panics
 /// If it cannot be run.

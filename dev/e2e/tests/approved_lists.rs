@@ -1,4 +1,4 @@
-//! Wherever a list of approved algorithms is named, the same text says that Sealstone is no
+//! Wherever a list of approved algorithms is named, the same text states that Sealstone is no
 //! validated module: in the pages, in every page of help, in what commands print and write. What
 //! the commands of the pages print is looked at as they are run (`pages.rs`).
 

@@ -338,7 +338,7 @@ fn keys_of_a_server(kind: Kind, test: &str) {
     for absent in [&key["held"]["owner"], &key["held"]["mode"]] {
         assert!(absent.is_null(), "{key:#}");
     }
-    // the server says when it made the key
+    // the server records when it made the key
     let rotate_by = key["rotate_by"].as_str().expect("a day");
     assert_eq!(key["is_overdue"], false);
     let versions = key["versions"].as_array().expect("a list");

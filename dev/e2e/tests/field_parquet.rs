@@ -393,8 +393,8 @@ arrow = table.drop(["took"])
 duckdb.sql("copy (select * from arrow) to 'duckdb.parquet' (format parquet, row_group_size 2048)")
 "#;
 
-/// That `sealed.parquet` and `opened.parquet` are what all readers expect beside the file that is
-/// the first argument.
+/// Program that checks that `sealed.parquet` and `opened.parquet` are what all readers expect
+/// beside the file that is the first argument.
 const PYTHON_READS: &str = r#"
 import sys, duckdb, pandas as pd, polars as pl, pyarrow as pa, pyarrow.parquet as pq
 plain, sealed, opened = (pq.read_table(name) for name in (sys.argv[1], "sealed.parquet", "opened.parquet"))
@@ -437,7 +437,8 @@ pq.write_table(pa.table({"id": pa.array([], pa.int64()), "memo": pa.array([], pa
 duckdb.sql("copy (select 1 as id, '{\"a\": 1}'::json as memo) to 'json.parquet' (format parquet)")
 "#;
 
-/// That `sealed.parquet` can be read, and `opened.parquet` is the file that is the first argument.
+/// Program that checks that `sealed.parquet` can be read, and that `opened.parquet` is the file
+/// that is the first argument.
 const PYTHON_READS_LITTLE: &str = r#"
 import sys, duckdb, pyarrow.parquet as pq
 plain, sealed, opened = (pq.read_table(name) for name in (sys.argv[1], "sealed.parquet", "opened.parquet"))

@@ -123,7 +123,7 @@ fn what_cannot_be_answered_or_written_is_said_before_the_run() {
         "sealstone: cannot make nowhere/j.xml: there is no directory nowhere\n  make it first, \
          with: mkdir -p nowhere\n",
     );
-    // results without anything in common: the file says so, as the command does
+    // results without anything in common: the file reports that, as the command does
     let other = ["--baseline=out/results.json", "--fail-if=5%", "--junit=j.xml", "--records=501"];
     let small: Vec<&str> = other.to_vec();
     let stranger = run(&mut sealstone(

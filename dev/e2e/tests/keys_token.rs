@@ -225,8 +225,8 @@ fn a_golden_file_opens() {
     assert_eq!(secret(&hsm.at("plain.key")), secret(&vectors.join("v1.key")));
 }
 
-/// The file is what `docs/formats.md` says: anyone who has the token's key can read it without the
-/// token.
+/// The file is as `docs/formats.md` describes: anyone who has the token's key can read it without
+/// the token.
 #[test]
 fn the_format_is_as_documented() {
     let Some(hsm) = SoftHsm::with_token("the_format_is_as_documented", "prod") else { return };

@@ -26,7 +26,7 @@ impl Home {
         self.0.path().join(name)
     }
 
-    /// Returns the members that `lab status` knows, each with its kind.
+    /// Returns the members that `lab status` lists, each with its kind.
     fn members(&self) -> Vec<(String, Value)> {
         let status = self.lab(&["status", "lab", "--json"]).stdout;
         let status: Value = serde_json::from_str(&status).unwrap();

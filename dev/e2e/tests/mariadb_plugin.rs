@@ -389,7 +389,7 @@ fn what_is_wrong_with_keys_is_one_line_in_the_log_and_loses_nothing() {
     };
     assert_eq!(place.said().len(), 1, "before the server looks at anything");
     missing(&place.said());
-    // without the record it is found where the server asks for that version
+    // without the record it is found where the server requests that version
     fs::remove_file(&record).unwrap();
     let old = start_mariadb(&place.at("server"), place.options(&settings));
     assert!(old.is_err(), "{}", place.log());
@@ -461,7 +461,7 @@ fn a_lab_of_mariadb_is_sealed_by_its_plug_in_and_says_so() {
     let data = member["data_dir"].as_str().unwrap();
     let checked = at(&["mysql", "check", data]).done();
     assert!(checked.contains("seed-128") && checked.contains("aria_log."), "{checked}");
-    // an audit says the same, with the mode, and names what is beside it
+    // an audit reports the same, with the mode, and names what is beside it
     let audit = at(&["audit", data, "--json"]).done();
     let audit: serde_json::Value = serde_json::from_str(&audit).unwrap();
     let place = &audit["places"][0];

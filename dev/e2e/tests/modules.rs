@@ -149,7 +149,7 @@ fn what_one_sealed_the_other_opens() {
     };
     assert_eq!(index("by-module.csv"), index("by-us.csv"));
     assert_eq!(index("by-us.csv")[0], "memo_index");
-    // the manifest says who sealed it, and cannot say otherwise
+    // the manifest records who sealed it, and cannot record anything else
     let path = dir.join("by-module.csv.sealed.toml");
     let text = fs::read_to_string(&path).expect("a manifest");
     fs::write(&path, text.replace("openssl:default", "openssl:fips")).expect("room");
@@ -356,8 +356,8 @@ fn a_module_is_handed_on_as_it_was_named() {
     }
 }
 
-/// A module is an axis of a comparison; a policy that asks for one recommends nothing else, and
-/// results say which it was.
+/// A module is an axis of a comparison; a policy that requires one recommends nothing else, and
+/// results record which it was.
 #[test]
 fn a_comparison_has_modules_as_an_axis() {
     if std::env::var_os(ALONE).is_some() {

@@ -1,4 +1,4 @@
-//! The recorded runs in `results/runs`: this version draws each of them, and their page says what
+//! The recorded runs in `results/runs`: this version draws each of them, and their page states what
 //! they answer.
 
 use std::fs;

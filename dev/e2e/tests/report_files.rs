@@ -63,13 +63,13 @@ fn charts_are_files_of_their_own() {
     let said = &refused.stderr;
     assert!(said.contains("is there already") && said.contains("name another directory"), "{said}");
     report(&["--svg", "charts", "--replace"]).done();
-    // a Korean chart says the same in Korean
+    // a Korean chart states the same in Korean
     report(&["--svg", "ko", "--lang", "ko"]).done();
     let cost = fs::read_to_string(dir.path().join("ko/cost.svg")).unwrap();
     assert!(cost.contains("← 느림") && cost.contains("읽기, 콜드 캐시(c-cold)"), "{cost}");
 }
 
-/// The same as pixels; where no font is installed, the error says what to do.
+/// The same as pixels; where no font is installed, the error states what to do.
 #[test]
 fn charts_are_pixels_where_there_is_a_font() {
     let dir = measured("en");

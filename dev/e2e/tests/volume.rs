@@ -80,8 +80,8 @@ fn a_volume_is_mounted_copied_grown_rotated_and_whole() {
     assert!(damaged.stdout.contains("failed authentication"), "{}", damaged.stdout);
 }
 
-/// The other file system that `--mkfs` knows: after a kill of the process below it, and on a device
-/// that grew.
+/// The other file system that `--mkfs` accepts: after a kill of the process below it, and on a
+/// device that grew.
 #[test]
 fn a_volume_with_xfs_is_mounted_recovered_and_grown() {
     let test = "a_volume_with_xfs_is_mounted_recovered_and_grown";
@@ -339,7 +339,7 @@ fn systemd_takes_the_unit_of_a_volume() {
     assert!(said.contains("Tipe"), "{said}");
 }
 
-/// Returns what systemd says of the unit there.
+/// Returns what systemd reports about the unit there.
 fn verified(place: &VolumePlace) -> String {
     let unit = place.at("sealstone-volume.service");
     let mut command = std::process::Command::new("systemd-analyze");

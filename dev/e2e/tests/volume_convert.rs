@@ -32,7 +32,7 @@ fn unseal(place: &VolumePlace, out: &str) -> Transcript {
     place.volume(&["unseal", "vol", "--key", "k.key", "--out", out])
 }
 
-/// Refuses two trees that are not the same, in contents or in what `stat` says of them.
+/// Refuses two trees that are not the same, in contents or in what `stat` reports about them.
 fn are_same(one: &Path, other: &Path) {
     let paths = [one, other].map(|path| path.to_str().unwrap());
     // it calls two pipes different

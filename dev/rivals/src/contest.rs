@@ -21,7 +21,7 @@ pub struct Speeds {
     pub rounds: Vec<f64>,
 }
 
-/// Of each round the ratio of two contestants, in order of size.
+/// Ratios of two contestants, one for each round, in order of size.
 pub struct Ratio {
     sorted: Vec<f64>,
 }

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use openssl::hash::MessageDigest;
 
-/// Names of the library, as the dynamic linker knows it: the interface of 1.6 to 1.11.
+/// Name of the library for the dynamic linker: the interface of 1.6 to 1.11.
 const NAME: &CStr = c"libgcrypt.so.20";
 
 /// `GCRYCTL_INITIALIZATION_FINISHED` of gcrypt.h.
@@ -61,7 +61,7 @@ fn load() -> Option<Functions> {
     let check_version =
         function!(c"gcry_check_version" as unsafe extern "C" fn(*const c_char) -> *const c_char);
     let control = function!(c"gcry_control" as unsafe extern "C" fn(c_int, ...) -> c_uint);
-    // SAFETY: NULL asks for the version; the result is static text, and the first call initialises
+    // SAFETY: NULL requests the version; the result is static text, and the first call initialises
     // the library.
     let version = unsafe { check_version(null()) };
     // SAFETY: this command takes an integer that it does not look at.

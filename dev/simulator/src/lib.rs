@@ -5,7 +5,7 @@
 //! - [`scenario`] is what a seed means, the same for both.
 //! - [`run`] does it: RocksDB on sealed files or not ([`env`](mod@env)), on [`files`], on a
 //!   [`disk`].
-//! - [`judge`] says what each crash may leave, and [`coverage`] what a run has to have met.
+//! - [`judge`] determines what each crash may leave, and [`coverage`] what a run has to have met.
 //!
 //! - [`volume`] is the same for sealed volumes.
 //!

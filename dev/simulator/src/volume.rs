@@ -1,5 +1,5 @@
 //! A simulator below sealed volumes: a device that is written, flushed, cut off and opened again,
-//! as a seed dictates, beside a plain device that says what each crash may leave.
+//! as a seed dictates, beside a plain device that shows what each crash may leave.
 //!
 //! - [`disk`] is the disk: it loses what was not synced, tears it, reorders it, refuses to sync and
 //!   runs full.

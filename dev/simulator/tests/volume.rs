@@ -10,7 +10,7 @@ use sealstone_simulator::volume::source::Source;
 use sealstone_simulator::volume::walk::walk;
 
 /// Seeds with requests that are made up: about half a minute. `SEALSTONE_SEEDS` overrides it, and
-/// `SEALSTONE_FIRST_SEED` says where to begin.
+/// `SEALSTONE_FIRST_SEED` sets where to begin.
 const SEEDS: u64 = 400;
 
 /// Seeds with requests that were recorded, whose devices are larger: about as long.

@@ -42,7 +42,7 @@ impl Samples {
 }
 
 /// Returns a table in Markdown: the variants with the numbers `others` beside the one with the
-/// number `reference`, below a sentence that says what is in it.
+/// number `reference`, below a sentence that states what is in it.
 #[must_use]
 pub fn markdown(samples: &Samples, reference: usize, others: &[usize]) -> String {
     let name = |variant: &usize| samples.variants[*variant].as_str();

@@ -49,7 +49,7 @@ pub(crate) struct Flags {
     out: Option<PathBuf>,
 }
 
-/// Judges all places at the same time, and says whether the volumes give what the loop gives.
+/// Judges all places at the same time, and reports whether the volumes give what the loop gives.
 pub(crate) fn judge(flags: &Flags) -> Result<()> {
     if flags.rounds == 0 || flags.mib == 0 || flags.seeds == 0 || flags.operations < flags.seeds {
         bail!("nothing to judge: rounds, MiB, seeds and operations of each seed are at least 1");

@@ -1,5 +1,5 @@
-//! Packages for others, checked against `cargo metadata`: each says what it is, has a page with an
-//! example, and asks for the others in the one version of the workspace.
+//! Packages for others, checked against `cargo metadata`: each states what it is, has a page with
+//! an example, and requires the others in the one version of the workspace.
 //!
 //! Not here: whether they can be packed (`make packages`).
 

@@ -14,7 +14,8 @@ fn licences(artefact: &str, given: &[&str]) -> (Output, String) {
     (output, std::fs::read_to_string(file).unwrap_or_default())
 }
 
-/// Returns what cargo says that `packages` link: name, version and licence of each crate of others.
+/// Returns what `packages` link, as cargo reports it: name, version and licence of each crate of
+/// others.
 fn linked(packages: &[&str]) -> Vec<(String, String)> {
     let mut tree = Command::new(env!("CARGO"));
     tree.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));

@@ -1,5 +1,5 @@
 #![forbid(unsafe_code)]
-//! go-ycsb beside our own client: how it is run and what it says ([`go_ycsb`]), which records it
+//! go-ycsb beside our own client: how it is run and what it reports ([`go_ycsb`]), which records it
 //! makes ([`its_records`]), the same workload by our runner ([`our_client`]), and the servers on
 //! which both run ([`shared`]).
 //!

@@ -14,7 +14,7 @@ const MEDIANS_APART: f64 = 0.05;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turn {
     pub(crate) operations: u64,
-    /// Of the client's process.
+    /// CPU time of the client's process, in seconds.
     pub(crate) cpu_s: f64,
     pub(crate) wall_s: f64,
     /// By operation.

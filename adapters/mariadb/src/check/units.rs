@@ -63,8 +63,8 @@ const FLAGS: u64 = 54;
 const NEWER: u32 = 0x10;
 const PAGE_BYTES_USUAL: u64 = 16 << 10;
 
-/// Number of the page of the system tablespace that says where the doublewrite buffer is, and its
-/// type.
+/// Number of the page of the system tablespace that records where the doublewrite buffer is, and
+/// its type.
 const SYSTEM_PAGE: u64 = 5;
 const SYSTEM_PAGE_TYPE: u16 = 7;
 /// Place of that in it, counted from its end: a mark, then the first pages of two extents.
@@ -79,7 +79,7 @@ const ARIA_PAGE_BYTES: u64 = 8192;
 const ARIA_TYPE: usize = 7;
 const ARIA_ROWS_VERSION: usize = 12;
 const ARIA_BLOB_VERSION: usize = 8;
-/// Of pages with keys: in a table without transactions, and in one with them.
+/// Places of the version in pages with keys: in a table without transactions, and in one with them.
 const ARIA_KEYS_VERSIONS: [usize; 2] = [7, 13];
 
 /// Latest version of a key that is looked for where something else may be instead.
@@ -291,7 +291,7 @@ pub(super) fn is_binlog(file: &File) -> io::Result<bool> {
     Ok(header(file, 0)?.starts_with(&BINLOG_MAGIC))
 }
 
-/// Looks at the first two events: the second says that the others are encrypted.
+/// Looks at the first two events: the second records that the others are encrypted.
 fn scan_binlog(file: &File, bytes: u64, found: &mut Found) -> io::Result<()> {
     let first = header(file, BINLOG_MAGIC.len() as u64)?;
     let second = BINLOG_MAGIC.len() as u64 + u64::from(little_endian(&first, 9));

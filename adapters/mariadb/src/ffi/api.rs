@@ -5,9 +5,9 @@ use std::ptr;
 
 /// Kind of a plug-in that encrypts.
 const ENCRYPTION_PLUGIN: c_int = 9;
-/// License that the server shows: "BSD" is the nearest of those that it knows.
+/// License that the server shows: "BSD" is the nearest of those that it accepts.
 const LICENSE: c_int = 2;
-/// Ripeness that a server of a stable release asks for at least: "gamma".
+/// Ripeness that a server of a stable release requires at least: "gamma".
 const MATURITY: c_uint = 4;
 const VERSION: c_uint = 0x0001;
 

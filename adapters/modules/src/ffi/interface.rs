@@ -178,7 +178,7 @@ impl Shim {
         // it stays loaded: its functions are used as long as the process lives
         let library: &'static Library = Box::leak(Box::new(library));
         // SAFETY: the type is that of the header; the table it returns is as long as its second
-        // field says, and its first is the version of the interface in every version.
+        // field states, and its first is the version of the interface in every version.
         let table = unsafe {
             let function = library
                 .get::<unsafe extern "C" fn() -> *const RawModule>(b"sealstone_module_table\0")

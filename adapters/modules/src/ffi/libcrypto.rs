@@ -630,7 +630,7 @@ impl Keyed {
     }
 
     fn end(&mut self) -> Result<(), Failed> {
-        // nothing is written here without padding; room for a block is what the interface asks for
+        // nothing is written here without padding; room for a block is what the interface requires
         let (mut rest, mut bytes) = ([0; 32], 0);
         let raw = self.context.as_ptr();
         // SAFETY: there is room for more than the longest block.

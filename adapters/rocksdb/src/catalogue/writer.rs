@@ -300,8 +300,8 @@ impl Owned<'_> {
         Ok(())
     }
 
-    /// Called after a rename to `name`: it is done, in which case the directory is synced, or it
-    /// failed.
+    /// Settles the entry of `name` after a rename to it, and syncs the directory if the rename did
+    /// not fail.
     pub(super) fn settle(&mut self, name: &str, done: bool) -> Result<(), Refusal> {
         let found = self.written.known.catalogue.get(name).copied();
         let Some(entry @ Entry { state: State::Arriving { before }, .. }) = found else {
@@ -337,8 +337,8 @@ impl Owned<'_> {
         self.append(vec![Change::Put { name: name.to_owned(), entry }])
     }
 
-    /// Before `name` is removed; `wait`: the store is open, and what must not go before the
-    /// catalogue says so may wait, unless it is a log, which may be as long as a memory table.
+    /// Prepares the removal of `name`; `wait`: the store is open, and what must not go before the
+    /// catalogue records it may wait, unless it is a log, which may be as long as a memory table.
     /// Returns whether the caller is to remove it now.
     pub(super) fn remove(
         &mut self,

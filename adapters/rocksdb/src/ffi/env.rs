@@ -69,7 +69,7 @@ impl Env {
         self.1.as_ref()
     }
 
-    /// Called before a call that writes into a log.
+    /// Prepares for a call that writes into a log; to be called before it.
     #[inline]
     pub(super) fn about_to_write(&self) {
         if let Some(files) = &self.1 {

@@ -124,7 +124,7 @@ pub(crate) struct Syncer {
 }
 
 impl Syncer {
-    /// Called before the file is synced: everything that the sync promises must be listed on stable
+    /// Prepares for a sync of the file: everything that the sync promises must be listed on stable
     /// storage.
     pub(crate) fn before(&self) -> Result<(), Failure> {
         Ok(self.catalogues.make_durable()?)

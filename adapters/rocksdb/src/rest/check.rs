@@ -37,7 +37,7 @@ impl Check<'_, '_> {
         let base = self.name.rsplit('/').next().unwrap_or(self.name);
         let (kind, _) = rocksdb_name(base);
         let path = self.path.to_string_lossy().into_owned();
-        // for an empty file the comparison with the live set says what is missing; for a log the
+        // for an empty file the comparison with the live set shows what is missing; for a log the
         // catalogue does
         if stored_bytes == 0 && kind != FileKind::Log {
             return Ok(());

@@ -22,7 +22,7 @@ use crate::server_error::ServerError;
 /// A server that was started for a store, and what ends it.
 pub(crate) type Started<S> = Result<(S, Box<dyn Lent>), StoreError>;
 
-/// Server that an engine asks for.
+/// Server that an engine requests.
 pub(crate) struct Wanted<'a> {
     /// Its directory.
     pub(crate) dir: &'a Path,

@@ -1,5 +1,5 @@
 //! Files in user space: a directory with a regular file whose content is a device. The kernel's
-//! loop device makes a block device of it. Two more files are for the operator: one tells the
+//! loop device makes a block device of it. Two more files are for the operator: one shows the
 //! state, one takes commands.
 //!
 //! Direct I/O is answered to every opening, so that the kernel keeps no second copy of what the
@@ -23,7 +23,7 @@ use crate::Device;
 /// Name of the file with the device in its directory.
 pub const FILE_NAME: &str = "volume";
 
-/// Name of the file that tells the state.
+/// Name of the file that shows the state.
 pub const STATUS_NAME: &str = "status";
 
 /// Name of the file that takes commands, one in each write.

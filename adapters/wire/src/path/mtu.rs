@@ -27,8 +27,8 @@ pub fn inner_mtu(link_mtu: u32, suite: &Suite, peer: IpAddr) -> u32 {
     encrypted.saturating_sub(TRAILER_BYTES) as u32
 }
 
-/// Returns the length of the longest packet on the way to `peer` as far as the system knows, in
-/// bytes: the device's limit, or a router's. Call it in the namespace of the route.
+/// Returns the length of the longest packet on the way to `peer` as far as the system has recorded
+/// it, in bytes: the device's limit, or a router's. Call it in the namespace of the route.
 ///
 /// # Errors
 /// The system's, among them that there is no way.

@@ -29,7 +29,7 @@ pub(crate) fn tunnel_metric(address: IpAddr) -> u32 {
 pub struct Tun {
     file: File,
     name: String,
-    /// Of the namespace in which the device is, for requests about it.
+    /// Socket of the namespace in which the device is, for requests about it.
     control: std::os::fd::OwnedFd,
 }
 

@@ -188,7 +188,7 @@ impl Series {
 pub(crate) struct Hello {
     /// The sender's.
     pub(crate) start: Start,
-    /// The receiver's start, as far as the sender knows it.
+    /// The receiver's start, as far as the sender has it.
     pub(crate) peer_start: Start,
     /// Counts the first messages of a start.
     pub(crate) counter: u64,
@@ -312,7 +312,7 @@ fn append(
 /// Result of a handshake that both ends share.
 #[derive(Debug)]
 pub(crate) struct Agreed {
-    /// Of this end.
+    /// Role of this end.
     role: Role,
     /// For what the initiator sends.
     of_initiator: Secret,

@@ -21,11 +21,11 @@ pub const STATUS_SCHEMA: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Status {
-    /// Of this form.
+    /// Schema of this form, [`STATUS_SCHEMA`].
     pub schema: u32,
-    /// Of the tunnel and its device.
+    /// Name of the tunnel and its device.
     pub name: String,
-    /// Of the process.
+    /// Id of the process.
     pub pid: u32,
     /// `up`, `connecting`, `waiting` or `gone`; with keys of others also `ended`: they are used up.
     pub state: String,

@@ -15,8 +15,8 @@ use crate::link::{BLOCK, MARKER, send_blocks};
 use crate::scapy::{Answer, Case, Scapy, hex};
 use crate::tshark::{self, agree, narrow, opened, save};
 
-/// Of each kind one: a cipher that authenticates, and three with a MAC of which two have blocks of
-/// 64 bits.
+/// One suite of each kind: a cipher that authenticates, and three with a MAC, of which two have
+/// blocks of 64 bits.
 const SUITES: [&str; 4] = ["aes-256-gcm", "aes-128-sha1", "3des-md5", "blowfish-sha1"];
 
 /// Blocks with the marker that are sent.

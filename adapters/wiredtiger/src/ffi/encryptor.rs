@@ -275,7 +275,8 @@ unsafe extern "C" fn sizing(
     })
 }
 
-/// Called once for each key id, while a lock of the whole connection is held: it contacts nobody.
+/// Makes the encryptor of a key id, once for each of them, while a lock of the whole connection is
+/// held: it contacts nobody.
 unsafe extern "C" fn customize(
     iface: *mut Iface,
     session: *mut Session,

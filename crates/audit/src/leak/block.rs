@@ -21,7 +21,7 @@ const RATIO_MAX: usize = 22;
 pub(super) enum Layout {
     /// Pages begin at multiples of 4096; their first 64 bytes are never compressed.
     Pages,
-    /// Records begin at multiples of 128, after a header of 16 bytes, in which a flag tells whether
+    /// Records begin at multiples of 128, after a header of 16 bytes, in which a flag shows whether
     /// they are compressed.
     Journal,
 }

@@ -156,7 +156,7 @@ struct Run<'a> {
     source: &'a dyn Source,
     layout: Option<Layout>,
     streams: Streams,
-    /// Of decompressed data.
+    /// Window over decompressed data.
     window: Window,
     work: Work,
     tally: Tally,

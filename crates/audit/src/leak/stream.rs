@@ -145,7 +145,7 @@ impl Streams {
     }
 
     /// - `is_zlib`: whether header and checksum of zlib are around the data. A header so short is
-    ///   in random data often, and then the checksum tells.
+    ///   in random data often, and then the checksum decides.
     fn inflate(
         &mut self,
         is_zlib: bool,

@@ -253,7 +253,7 @@ pub(crate) struct Measured<'a> {
     pub(crate) variants: &'a [Variant],
     /// Quantity that the ratios are of.
     pub(crate) quantity: Quantity,
-    /// That of a variant to another one, over all workloads.
+    /// Ratio of a variant to another one, over all workloads.
     pub(crate) ratio: &'a dyn Fn(usize, usize) -> Option<Estimate>,
 }
 

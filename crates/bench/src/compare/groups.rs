@@ -197,7 +197,7 @@ mod tests {
         comparison.runs().remove(0)
     }
 
-    /// A label says the cipher and not where it is: with `--seal any` each store seals as it can.
+    /// A label names the cipher and not where it is: with `--seal any` each store seals as it can.
     #[test]
     fn variants_with_one_label_stay_those_of_their_stores() {
         let sealed = |store: &str, seal: &str, modes: &[&str]| {

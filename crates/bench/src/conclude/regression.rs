@@ -27,7 +27,7 @@ pub struct Change {
     /// Quantity that the ratio compares: at a fixed rate the 99th percentile, otherwise the
     /// throughput.
     pub quantity: Quantity,
-    /// That quantity to that without encryption, as a multiple of what it was then.
+    /// Ratio of that quantity to the one without encryption, as a multiple of what it was then.
     pub ratio: f64,
     /// Lower end of the 95 % confidence interval.
     pub low: f64,

@@ -37,15 +37,15 @@ pub struct Evidence<'a> {
 struct Figures {
     elapsed_s: f64,
     operations: f64,
-    /// Of all cores.
+    /// The share of all cores that was busy.
     cpu_share: f64,
-    /// Of the cores that the clients can keep busy.
+    /// The same share of the cores that the clients can keep busy.
     client_share: f64,
-    /// Of the time, spent in a sync of any file.
+    /// The share of the time spent in a sync of any file.
     sync_share: f64,
     syncs: f64,
     sync_wall_s: f64,
-    /// Of the clients' time, waiting for files.
+    /// The share of the clients' time spent waiting for files.
     file_share: f64,
     /// The share of the clients' time asleep for something else; none where it is unknown.
     asleep_share: Option<f64>,

@@ -74,7 +74,7 @@ pub struct Precision {
 }
 
 impl Progress {
-    /// Called before anything of `plan` has been done.
+    /// Returns the progress before anything of `plan` has been done.
     #[must_use]
     pub fn preparing(plan: &Plan) -> Self {
         Self {

@@ -29,7 +29,7 @@ pub struct SliceOutcome {
     pub elapsed_s: f64,
     /// CPU time of the process in that time.
     pub cpu: CpuTime,
-    /// That part of it that the store's own processes used.
+    /// CPU time that the store's own processes used in that time, part of `cpu`.
     pub servers_cpu: CpuTime,
     /// Utilisation of the whole machine in that time, other programs included.
     pub machine: Busy,

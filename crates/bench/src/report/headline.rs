@@ -207,7 +207,7 @@ mod tests {
         }
     }
 
-    /// The sentence says what the first figure says, and worst and best are at the ends.
+    /// The sentence states what the first figure shows, and worst and best are at the ends.
     #[test]
     fn the_sentence_follows_from_the_figures() {
         let slices = |ratio: f64| vec![ratio; 24];

@@ -24,7 +24,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Returns whether the store of `run` is in the process of its client, as far as `self` says.
+    /// Returns whether the store of `run` is in the process of its client, as far as `self`
+    /// records.
     pub(super) fn is_within_process(&self, run: &Run) -> bool {
         self.within_process.contains(&run.results.plan.point().store)
     }

@@ -388,7 +388,7 @@ fn section(number: usize, run: &Run) -> Section {
         policy: policy(results.plan.policy),
         answer: headline(run),
         overview: overview_of(run, &overview),
-        // under a heading that says what it is
+        // under a heading that names it
         meaning: recommendation.cpu.iter().chain(&recommendation.meaning).cloned().collect(),
         conditions: conditions(run),
         cost: open_loop::at_rate_table(run).unwrap_or_else(|| tables::cost(run)),

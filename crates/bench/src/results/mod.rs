@@ -615,7 +615,7 @@ impl Recommendation {
         Self { answer: answer::sentence(&pieces), pieces, ..self }
     }
 
-    /// Lists the consequences of the choice where no heading says what they are.
+    /// Lists the consequences of the choice where no heading names them.
     pub(crate) fn consequences(&self) -> impl Iterator<Item = String> {
         let cpu = self.cpu.iter().map(|cpu| format!("it means: {cpu}"));
         cpu.chain(self.meaning.iter().cloned())

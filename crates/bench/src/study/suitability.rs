@@ -173,7 +173,7 @@ pub(super) fn suited(kind: &StoreKind, plan: &Plan) -> Result<(Plan, Option<Stri
         plan.seal = seals.into_iter().map(|seal| seal.name().to_owned()).collect();
         return Ok((plan, remark));
     }
-    // the remark says what was measured, and this is what results record
+    // the remark states what was measured, and this is what results record
     plan.seal = Plan::default().seal;
     let why = match kind.on_volume {
         _ if is_theirs => "the servers are your own; encrypt their files where they run",

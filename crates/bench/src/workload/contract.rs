@@ -33,8 +33,8 @@ pub struct Spec {
     /// The settings besides the usual one under which it can run: reads that a cache could answer
     /// can be cold, writes through the log can be synced.
     pub settings: &'static [Setting],
-    /// Label in a few words, without its setting: `reads`, `bulk load`; empty for one of the
-    /// user's own, whose name says it.
+    /// Label in a few words, without its setting: `reads`, `bulk load`; empty for one of the user's
+    /// own, whose name shows it.
     pub label: &'static str,
     /// One line for help and report.
     pub description: &'static str,

@@ -133,7 +133,7 @@ pub enum Error {
         path: PathBuf,
         /// The line of the closing quote, from 1.
         line: u64,
-        /// That of the opening one.
+        /// The line of the opening quote.
         opened: u64,
     },
     /// A control character that no text has.

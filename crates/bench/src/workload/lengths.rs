@@ -20,7 +20,7 @@ pub(super) enum Lengths {
         most: u64,
         above: Zipfian,
     },
-    /// Of the values of a column.
+    /// Lengths of the values of a column.
     Values {
         lengths: Vec<u32>,
         most: u64,

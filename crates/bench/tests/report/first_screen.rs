@@ -22,7 +22,7 @@ fn the_answer_is_three_figures_that_are_in_the_table_below() {
     for (name, wanted) in names.iter().zip(["typical ", "worst ", "best "]) {
         assert!(name.starts_with(wanted), "{name}");
     }
-    // each has its interval, and the sentence says the first
+    // each has its interval, and the sentence states the first
     assert!(values.iter().all(|value| value.contains("between ")), "{values:?}");
     let number = results.variants.iter().position(|variant| variant.label == *label).unwrap();
     let ratios = results.cells.iter().filter(|cell| cell.variant == number).filter_map(|cell| {
@@ -97,7 +97,7 @@ fn no_sentence_is_there_twice() {
     }
 }
 
-/// Without a variant to take, the answer says so and there are no figures of it.
+/// Without a variant to take, the answer states that and there are no figures of it.
 #[test]
 fn nothing_to_take_has_no_figures() {
     let none: Results = {

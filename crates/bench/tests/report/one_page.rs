@@ -67,7 +67,8 @@ fn sheets_of_any_results_are_well_formed() {
     }
 }
 
-/// Without advice there is nobody whom it keeps out, and a run that ended early says so.
+/// Without advice there is nobody whom it keeps out, and a run that ended early is reported as
+/// such.
 #[test]
 fn a_sheet_says_what_is_not_known() {
     let mut results = judged(fixtures::ordinary());

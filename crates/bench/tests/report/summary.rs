@@ -49,7 +49,7 @@ fn the_summary_and_the_report_agree() {
         let page = whole_text(&Html::parse_document(&html(std::slice::from_ref(&results))));
         let answer = &results.recommendation.answer;
         assert!(screen.contains(answer));
-        // the page says it in whole words, from the same figures
+        // the page states it in whole words, from the same figures
         let taken = results.recommendation.take.as_ref();
         assert!(page.contains(
             &taken.map_or_else(|| answer[1..].to_owned(), |label| format!("ake {label}: "))

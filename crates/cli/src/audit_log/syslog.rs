@@ -62,8 +62,8 @@ fn connected(path: &Path) -> io::Result<UnixDatagram> {
     Ok(socket)
 }
 
-/// Returns whether `error` says that nobody has the other end any more: a long operation outlives a
-/// syslog that is started again.
+/// Returns whether `error` shows that nobody has the other end any more: a long operation outlives
+/// a syslog that is started again.
 fn is_gone(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, NotConnected};
     matches!(error.kind(), BrokenPipe | ConnectionRefused | ConnectionReset | NotConnected)

@@ -139,7 +139,7 @@ impl Written {
 
     fn write(&mut self, text: &str) -> anyhow::Result<()> {
         match &mut self.output {
-            // a terminal must not obey what a value says
+            // a terminal must not obey what a value contains
             To::Stdout if std::io::stdout().is_terminal() => print_exactly(&printable_lines(text)),
             To::Stdout => print_exactly(text),
             To::File(output) => output.write_all(text.as_bytes()).context("cannot write the rows"),

@@ -151,7 +151,7 @@ fn foreground(flags: &VolumeAttachFlags) -> anyhow::Result<Answer> {
     Ok(Answer::Done)
 }
 
-/// Returns what says that something failed, where somebody reads it.
+/// Returns what reports that something failed, where somebody reads it.
 fn reporting(dir: &Path, flags: &VolumeAttachFlags) -> anyhow::Result<Box<Report>> {
     let log = flags.log.as_deref().map(open_log).transpose()?;
     let (dir, is_detached) = (dir.display().to_string(), flags.detached);

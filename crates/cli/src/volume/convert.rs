@@ -1,7 +1,7 @@
 //! `sealstone volume create --from` and `unseal`: a directory of files onto a new volume, and back.
 //!
-//! A file says that it is not finished (`partial_copy`): within the volume, or within the directory
-//! that is written. The same command goes on there.
+//! A file shows that the copy is not finished (`partial_copy`): within the volume, or within the
+//! directory that is written. The same command goes on there.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -98,7 +98,7 @@ pub(super) fn seal(
     sealed(place, flags, &from, &tree)
 }
 
-/// Ends `place`, which has all of `tree`, and says what is to be done with it.
+/// Ends `place`, which has all of `tree`, and prints what is to be done with it.
 fn sealed(
     place: Place,
     flags: &VolumeCreateFlags,
@@ -183,7 +183,7 @@ pub(super) fn unseal(flags: &VolumeUnsealFlags) -> anyhow::Result<Answer> {
     unsealed(place, dir, &out, &tree)
 }
 
-/// Ends `place`, all of whose `tree` is in `out`, and says so.
+/// Ends `place`, all of whose `tree` is in `out`, and reports that.
 fn unsealed(place: Place, dir: &Path, out: &Path, tree: &Tree) -> anyhow::Result<Answer> {
     place.end()?;
     print(&format!(
@@ -363,7 +363,7 @@ fn check_size(size: u64, tree: &Tree) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Refuses a directory that was not left unfinished by this same copying, which `of` says.
+/// Refuses a directory that was not left unfinished by this same copying, which `of` identifies.
 fn check_unfinished(file: &Path, of: &[u8]) -> anyhow::Result<()> {
     match sealstone_file::input::read(file) {
         Ok(found) if found == of => Ok(()),

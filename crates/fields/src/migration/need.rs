@@ -109,7 +109,7 @@ pub fn need(
     Ok(if is_own || manifest.key == *key { Need::Manifest } else { Need::Nothing })
 }
 
-/// Returns the need of a value that itself names `key`, whatever its mark says: a program that
+/// Returns the need of a value that itself names `key`, whatever its mark states: a program that
 /// claims one version may have sealed under another.
 ///
 /// - `by_name`: true if each version has a name of its own

@@ -61,7 +61,7 @@ pub struct Progress {
     pub expected: u64,
 }
 
-/// Called after each batch.
+/// Callback that receives the progress after each batch.
 pub type Listener<'a> = &'a mut dyn FnMut(Progress);
 
 /// Options of a migration.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use nix::time::{ClockId, clock_gettime};
 use sealstone_store::{Counters, Record};
 
-/// Of so many calls with few records one is timed, and counts for all.
+/// Number of calls with few records of which one is timed, and counts for all.
 const TIMED: u64 = 16;
 /// From so many records on, every call is timed.
 const MANY: usize = 64;

@@ -60,14 +60,14 @@ pub(super) enum Keyed {
 /// Lengths of a suite, in bytes, looked up in the tables once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lengths {
-    /// Of what a packet begins with, in the clear: index, sequence number, and what the decryption
-    /// needs.
+    /// Length of what a packet begins with, in the clear: index, sequence number, and what the
+    /// decryption needs.
     pub(super) head: usize,
     /// Number of bytes of which the length of the encrypted part is a multiple.
     pub(super) block: usize,
-    /// Of the cipher's block; 1 where nothing encrypts.
+    /// Length of the cipher's block; 1 where nothing encrypts.
     pub(super) cipher_block: usize,
-    /// Of what authenticates a packet.
+    /// Length of what authenticates a packet.
     pub(super) tag: usize,
 }
 

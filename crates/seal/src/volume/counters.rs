@@ -23,7 +23,7 @@ impl Counters {
     }
 
     /// Returns the first of `count` counters under one key that nobody else gets; where `odd` is
-    /// given, the first one is odd or even as it says.
+    /// given, the first one is odd or even as it requires.
     ///
     /// # Errors
     /// [`SealError::LimitReached`] by `limit` when they have run out.

@@ -7,9 +7,9 @@ use super::binding::Piece;
 /// Level of a page: the kind of its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Level {
-    /// Of blocks.
+    /// Entries of blocks.
     Tags,
-    /// Of tag pages.
+    /// Entries of tag pages.
     Leaf,
 }
 

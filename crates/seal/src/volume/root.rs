@@ -149,7 +149,7 @@ impl Root {
 
     /// Opens a root.
     ///
-    /// - `sealed`: the bytes at [`ROOT_AT`], as many as `head` says
+    /// - `sealed`: the bytes at [`ROOT_AT`], as many as `head` states
     ///
     /// # Errors
     /// [`VolumeError::Root`] if it is not one of this volume, or was changed.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Blocks that a request may have to be there wholly or not at all: one mebibyte, which is also the
-/// longest write that a kernel asks for.
+/// longest write that a kernel requests.
 pub const WHOLE_BLOCKS_MAX: u64 = 256;
 
 /// One request that changed blocks, or a part of one that may be there without the rest.

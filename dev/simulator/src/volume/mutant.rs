@@ -13,7 +13,7 @@ pub const BUGS: [(Bug, &str); 3] = [
 ];
 
 /// Returns the first seed below `seeds` that finds `bug` with requests of `source`, and what it
-/// says.
+/// reports.
 #[must_use]
 pub fn found_by(bug: Bug, source: Source, seeds: u64) -> Option<(u64, String)> {
     (0..seeds).find_map(|seed| {

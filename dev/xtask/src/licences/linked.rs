@@ -15,7 +15,7 @@ use crate::tidy;
 pub(crate) struct Crate {
     pub(crate) name: String,
     pub(crate) version: String,
-    /// Licence as its manifest says it; empty where that names a file instead.
+    /// Licence as its manifest states it; empty where that names a file instead.
     pub(crate) licence: String,
     pub(crate) authors: Vec<String>,
     pub(crate) repository: Option<String>,
@@ -37,7 +37,7 @@ pub(crate) fn crates(packages: &[&str], features: &[&str], root: &Path) -> Resul
     tree.args(packages.iter().flat_map(|package| ["--package", package]));
     let tree = tidy::output(&mut tree, root)?;
     let host = tidy::output(Command::new("rustc").args(["--print", "host-tuple"]), root)?;
-    // not the graph that it has, too: there the rest of the workspace asks for features
+    // not the graph that it has, too: there the rest of the workspace requests features
     let mut metadata = Command::new(tidy::cargo());
     metadata.args(["metadata", "--locked", "--format-version", "1", "--filter-platform"]);
     let metadata = tidy::output(metadata.arg(host.trim()).args(&chosen), root)?;

@@ -9,7 +9,7 @@ pub(crate) struct Part {
     pub(crate) name: String,
     /// Version; empty where nobody here knows it.
     pub(crate) version: String,
-    /// Licence in the words of SPDX; empty where only the texts say it.
+    /// Licence in the words of SPDX; empty where only the texts contain it.
     pub(crate) licence: String,
     /// Place that it belongs to, or that its texts come from; empty if there is nothing to say.
     pub(crate) remark: String,

@@ -130,8 +130,8 @@ impl Directory {
             (State::Leftover, true) => {}
             (State::Live, true) => {}
             (State::Live, false) => match kind {
-                // the manifest says whether it must be there; if it must, it can be put back from a
-                // backup
+                // the manifest records whether it must be there; if it must, it can be put back
+                // from a backup
                 FileKind::Table | FileKind::Blob => {}
                 FileKind::Log | FileKind::Manifest if synced == 0 => survey.changes.push(forget),
                 _ if is_temporary(name) => survey.changes.push(forget),

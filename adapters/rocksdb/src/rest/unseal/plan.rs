@@ -175,7 +175,7 @@ impl Finder<'_> {
                 checked.map_err(|refusal| self.source.refused(refusal))?;
                 Ok((info.file_id, info.identity.store))
             }
-            // one that a crash caught at its creation: opening it tells whether that can be
+            // one that a crash caught at its creation: opening it shows whether that can be
             Err(_) if kind == FileKind::Log => Ok(Default::default()),
             Err(error) => {
                 Err(self.source.unreadable(format!("{}: {error}", path.display())).into())

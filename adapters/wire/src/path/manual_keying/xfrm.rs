@@ -101,7 +101,7 @@ pub fn read(text: &str) -> Result<Vec<ManualAssociation>, Unreadable> {
 
 struct Reader<'a, I: Iterator<Item = Word<'a>>> {
     words: Peekable<I>,
-    /// Of the last word.
+    /// Place of the last word.
     at: Place,
     /// True if the text is input for `ip xfrm state`, not its output.
     is_command: bool,

@@ -24,7 +24,7 @@ pub(crate) type Start = [u8; 16];
 /// Data that an end shows in the clear, so that the other end can report what does not match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
-    /// Of the handshake; drawn by who begins it.
+    /// Identifier of the handshake; drawn by the end that begins it.
     pub(crate) id: u64,
     pub(crate) key: KeyRef,
     /// Name of the suite.

@@ -27,15 +27,15 @@ pub(crate) struct Settings {
 /// Report of a path on the associations that it has.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Observed {
-    /// Of the association that seals, if there is one.
+    /// Report on the association that seals, if there is one.
     pub outbound: Option<ObservedOutbound>,
-    /// Of each that opens: its index, and how many authentic packets came.
+    /// Index of each association that opens, with the number of authentic packets that came.
     pub inbound: Vec<(u32, u64)>,
     /// Address that the last authentic packet came from.
     pub from: Option<SocketAddr>,
 }
 
-/// Of the association that seals.
+/// Report on the association that seals.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ObservedOutbound {
     /// Its index.

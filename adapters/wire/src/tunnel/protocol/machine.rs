@@ -34,7 +34,7 @@ pub(crate) struct Tunnel {
     /// The version that the other end reports, if it lacks ours.
     pub(super) version_of_peer: Option<u32>,
     pub(super) draw: Draw,
-    /// Of this end.
+    /// Identifier of the start of this end.
     pub(super) start: Start,
     /// First messages sent.
     pub(super) counter: u64,

@@ -43,7 +43,7 @@ pub(super) fn estimated(plan: &Plan, noun: Noun, cells: &[Cell]) -> Vec<Piece> {
 }
 
 /// Describes the case in which the policy of `plan` allows none of `variants`, and lists ciphers or
-/// suites, as `noun` says, that it would allow.
+/// suites, whichever `noun` names, that it would allow.
 pub(super) fn allowed(plan: &Plan, noun: Noun, variants: &[Variant]) -> Vec<Piece> {
     let none = format!(
         "none of the {} measured can be recommended under policy {}",

@@ -373,9 +373,9 @@ impl Workload for OnBlocks {
 struct UnderWay {
     begin: Instant,
     block: u64,
-    /// Of a write.
+    /// Versions that the ledger issued for a write; none for a read.
     issued: Option<Issued>,
-    /// Of a read: the oldest version that it may return.
+    /// Oldest version that a read may return.
     floor: u64,
 }
 

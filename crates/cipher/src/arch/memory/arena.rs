@@ -48,11 +48,12 @@ pub(super) struct Slot {
 pub struct Protection {
     /// Set aside, in bytes, whether it contains keys at the moment or not.
     pub mapped_bytes: usize,
-    /// Of these, kept out of swap. Less than `mapped_bytes` where `RLIMIT_MEMLOCK` was used up.
+    /// Part of `mapped_bytes` that is kept out of swap. Less than all of it where `RLIMIT_MEMLOCK`
+    /// was used up.
     pub locked_bytes: usize,
-    /// Of these, left out of core dumps.
+    /// Part of `mapped_bytes` that is left out of core dumps.
     pub undumped_bytes: usize,
-    /// Of these, zeroed in a forked child.
+    /// Part of `mapped_bytes` that is zeroed in a forked child.
     pub wiped_on_fork_bytes: usize,
 }
 

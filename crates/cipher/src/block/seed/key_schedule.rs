@@ -10,7 +10,7 @@ pub(super) const ROUNDS: usize = 16;
 /// round.
 const GOLDEN: u32 = 0x9e37_79b9;
 
-/// Of each round's key the first word and the sum of both, which meet the halves' second words
+/// First word of each round's key and the sum of both words, which meet the halves' second words
 /// alone. Zeroed on drop.
 pub(super) struct RoundKeys(pub(super) [[u32; 2]; ROUNDS]);
 

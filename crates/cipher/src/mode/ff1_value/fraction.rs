@@ -27,7 +27,8 @@ pub(crate) struct Fractions {
 const LOST: u64 = 2;
 
 impl Fractions {
-    /// Of `modulus`, 2 to 2^60, for rounds that take `round_bytes` bytes: 8 or 12.
+    /// Computes the constants for `modulus`, 2 to 2^60, and rounds that take `round_bytes` bytes: 8
+    /// or 12.
     pub(crate) fn new(modulus: u64, round_bytes: usize) -> Self {
         let wide = u128::from(modulus);
         // Where the modulus is a power of two this is one less than exact, which counts as

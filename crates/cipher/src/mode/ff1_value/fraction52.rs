@@ -29,7 +29,7 @@ struct Counted {
 const LOST: u64 = 1 << 17;
 
 impl Fractions52 {
-    /// Of `modulus`, 2 to 2^32.
+    /// Computes the constants for `modulus`, 2 to 2^32.
     pub(crate) fn new(modulus: u64) -> Self {
         let modulus_wide = u128::from(modulus);
         let below = |bits: u32| (1_u128 << bits) / modulus_wide;
@@ -74,8 +74,8 @@ pub(crate) struct Number<V> {
     turned: V,
 }
 
-/// Of the first 8 bytes of a block, as a big-endian number, the lower 48 bits and the upper 16, as
-/// numbers.
+/// Shuffles of the first 8 bytes of a block, a big-endian number, to its lower 48 bits and its
+/// upper 16, as numbers.
 const LOWER_48: [u8; 16] =
     [7, 6, 5, 4, 3, 2, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80];
 const UPPER_16: [u8; 16] =

@@ -31,7 +31,7 @@ pub(crate) struct OneValue<'a, const N: usize> {
     /// Part of the tweak at the beginning of the last block.
     pub(crate) tail: &'a [u8],
     pub(crate) shape: &'a Shape,
-    /// Of the left and of the right half.
+    /// Fractions of the left and of the right half.
     pub(crate) fractions: &'a [Fractions; 2],
     pub(crate) value: &'a mut [u16],
 }

@@ -17,11 +17,12 @@ pub(crate) struct Modulus64 {
 /// Method of estimating a quotient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Estimate {
-    /// Of 64 bits by at most 2^32.
+    /// Division of 64 bits by at most 2^32.
     Short,
-    /// Of 96 bits by at most 2^32: the remainder of the first 64 bits, and that of it and the rest.
+    /// Division of 96 bits by at most 2^32, in two steps: the remainder of the first 64 bits, and
+    /// that of it and the rest.
     Twice,
-    /// Of 96 bits by more than 2^32.
+    /// Division of 96 bits by more than 2^32.
     Long,
 }
 

@@ -42,7 +42,8 @@ const NARROW_BITS: usize = 60;
 const DOUBLE_BITS: usize = 96;
 
 impl Shape {
-    /// Of `length` numerals, at least 2 and at most `LENGTH_MAX`, in `radix`.
+    /// Computes the shape of values of `length` numerals, at least 2 and at most `LENGTH_MAX`, in
+    /// `radix`.
     pub(crate) fn new(radix: Radix, length: usize) -> Self {
         let left = length / 2;
         let bits = numeral_bits(&radix, length - left);
