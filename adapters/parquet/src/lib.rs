@@ -6,7 +6,7 @@
 //! The footer is read as a tree of Thrift values, in which only what concerns sealed columns, and
 //! places in the file, change. There is no conversion to Arrow and back, which would lose types,
 //! encodings, or what a newer writer added. A sealed column is encoded by the crate `parquet` as a
-//! file of its own in memory (`alone`), from which its pages are moved like all others.
+//! file of its own in memory (`single_column`), from which its pages are moved like all others.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -8,7 +8,7 @@
 //! CPU's instructions for SHA, whichever is quicker for the number of messages.
 //!
 //! MD5, SHA-1 and SHA-256 are written once each over `HashWords`: a word alone, or a vector with a
-//! word for each of 4, 8 or 16 messages (`side_by_side`). SHA-1 and SHA-256 have a second version
+//! word for each of 4, 8 or 16 messages (`message_lanes`). SHA-1 and SHA-256 have a second version
 //! over `ShaLanes` (`sha_instructions`).
 
 mod hash;

@@ -71,7 +71,7 @@ pub static ISCSI: StoreKind = StoreKind {
             CONGESTION,
             "NAME",
             Form::Text,
-            "With layer wire: TCP's congestion control at both ends of the link, such as reno or \
+            "On the layer wire: TCP's congestion control at both ends of the link, such as reno or \
              cubic [default: the machine's]",
         ),
     ],
