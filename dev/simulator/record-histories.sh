@@ -1,7 +1,7 @@
 #!/bin/sh
 # Records what ext4 asks of its device while PostgreSQL, MariaDB's InnoDB and Redis use it: histories/*.txt, which the
 # simulator replays. Needs root (a loop device, a mount), PostgreSQL 15, MariaDB and Redis as Debian has them, and the program
-#   cargo build -p sealstone-volume --example record
+#   cargo build -p sealstone-simulator --bin record
 # It takes half a minute, and nothing of it is the same twice: times decide what ext4 writes together.
 # usage: record-histories.sh RECORD [postgres] [innodb] [redis]
 set -eu

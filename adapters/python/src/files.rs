@@ -170,9 +170,7 @@ pub(crate) fn check_layout(delimiter: char, encoding: &str) -> PyResult<()> {
 }
 
 fn layout(delimiter: char, encoding: &str) -> PyResult<Layout> {
-    let encoding = Encoding::named(encoding).ok_or_else(|| {
-        exception(format!("unknown encoding {encoding:?}\nencodings: UTF-8, CP949"))
-    })?;
+    let encoding = Encoding::by_name(encoding).map_err(exception)?;
     match u8::try_from(delimiter) {
         Ok(delimiter @ (b',' | b';' | b'\t' | b'|')) => Ok(Layout { delimiter, encoding }),
         _ => Err(exception(format!(

@@ -82,9 +82,9 @@ impl TableCipher {
         small_domain: bool,
     ) -> PyResult<Self> {
         let name = || spec.split('=').next().unwrap_or_default().to_owned();
-        let tweak = tweak
-            .parse()
-            .map_err(|found| exception(PolicyError::Tweak { column: name(), found }))?;
+        let tweak = tweak.parse().map_err(|unknown| {
+            exception(PolicyError::Tweak { column: name(), unknown: Box::new(unknown) })
+        })?;
         let options = ColumnOptions {
             tweak,
             index: index.map(|bits| (None, Some(bits))),

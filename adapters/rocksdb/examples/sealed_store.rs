@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for total in &status.totals {
         println!(
             "{} files, {} bytes, sealed with {} under key {} version {}",
-            total.files, total.stored_bytes, total.cipher, total.key_id, total.key_version
+            total.files, total.stored_bytes, total.cipher.name, total.key_id, total.key_version
         );
     }
     let report = rest::verify(&db_path, &*keys, Backend::auto(), None, &mut |_| ())?;

@@ -109,7 +109,7 @@ impl Site {
     /// Ciphers and key versions of everything that is sealed below the directory.
     fn under(&self) -> Vec<(&'static str, u32)> {
         let totals = rest::status(&self.path()).unwrap().totals;
-        totals.iter().map(|total| (total.cipher, total.key_version)).collect()
+        totals.iter().map(|total| (total.cipher.name, total.key_version)).collect()
     }
 }
 

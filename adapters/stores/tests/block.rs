@@ -147,7 +147,10 @@ fn what_no_link_has_is_refused_with_what_there_is() {
         refused(&["aria-256-gcm"], &["strongswan"]).starts_with("strongswan has no aria-256-gcm\n")
     );
     let error = sealstone_stores::block::link_called("10").unwrap_err().to_string();
-    assert_eq!(error, "unknown link \"10\"\nlinks, in Mbit/s: unlimited, 1000, 100, 5.28");
+    assert_eq!(
+        error,
+        "unknown link \"10\"\nknown links: unlimited, 1000, 100, 5.28; numbers are Mbit/s"
+    );
 }
 
 /// Asserts that `results` have everything that a block device reports.

@@ -7,6 +7,8 @@
 
 use std::fmt;
 
+use sealstone_message::Unknown;
+
 /// One release series of MongoDB, and the WiredTiger in it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Series {
@@ -95,11 +97,9 @@ pub(crate) enum Symbols {
 #[non_exhaustive]
 pub enum SeriesError {
     /// The settings name a series that does not exist.
-    #[error("unknown series {name:?} in the extension's config\nknown: {}", known())]
-    UnknownName {
-        /// The name.
-        name: String,
-    },
+    #[error("unknown series {:?} in the extension's config{}\nknown: {}",
+            .0.name, .0.hint(), known())]
+    UnknownName(Unknown),
     /// A version of WiredTiger that belongs to no supported series.
     #[error(
         "this server has WiredTiger {found}, which this extension does not know; nothing of it was \
@@ -173,7 +173,13 @@ pub(crate) fn choose(
         None => None,
         Some(name) => match SERIES.iter().find(|series| series.name == name) {
             Some(series) => Some(series),
-            None => return Err(SeriesError::UnknownName { name: name.to_owned() }),
+            None => {
+                return Err(SeriesError::UnknownName(Unknown::new(
+                    "series",
+                    name,
+                    SERIES.iter().map(|series| series.name),
+                )));
+            }
         },
     };
     match (found, wanted) {
@@ -286,7 +292,7 @@ mod tests {
                 Err(SeriesError::UnknownVersion { found: unknown })
             );
         }
-        assert!(matches!(choose(None, Some("5.0")), Err(SeriesError::UnknownName { .. })));
+        assert!(matches!(choose(None, Some("5.0")), Err(SeriesError::UnknownName(_))));
         let error = choose(Some(version(10, 0, 2)), Some("8.0")).unwrap_err();
         assert_eq!(
             error.to_string(),

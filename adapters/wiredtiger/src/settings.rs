@@ -7,6 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
+use sealstone_message::Unknown;
 use sealstone_modules::is_relative_name;
 
 pub use self::notation::NotationError;
@@ -88,12 +89,9 @@ pub enum SettingsError {
         found: &'static str,
     },
     /// An unknown name.
-    #[error("unknown setting {name:?} in the extension's config\nknown are: \
-             {}", NAMES.map(|(name, _)| name).join(", "))]
-    Unknown {
-        /// The name.
-        name: String,
-    },
+    #[error("unknown setting {:?} in the extension's config{}\nknown settings: {}",
+            .0.name, .0.hint(), .0.known.join(", "))]
+    Unknown(Unknown),
     /// A name that appears twice.
     #[error("setting {name:?} is given twice in the extension's config\nwrite it once")]
     Twice {
@@ -190,7 +188,8 @@ impl Settings {
             pairs(text).map_err(|SyntaxError { at, found }| SettingsError::Syntax { at, found })?
         {
             let Some(at) = NAMES.iter().position(|(known, _)| *known == name) else {
-                return Err(SettingsError::Unknown { name });
+                let known = NAMES.map(|(known, _)| known);
+                return Err(SettingsError::Unknown(Unknown::new("setting", &name, known)));
             };
             if found[at].replace(value).is_some() {
                 return Err(SettingsError::Twice { name });
@@ -386,8 +385,8 @@ mod tests {
             Err(SettingsError::Twice { name: "key".into() })
         );
         assert_eq!(
-            Settings::parse("key=/a,ciphre=x"),
-            Err(SettingsError::Unknown { name: "ciphre".into() })
+            Settings::parse("key=/a,ciphre=x").unwrap_err().to_string().lines().next(),
+            Some("unknown setting \"ciphre\" in the extension's config; did you mean cipher?")
         );
         assert_eq!(
             Settings::parse("key=a.key").unwrap_err().to_string(),

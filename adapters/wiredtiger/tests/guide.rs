@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use sealstone_cipher::cipher;
 use sealstone_keys::kmip::KmipError;
 use sealstone_keys::{KeyError, KeyRef};
+use sealstone_message::Unknown;
 use sealstone_seal::Fingerprint;
 use sealstone_seal::engine_page::{EnginePageError, FORMAT_VERSION};
 use sealstone_wiredtiger::{ExtensionError, JournalError, SeriesError, SettingsError, Version};
@@ -80,7 +81,7 @@ fn messages() -> Vec<String> {
         Box::new(EnginePageError::OtherCipher { found: aria, wanted: "aes-256" }),
         Box::new(EnginePageError::NotSealed { bytes: NUMBER as usize }),
         Box::new(ExtensionError::NoCipher { place: text() }),
-        Box::new(SettingsError::Unknown { name: text() }),
+        Box::new(SettingsError::Unknown(Unknown::new("setting", TEXT, []))),
         Box::new(SeriesError::UnknownVersion { found: versions }),
         Box::new(SeriesError::NoVersion),
         Box::new(ExtensionError::TooLate { code: NUMBER as i32 }),

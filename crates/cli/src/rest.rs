@@ -92,7 +92,7 @@ fn status_text(status: &Status) -> String {
     let mut row = |cells: [String; 7]| table.row(cells.into_iter().take(columns.len()));
     for total in &status.totals {
         row([
-            total.cipher.to_string(),
+            total.cipher.name.to_owned(),
             total.files.to_string(),
             human_bytes(total.stored_bytes),
             share(total.share_percent),

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use sealstone_message::Unknown;
+
 /// Mark that some editors put at the beginning of UTF-8 text.
 pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -37,9 +39,12 @@ impl Encoding {
     }
 
     /// Returns the encoding called `name`, in any case.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.name().eq_ignore_ascii_case(name))
+    ///
+    /// # Errors
+    /// A name that is neither.
+    pub fn by_name(name: &str) -> Result<Self, Unknown> {
+        let found = Self::ALL.into_iter().find(|one| one.name().eq_ignore_ascii_case(name));
+        found.ok_or_else(|| Unknown::new("encoding", name, Self::ALL.map(Self::name)))
     }
 
     /// Returns the encoding of a file that begins with `beginning`; none if it is neither. The last

@@ -261,8 +261,8 @@ impl Manifest {
             let &[delimiter] = text("delimiter")?.as_bytes() else {
                 return Err(ManifestError::Damaged("delimiter"));
             };
-            let encoding =
-                Encoding::named(&text("encoding")?).ok_or(ManifestError::Damaged("encoding"))?;
+            let encoding = Encoding::by_name(&text("encoding")?)
+                .map_err(|_| ManifestError::Damaged("encoding"))?;
             FileLayout::Csv(Layout { delimiter, encoding })
         } else if text("layout")? == PARQUET {
             FileLayout::Parquet

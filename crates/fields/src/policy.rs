@@ -159,12 +159,12 @@ pub enum PolicyError {
         source: FormatError,
     },
     /// A tweak that is none.
-    #[error("column {column}: unknown tweak {found:?}\ntweaks: none, column, row:COLUMN")]
+    #[error("column {column}: {unknown}")]
     Tweak {
         /// The column.
         column: String,
         /// The text.
-        found: String,
+        unknown: Box<Unknown>,
     },
     /// A record without its column.
     #[error("column {0}: tweak none is for ff1; an aead value is always bound to table and column")]
@@ -332,15 +332,15 @@ impl Column {
 }
 
 impl std::str::FromStr for Tweak {
-    type Err = String;
+    type Err = Unknown;
 
-    /// Reads `none`, `column` or `row:COLUMN`; the error is the text itself.
-    fn from_str(text: &str) -> Result<Self, String> {
+    /// Reads `none`, `column` or `row:COLUMN`.
+    fn from_str(text: &str) -> Result<Self, Unknown> {
         match text.split_once(':') {
             None if text == "none" => Ok(Self::None),
             None if text == "column" => Ok(Self::Column),
             Some(("row", column)) if !column.is_empty() => Ok(Self::Row(column.to_owned())),
-            _ => Err(text.to_owned()),
+            _ => Err(Unknown::new("tweak", text, ["none", "column", "row:COLUMN"])),
         }
     }
 }

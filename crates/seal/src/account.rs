@@ -3,14 +3,15 @@
 
 use std::path::{Path, PathBuf};
 
-use sealstone_cipher::Mode;
+use sealstone_cipher::{Cipher, Mode};
 use serde::{Serialize, Serializer};
 
 /// Blocks under one key and cipher.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Share {
-    /// Name of the cipher.
-    pub cipher: &'static str,
+    /// The cipher.
+    #[serde(serialize_with = "cipher_name")]
+    pub cipher: &'static Cipher,
     /// Mode of the cipher.
     #[serde(serialize_with = "word")]
     pub mode: Mode,
@@ -22,6 +23,14 @@ pub struct Share {
     pub blocks: u64,
     /// Their bytes.
     pub bytes: u64,
+}
+
+/// Writes `cipher` as its name, for reports.
+///
+/// # Errors
+/// The serializer's error.
+pub fn cipher_name<S: Serializer>(cipher: &Cipher, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(cipher.name)
 }
 
 fn word<S: Serializer>(mode: &Mode, serializer: S) -> Result<S::Ok, S::Error> {
@@ -144,7 +153,7 @@ impl Account {
     pub fn add(&mut self, file: FileAccount) {
         for share in &file.sealed {
             let name = |one: &Share| {
-                (one.cipher, one.mode.word(), one.key_version, one.fingerprint.clone())
+                (one.cipher.name, one.mode.word(), one.key_version, one.fingerprint.clone())
             };
             match self.sealed.binary_search_by_key(&name(share), name) {
                 Ok(at) => {

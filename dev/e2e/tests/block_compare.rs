@@ -149,7 +149,9 @@ fn what_makes_no_sense_is_refused() {
     assert!(suite.contains("unknown suite \"aes-256-gmc\"; did you mean aes-256-gcm?"), "{suite}");
     let link = refused(&["--store=iscsi", "--layer=wire", "--links=10"]);
     assert!(
-        link.contains("unknown link \"10\"\n  links, in Mbit/s: unlimited, 1000, 100, 5.28"),
+        link.contains(
+            "unknown link \"10\"\n  known links: unlimited, 1000, 100, 5.28; numbers are Mbit/s"
+        ),
         "{link}"
     );
     let unknown = refused(&["--store=iscsi", "--layer=wire", "--congestion=nagle"]);

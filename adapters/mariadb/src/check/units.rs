@@ -101,7 +101,7 @@ impl Found {
             }
             (_, Some(version)) => {
                 let share = self.shares.entry(number).or_insert_with(|| Share {
-                    cipher: version.cipher().name,
+                    cipher: version.cipher(),
                     mode: version.mode().mode(),
                     key_version: version.version(),
                     // a page does not say which key

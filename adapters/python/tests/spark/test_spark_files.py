@@ -125,7 +125,7 @@ def test_how_a_file_is_written(spark, policy, tmp_path):
     out = tmp_path / "out"
     sealstone.spark.seal_files(spark, tmp_path / "a.csv", out, policy, delimiter=";", encoding="CP949")
     assert (out / "a.csv").read_bytes().decode("cp949").startswith("id;rrn;phone;메모;phone_index\n0;")
-    with pytest.raises(sealstone.Error, match="unknown encoding \"latin1\"\nencodings: UTF-8, CP949"):
+    with pytest.raises(sealstone.Error, match="unknown encoding \"latin1\"\nknown encodings: UTF-8, CP949"):
         sealstone.spark.seal_files(spark, tmp_path / "a.csv", out, policy, encoding="latin1")
     with pytest.raises(sealstone.Error, match="unknown delimiter 'x'"):
         sealstone.spark.seal_files(spark, tmp_path / "a.csv", out, policy, delimiter="x")

@@ -76,7 +76,7 @@ pub(super) fn left_beside(
 ) -> Result<Vec<Left>, RestError> {
     let unwanted = |state: &State| match state {
         State::Sealed(sealed) => {
-            sealed.cipher != cipher.name
+            sealed.cipher != cipher
                 || sealed.key_id != key.id
                 || sealed.key_version != key.version
                 || sealed.module_name() != module

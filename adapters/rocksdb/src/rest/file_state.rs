@@ -4,7 +4,9 @@
 use std::io;
 use std::path::Path;
 
+use sealstone_cipher::Cipher;
 use sealstone_cipher::module::name_in;
+use sealstone_seal::account::cipher_name;
 use sealstone_seal::{HeaderInfo, Layout, SealError, inspect, paged};
 use serde::Serialize;
 
@@ -35,8 +37,9 @@ pub struct Sealed {
     pub format: &'static str,
     /// Bytes of data in a page, where there are pages.
     pub page_bytes: Option<u32>,
-    /// Cipher name.
-    pub cipher: &'static str,
+    /// Cipher.
+    #[serde(serialize_with = "cipher_name")]
+    pub cipher: &'static Cipher,
     /// Name of the key that wraps the file's own.
     pub key_id: String,
     /// Version of that key.
@@ -77,7 +80,7 @@ fn sealed(info: HeaderInfo, stored_bytes: u64) -> State {
     State::Sealed(Sealed {
         format: info.layout.name(),
         page_bytes,
-        cipher: info.cipher.name,
+        cipher: info.cipher,
         key_id: info.key.id,
         key_version: info.key.version,
         module: info.module,

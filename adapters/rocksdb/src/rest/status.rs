@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use sealstone_cipher::Cipher;
+use sealstone_seal::account::cipher_name;
 use serde::Serialize;
 
 use super::error::RestError;
@@ -64,8 +66,9 @@ pub struct FileStatus {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Total {
-    /// Cipher name.
-    pub cipher: &'static str,
+    /// Cipher.
+    #[serde(serialize_with = "cipher_name")]
+    pub cipher: &'static Cipher,
     /// Name of the key.
     pub key_id: String,
     /// Version of the key.
@@ -87,7 +90,7 @@ pub struct Total {
 pub fn status(dir: &Path) -> Result<Status, RestError> {
     let mut files = Vec::new();
     type Kind = (&'static str, String, u32, Option<String>);
-    let mut totals: BTreeMap<Kind, (u64, u64)> = BTreeMap::new();
+    let mut totals: BTreeMap<Kind, (&'static Cipher, u64, u64)> = BTreeMap::new();
     let listing = list(dir)?;
     for (name, stored_bytes) in listing.files {
         let state = match state(&dir.join(&name), stored_bytes) {
@@ -97,9 +100,9 @@ pub fn status(dir: &Path) -> Result<Status, RestError> {
         };
         if let State::Sealed(sealed) = &state {
             let Sealed { cipher, key_id, key_version, module, .. } = sealed;
-            let kind = (*cipher, key_id.clone(), *key_version, module.clone());
-            let total = totals.entry(kind).or_default();
-            *total = (total.0 + 1, total.1 + stored_bytes);
+            let kind = (cipher.name, key_id.clone(), *key_version, module.clone());
+            let (_, files, bytes) = totals.entry(kind).or_insert((cipher, 0, 0));
+            (*files, *bytes) = (*files + 1, *bytes + stored_bytes);
         }
         files.push(FileStatus { name, stored_bytes, state });
     }
@@ -123,7 +126,7 @@ pub fn status(dir: &Path) -> Result<Status, RestError> {
     let (unreadable, unreadable_bytes) = named(|state| matches!(state, State::Unreadable { .. }));
     let totals = totals
         .into_iter()
-        .map(|((cipher, key_id, key_version, module), (files, stored_bytes))| Total {
+        .map(|((_, key_id, key_version, module), (cipher, files, stored_bytes))| Total {
             cipher,
             key_id,
             key_version,

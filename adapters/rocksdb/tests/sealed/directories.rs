@@ -177,7 +177,10 @@ fn status_needs_no_key_and_says_everything() {
     let status = rest::status(&site.path("db")).unwrap();
     assert_eq!(status.totals.len(), 1);
     let total = &status.totals[0];
-    assert_eq!((total.cipher, total.key_id.as_str(), total.key_version), ("aria-256", "orders", 1));
+    assert_eq!(
+        (total.cipher.name, total.key_id.as_str(), total.key_version),
+        ("aria-256", "orders", 1)
+    );
     assert_eq!(total.stored_bytes, status.stored_bytes);
     let table = status.files.iter().find(|file| file.name.ends_with(".sst")).unwrap();
     let rest::State::Sealed(sealed) = &table.state else { panic!("{table:?}") };

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use sealstone_message::Unknown;
 use sealstone_seal::esp::{suite, suites};
 use sealstone_servers::{Tgt, TgtOptions, start_tgt, tgt_version};
 use sealstone_store::{
@@ -61,9 +62,9 @@ impl LinkedEngine {
 /// # Errors
 /// A name that is not in the table of links, with all names that are.
 pub fn link_called(name: &str) -> Result<&'static Link, StoreError> {
-    let known = || links().iter().map(|link| link.name).collect::<Vec<_>>().join(", ");
     link(name).ok_or_else(|| {
-        StoreError::engine(format!("unknown link {name:?}\nlinks, in Mbit/s: {}", known()))
+        let unknown = Unknown::new("link", name, link_names());
+        StoreError::engine(format!("{unknown}; numbers are Mbit/s"))
     })
 }
 
@@ -115,9 +116,7 @@ pub fn link_names() -> Vec<&'static str> {
 
 fn carrier(name: &str) -> Result<Carrier, StoreError> {
     let found = Carrier::ALL.into_iter().find(|carrier| carrier.name().eq_ignore_ascii_case(name));
-    found.ok_or_else(|| {
-        StoreError::engine(format!("unknown path {name:?}\npaths: {}", path_names().join(", ")))
-    })
+    found.ok_or_else(|| StoreError::engine(Unknown::new("path", name, path_names())))
 }
 
 impl Engine for LinkedEngine {

@@ -77,6 +77,8 @@ struct Inner {
     opts: Opts,
     place: Place,
     version: String,
+    /// True for MariaDB, which names some of its views otherwise.
+    is_mariadb: bool,
 }
 
 impl std::fmt::Debug for Mysql {
@@ -107,10 +109,11 @@ impl Mysql {
         let version =
             told.first().and_then(|row| row.first()).cloned().unwrap_or_else(|| "unknown".into());
         // "10.11.19-MariaDB-0+deb12u1"
-        if version.contains("MariaDB") {
+        let is_mariadb = version.contains("MariaDB");
+        if is_mariadb {
             place.server = "MariaDB";
         }
-        Ok(Self { inner: Arc::new(Inner { opts, place, version }) })
+        Ok(Self { inner: Arc::new(Inner { opts, place, version, is_mariadb }) })
     }
 
     /// Opens the store, and makes missing tables. Cache and durability are the server's:
@@ -289,10 +292,9 @@ impl Server for Mysql {
              table_schema = database() AND table_name IN ({})",
             names.join(", ")
         );
-        let list = if self.inner.place.server == "MariaDB" {
-            "innodb_sys_tablespaces"
-        } else {
-            "innodb_tablespaces"
+        let list = match self.inner.is_mariadb {
+            true => "innodb_sys_tablespaces",
+            false => "innodb_tablespaces",
         };
         let files: Vec<String> =
             names.iter().map(|name| format!("concat(database(), '/', {name})")).collect();

@@ -65,7 +65,7 @@ pub(super) struct Found {
 impl Found {
     /// Adds blocks of one key and cipher.
     pub(super) fn add(&mut self, share: Share) {
-        let key = (share.cipher, share.key_version, share.fingerprint.clone());
+        let key = (share.cipher.name, share.key_version, share.fingerprint.clone());
         let sum = self.shares.entry(key).or_insert_with(|| Share {
             blocks: 0,
             bytes: 0,
@@ -79,7 +79,7 @@ impl Found {
     fn add_encrypted(&mut self, block: &[u8], bytes: u64) {
         match inspect(block) {
             Ok(info) => self.add(Share {
-                cipher: info.cipher.name,
+                cipher: info.cipher,
                 mode: info.cipher.mode,
                 key_version: info.key_version,
                 fingerprint: info.fingerprint.to_string(),

@@ -62,11 +62,11 @@ pub fn forecast(point: &StudyPoint) -> Forecast {
     };
     let mut seconds = 0.0;
     let mut loaded: Vec<&str> = Vec::new();
-    for spec in &point.workloads {
+    for spec in point.specs() {
         if !loaded.contains(&spec.dataset) {
             loaded.push(spec.dataset);
             let of_set = |other: &&Spec| other.dataset == spec.dataset;
-            let loads_itself = point.workloads.iter().filter(of_set).any(|other| other.from_empty);
+            let loads_itself = point.specs().filter(of_set).any(|other| other.from_empty);
             seconds += expected.load_s(spec.sized_by, loads_itself);
         }
         seconds += expected.warm_up_s() + expected.run_s(spec);

@@ -63,7 +63,7 @@ use crate::study::point::StudyPoint;
 use crate::words::share::{Client, ClientFacts, Share};
 use crate::words::size::human_bytes;
 use crate::words::target::Target;
-use crate::workload::{self, Data, Setting, SizedBy, Workload, cold_cache_bytes};
+use crate::workload::{self, Data, Setting, SizedBy, Spec, Workload, cold_cache_bytes};
 use group::Group;
 use sealstone_store::{Engine, OpenStore, StoreError, StoreOptions, Variant};
 
@@ -177,7 +177,7 @@ fn run_after(
     remove_left(&plan.out, &|text| observer.note(text));
     // before data sets are computed, which takes minutes for some that fit nowhere
     let mut datasets: Vec<(&str, SizedBy)> = Vec::new();
-    for spec in &point.workloads {
+    for spec in point.specs() {
         if !datasets.iter().any(|(known, _)| *known == spec.dataset) {
             datasets.push((spec.dataset, spec.sized_by));
         }
@@ -187,7 +187,7 @@ fn run_after(
     observer.progress(&Progress::preparing(plan));
     let watch = workload::Watch { stop, note: &|text| observer.note(text) };
     let data = Data { share: client.map_or(Share::ALONE, |client| client.share), ..plan.data() };
-    let workloads = match workload::build_watched(&data, &plan.workloads, &watch) {
+    let workloads = match workload::build_watched(&data, &point.workloads, &watch) {
         Err(workload::Error::Stopped) => return Err(CompareError::Stopped),
         built => built.map_err(PlanError::from)?,
     };
@@ -227,7 +227,7 @@ fn run_beside(
     let cpu_begin = CpuTime::with_ended_children();
 
     let work_dir = WorkDir::create(plan)?;
-    let mut comparison = Comparison::new(plan, variants, engine, observer, stop);
+    let mut comparison = Comparison::new(plan, variants, workloads, engine, observer, stop);
     comparison.share = client.map(|client| client.share);
     if let Some(earlier) = earlier {
         comparison.go_on_from(earlier);
@@ -357,6 +357,7 @@ struct Running<'a> {
 struct Comparison<'a> {
     plan: &'a Plan,
     variants: &'a [Variant],
+    workloads: &'a [Box<dyn Workload>],
     engine: &'a dyn Engine,
     observer: &'a dyn Observer,
     stop: &'a AtomicBool,
@@ -396,6 +397,7 @@ impl<'a> Comparison<'a> {
     fn new(
         plan: &'a Plan,
         variants: &'a [Variant],
+        workloads: &'a [Box<dyn Workload>],
         engine: &'a dyn Engine,
         observer: &'a dyn Observer,
         stop: &'a AtomicBool,
@@ -403,6 +405,7 @@ impl<'a> Comparison<'a> {
         Self {
             plan,
             variants,
+            workloads,
             engine,
             observer,
             stop,
@@ -447,7 +450,7 @@ impl<'a> Comparison<'a> {
         self.rounds = first..first + self.plan.rounds;
         self.earlier.clone_from(&earlier.cells);
         for cell in earlier.cells.iter().filter(|cell| cell.variant == 0) {
-            if let Ok(spec) = self.plan.workload(&cell.workload) {
+            if let Some((_, spec)) = self.workload(&cell.workload) {
                 self.found
                     .insert(spec.name, Clients { count: cell.clients, peak: cell.saturation.peak });
             }
@@ -460,13 +463,7 @@ impl<'a> Comparison<'a> {
             return;
         }
         for cell in &self.earlier {
-            let Ok(spec) = self.plan.workload(&cell.workload) else { continue };
-            let number = self
-                .plan
-                .workloads
-                .iter()
-                .position(|name| *name == cell.workload)
-                .unwrap_or_default();
+            let Some((number, spec)) = self.workload(&cell.workload) else { continue };
             if !self
                 .measured
                 .iter()
@@ -474,11 +471,17 @@ impl<'a> Comparison<'a> {
             {
                 let peak = cell.saturation.peak;
                 let conditions = cell.conditions.unwrap_or_default();
-                let fresh = Measured::new(cell.variant, number, spec, cell.clients);
+                let fresh = Measured::new(cell.variant, number, spec.clone(), cell.clients);
                 let fresh = Measured { peak, conditions, disk_bytes: cell.disk_bytes, ..fresh };
                 self.measured.push(fresh.after(cell));
             }
         }
+    }
+
+    /// Returns the workload that results call `name`, with its number.
+    fn workload(&self, name: &str) -> Option<(usize, &'a Spec)> {
+        let specs = self.workloads.iter().map(|workload| workload.spec());
+        specs.enumerate().find(|(_, spec)| spec.name == name)
     }
 
     /// Returns the measurements of `variant` under `workload` before this run, if it adds to an

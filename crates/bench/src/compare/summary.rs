@@ -20,6 +20,7 @@ use crate::study::machine::{self, Busy};
 use crate::study::passwords::{shown, without_password};
 use crate::study::plan::Plan;
 use crate::study::point::StudyPoint;
+use crate::words::Bottleneck;
 use crate::words::share::ClientFacts;
 use crate::words::target::Target;
 use crate::words::verdict::CONFIDENCE;
@@ -336,7 +337,7 @@ fn warn_of_run(
         );
     }
     // once for all workloads that it applies to
-    for by in ["none", "engine", "servers"] {
+    for by in [Bottleneck::None, Bottleneck::Engine, Bottleneck::Servers] {
         let is_idle =
             |cell: &Cell| cell.saturation.by == by && saturation::is_below(&cell.saturation);
         let idle = workloads(cells, |cell| cell.overhead.is_some() && is_idle(cell));
@@ -344,7 +345,7 @@ fn warn_of_run(
             warnings.push(format!(
                 "CPUs were idle under {} (bottleneck: {}): a cost may be hidden there{}",
                 idle.join(", "),
-                saturation::name(by),
+                by.name(),
                 if plan.threads.is_empty() {
                     ""
                 } else {

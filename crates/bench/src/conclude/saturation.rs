@@ -2,6 +2,7 @@
 //! or no visible cause. Each is a rule with a figure; `docs/method.md` lists them.
 
 use crate::results::{Sample, Saturation};
+use crate::words::Bottleneck;
 
 /// Share of the CPUs in use from which a run counts as limited by them.
 const CPU_FULL: f64 = 0.9;
@@ -83,7 +84,7 @@ pub fn judge(evidence: &Evidence) -> Saturation {
     let Evidence { samples, cores, target, peak, .. } = *evidence;
     if samples.iter().all(|sample| sample.elapsed_s <= 0.0) {
         let reason = "nothing was measured".into();
-        return Saturation { by: "none".into(), peak: false, cpu_share: 0.0, reason };
+        return Saturation { by: Bottleneck::None, peak: false, cpu_share: 0.0, reason };
     }
     let figures = Figures::of(evidence);
     let all_cores = match cores {
@@ -97,12 +98,12 @@ pub fn judge(evidence: &Evidence) -> Saturation {
              cost goes into idle time: read latency and CPU, not throughput",
             percent(figures.cpu_share)
         );
-        ("target", reason)
+        (Bottleneck::Target, reason)
     } else {
         by_cpu(evidence, &figures, &all_cores)
             .unwrap_or_else(|| by_waiting(evidence, &figures, &all_cores))
     };
-    if peak && matches!(by, "engine" | "servers" | "none") {
+    if peak && matches!(by, Bottleneck::Engine | Bottleneck::Servers | Bottleneck::None) {
         reason.push_str("; more clients did no more");
     }
     if let Some(target) = target.filter(|target| rate < 0.95 * target) {
@@ -110,27 +111,23 @@ pub fn judge(evidence: &Evidence) -> Saturation {
             "; the {target:.0} operations a second asked for were not reached ({rate:.0})"
         ));
     }
-    if let Some(share) = evidence.generator_share.filter(|_| by != "generator") {
+    if let Some(share) = evidence.generator_share.filter(|_| by != Bottleneck::Generator) {
         reason.push_str(&format!(
             "; the load generator itself took {} of the CPU time",
             percent(share)
         ));
     }
-    Saturation { by: by.into(), peak, cpu_share: figures.cpu_share, reason }
+    Saturation { by, peak, cpu_share: figures.cpu_share, reason }
 }
 
 /// Returns the CPUs as the cause, if they held the run back.
-fn by_cpu(
-    evidence: &Evidence,
-    figures: &Figures,
-    all_cores: &str,
-) -> Option<(&'static str, String)> {
+fn by_cpu(evidence: &Evidence, figures: &Figures, all_cores: &str) -> Option<(Bottleneck, String)> {
     let Evidence { clients, cores, .. } = *evidence;
     let busy = percent(figures.cpu_share);
     let full = figures.cpu_share >= CPU_FULL || figures.client_share >= CPU_FULL;
     if let Some(share) = evidence.generator_share.filter(|share| full && *share >= GENERATOR_FULL) {
         return Some((
-            "generator",
+            Bottleneck::Generator,
             format!(
                 "{all_cores} {busy} busy, and the load generator itself took {} of that",
                 percent(share)
@@ -138,12 +135,12 @@ fn by_cpu(
         ));
     }
     if figures.cpu_share >= CPU_FULL {
-        return Some(("cpu", format!("{all_cores} {busy} busy")));
+        return Some((Bottleneck::Cpu, format!("{all_cores} {busy} busy")));
     }
     if evidence.machine_share >= CPU_FULL {
         let machine = percent(evidence.machine_share);
         return Some((
-            "cpu",
+            Bottleneck::Cpu,
             format!(
                 "{all_cores} {machine} busy, {busy} by this run and the rest by other programs"
             ),
@@ -159,13 +156,13 @@ fn by_cpu(
         let reason = format!(
             "{who} kept {usable} of {cores} cores {share} busy; more clients could use the rest"
         );
-        return Some(("cpu", reason));
+        return Some((Bottleneck::Cpu, reason));
     }
     None
 }
 
 /// Determines the reason for waiting while CPUs were idle.
-fn by_waiting(evidence: &Evidence, figures: &Figures, all_cores: &str) -> (&'static str, String) {
+fn by_waiting(evidence: &Evidence, figures: &Figures, all_cores: &str) -> (Bottleneck, String) {
     let busy = percent(figures.cpu_share);
     if figures.sync_share >= WAIT_FULL {
         let reason = format!(
@@ -175,12 +172,12 @@ fn by_waiting(evidence: &Evidence, figures: &Figures, all_cores: &str) -> (&'sta
             figures.syncs / figures.elapsed_s,
             1e3 * figures.sync_wall_s / figures.syncs.max(1.0)
         );
-        return ("disk", reason);
+        return (Bottleneck::Disk, reason);
     }
     if figures.file_share >= WAIT_FULL {
         let share = percent(figures.file_share);
         return (
-            "io",
+            Bottleneck::Io,
             format!("clients waited for files {share} of the time; {all_cores} {busy} busy"),
         );
     }
@@ -188,7 +185,7 @@ fn by_waiting(evidence: &Evidence, figures: &Figures, all_cores: &str) -> (&'sta
     if asleep >= WAIT_FULL && evidence.has_servers {
         let share = percent(asleep);
         return (
-            "servers",
+            Bottleneck::Servers,
             format!("clients waited for replies {share} of the time; {all_cores} {busy} busy"),
         );
     }
@@ -200,7 +197,7 @@ fn by_waiting(evidence: &Evidence, figures: &Figures, all_cores: &str) -> (&'sta
             figures.sleeps / figures.operations.max(1.0),
             percent(figures.file_share)
         );
-        return ("engine", reason);
+        return (Bottleneck::Engine, reason);
     }
     let sleep = match figures.asleep_share {
         Some(share) => {
@@ -216,37 +213,21 @@ fn by_waiting(evidence: &Evidence, figures: &Figures, all_cores: &str) -> (&'sta
         "no CPU ({busy} of all cores){sleep} held it back, so part of a cost may have gone into \
          idle time"
     );
-    ("none", reason)
+    (Bottleneck::None, reason)
 }
 
 fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// Returns a short name for the bottleneck of a run: `the CPU`, or `none found`.
-#[must_use]
-pub fn name(by: &str) -> &str {
-    match by {
-        "cpu" => "the CPU",
-        "generator" => "the load generator",
-        "disk" => "syncs of the disk",
-        "io" => "files",
-        "engine" => "a lock or queue of the engine",
-        "servers" => "the servers",
-        "target" => "the rate that was set",
-        "none" => "none found",
-        other => other,
-    }
-}
-
 /// Returns whether a cost measured in such a run may be understated, because part of it went into
 /// idle time. Where the engine itself is saturated, and more clients do no more work, the
 /// throughput is the maximum, and the cost is the cost at that throughput.
 pub fn is_below(saturation: &Saturation) -> bool {
-    match saturation.by.as_str() {
-        "none" | "target" => true,
-        "engine" | "servers" => !saturation.peak,
-        _ => false,
+    match saturation.by {
+        Bottleneck::None | Bottleneck::Target => true,
+        Bottleneck::Engine | Bottleneck::Servers => !saturation.peak,
+        Bottleneck::Cpu | Bottleneck::Generator | Bottleneck::Disk | Bottleneck::Io => false,
     }
 }
 
@@ -280,7 +261,7 @@ mod tests {
     #[test]
     fn each_cause_is_named_with_its_figure() {
         let cpu = judged(3.9, 0.0, 8, None);
-        assert_eq!(cpu.by, "cpu");
+        assert_eq!(cpu.by, Bottleneck::Cpu);
         assert!(cpu.reason.starts_with("the 4 cores were 98 % busy"), "{}", cpu.reason);
         assert!(
             cpu.reason.ends_with("the load generator itself took 3 % of the CPU time"),
@@ -288,17 +269,17 @@ mod tests {
             cpu.reason
         );
         let one = judged(0.97, 0.0, 1, None);
-        assert_eq!((one.by.as_str(), one.cpu_share), ("cpu", 0.97 / 4.0));
+        assert_eq!((one.by, one.cpu_share), (Bottleneck::Cpu, 0.97 / 4.0));
         assert!(
             one.reason.contains("the one client kept 1 of 4 cores 97 % busy"),
             "{}",
             one.reason
         );
         let io = judged(0.4, 6.0, 8, None);
-        assert_eq!(io.by, "io");
+        assert_eq!(io.by, Bottleneck::Io);
         assert!(io.reason.contains("75 % of the time"), "{}", io.reason);
         let none = judged(1.0, 0.5, 8, None);
-        assert_eq!(none.by, "none");
+        assert_eq!(none.by, Bottleneck::None);
         assert!(is_below(&none) && !is_below(&io) && !is_below(&cpu));
     }
 
@@ -317,7 +298,7 @@ mod tests {
             peak: false,
         };
         let found = judge(&evidence);
-        assert_eq!(found.by, "cpu");
+        assert_eq!(found.by, Bottleneck::Cpu);
         assert_eq!(
             found.reason,
             "the 2 cores were 99 % busy, 25 % by this run and the rest by other programs"
@@ -327,10 +308,10 @@ mod tests {
     #[test]
     fn a_target_holds_back_only_if_it_was_reached() {
         let held = judged(1.0, 0.0, 8, Some(1_000.0));
-        assert_eq!(held.by, "target");
+        assert_eq!(held.by, Bottleneck::Target);
         assert!(is_below(&held));
         let missed = judged(3.9, 0.0, 8, Some(5_000.0));
-        assert_eq!(missed.by, "cpu");
+        assert_eq!(missed.by, Bottleneck::Cpu);
         assert!(
             missed
                 .reason
@@ -377,7 +358,7 @@ mod tests {
     #[test]
     fn sleep_outside_files_is_a_lock_of_the_engine_or_a_server() {
         let lock = clients(1.0, 0.2, 0.8, false, false);
-        assert_eq!(lock.by, "engine");
+        assert_eq!(lock.by, Bottleneck::Engine);
         let words = "a lock or queue of the engine: clients slept 75 % of the time, 2.5 times an \
                      operation, and for files only 10 %; the 4 cores were 25 % busy";
         assert_eq!(lock.reason, words);
@@ -389,7 +370,7 @@ mod tests {
             full.reason
         );
         let servers = clients(1.0, 0.2, 0.8, true, false);
-        assert_eq!(servers.by, "servers");
+        assert_eq!(servers.by, Bottleneck::Servers);
         assert!(
             servers.reason.starts_with("clients waited for replies 75 % of the time"),
             "{}",
@@ -397,7 +378,7 @@ mod tests {
         );
         // ready to run is not asleep
         let ready = clients(3.0, 4.5, 0.0, false, false);
-        assert_eq!(ready.by, "none");
+        assert_eq!(ready.by, Bottleneck::None);
         assert!(ready.reason.starts_with(
             "no CPU (75 % of all cores), no file (0 % of the clients' time) and no lock (6 %)"
         ));
@@ -429,7 +410,7 @@ mod tests {
             peak: true,
         };
         let disk = judge(&evidence);
-        assert_eq!((disk.by.as_str(), is_below(&disk)), ("disk", false));
+        assert_eq!((disk.by, is_below(&disk)), (Bottleneck::Disk, false));
         let words = "the disk: 71 % of the time a file was being synced (250 syncs a second, 2.84 \
                      ms each); the 4 cores were 10 % busy";
         assert_eq!(disk.reason, words);
@@ -449,7 +430,7 @@ mod tests {
             peak: false,
         };
         let found = judge(&evidence);
-        assert_eq!(found.by, "generator");
+        assert_eq!(found.by, Bottleneck::Generator);
         assert_eq!(
             found.reason,
             "the 4 cores were 98 % busy, and the load generator itself took 60 % of that"
@@ -468,6 +449,6 @@ mod tests {
             has_servers: false,
             peak: false,
         });
-        assert_eq!((none.by.as_str(), none.cpu_share), ("none", 0.0));
+        assert_eq!((none.by, none.cpu_share), (Bottleneck::None, 0.0));
     }
 }

@@ -9,6 +9,7 @@ use crate::results::{
     TimeSplit, Variant,
 };
 use crate::study::plan::Plan;
+use crate::words::Bottleneck;
 use crate::workload::Unit;
 
 /// Returns a cell of `variant` with one slice for each of `throughputs`, relative to 1,000
@@ -39,7 +40,7 @@ pub(crate) fn cell(variant: usize, workload: &str, throughputs: &[f64]) -> Cell 
         conditions: None,
         generator_share: None,
         saturation: Saturation {
-            by: "cpu".into(),
+            by: Bottleneck::Cpu,
             peak: false,
             cpu_share: 0.95,
             reason: String::new(),

@@ -9,7 +9,6 @@ use serde::Serialize;
 use super::index::Run;
 use crate::compare::forecast;
 use crate::conclude::figures;
-use crate::conclude::saturation;
 use crate::conclude::sustained_rate;
 use crate::results::{Cell, Conditions, Results};
 use crate::words::target::Target;
@@ -245,7 +244,7 @@ pub(super) fn writes(conditions: &Conditions) -> &'static str {
 
 /// Lists the bottlenecks of the baseline: `the CPU (a, c), syncs of the disk (oltp-sync)`.
 fn bottlenecks(run: &Run) -> Option<String> {
-    let groups = grouped(run, |cell| Some(saturation::name(&cell.saturation.by).to_owned()))?;
+    let groups = grouped(run, |cell| Some(cell.saturation.by.name().to_owned()))?;
     let words = groups
         .iter()
         .map(|(what, names)| format!("{what} ({})", names.join(", ")))
@@ -362,7 +361,7 @@ mod tests {
             cell.conditions =
                 Some(Conditions { setting, cache_bytes, data_bytes: 100_000_000, synced });
             if synced {
-                cell.saturation.by = "disk".into();
+                cell.saturation.by = crate::words::Bottleneck::Disk;
             }
         }
         let runs = comparison(&["none", "aes-256"], cells).runs();

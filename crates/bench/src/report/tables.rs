@@ -17,6 +17,7 @@ use crate::conclude::saturation;
 use crate::conclude::statistics;
 use crate::conclude::sustained_rate::sustained;
 use crate::results::{Between, Cell, Latency, Overhead, Ranked, Sample};
+use crate::words::Bottleneck;
 use crate::words::verdict::{Cell as Content, Mark, Verdict};
 use crate::workload::Unit;
 
@@ -541,20 +542,17 @@ pub(super) fn cpu(run: &Run) -> Table {
             seconds(sum(cell, |sample| sample.settle_cpu_s)),
             share(cell.saturation.cpu_share),
             optional_share(cell.generator_share),
-            words(saturation::name(&cell.saturation.by)),
+            words(cell.saturation.by.name()),
         ]
     });
     // by finding, each mentioned once
-    let found = |by: &str| {
+    let found = |by: Bottleneck| {
         let of_it = run.results.cells.iter().filter(|cell| cell.saturation.by == by);
         let reasons = footnotes::merged(of_it.map(|cell| cell.saturation.reason.as_str()));
-        reasons
-            .into_iter()
-            .map(|reason| format!("{}: {reason}", saturation::name(by)))
-            .collect::<Vec<_>>()
+        reasons.into_iter().map(|reason| format!("{}: {reason}", by.name())).collect::<Vec<_>>()
     };
-    let mut kinds: Vec<&str> =
-        run.results.cells.iter().map(|cell| cell.saturation.by.as_str()).collect();
+    let mut kinds: Vec<Bottleneck> =
+        run.results.cells.iter().map(|cell| cell.saturation.by).collect();
     kinds.sort_unstable();
     kinds.dedup();
     Table { footnotes: kinds.into_iter().flat_map(found).collect(), ..table }

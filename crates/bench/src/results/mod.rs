@@ -24,6 +24,7 @@ pub use crate::results::answer::{Piece, PieceKind};
 pub use crate::results::variant::{Choice, Means, SERVER_BACKEND, Variant};
 use crate::study::coverage::Coverage;
 pub use crate::study::machine::Machine;
+use crate::words::Bottleneck;
 use crate::words::axes::Point;
 use crate::words::share::ClientFacts;
 use crate::words::verdict::Quantity;
@@ -456,10 +457,8 @@ pub struct TimeSplit {
 /// Factor that held a run back.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Saturation {
-    /// `cpu`, `generator` (the load generator took most of it), `disk` (syncs), `io`, `engine` (its
-    /// locks and queues), `servers` (clients waited for replies), `target` (a rate was set) or
-    /// `none`.
-    pub by: String,
+    /// The factor.
+    pub by: Bottleneck,
     /// Set when a search found that more clients do no more work: the throughput is the highest
     /// there is.
     #[serde(default)]

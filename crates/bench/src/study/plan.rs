@@ -651,7 +651,15 @@ impl Plan {
     /// # Errors
     /// A name that is neither.
     pub fn workload(&self, name: &str) -> Result<workload::Spec, workload::Error> {
-        workload::find(name, &self.own_workloads)
+        workload::find(name, &self.own_workloads).map(|entry| entry.spec)
+    }
+
+    /// Returns its workloads, in order.
+    ///
+    /// # Errors
+    /// A name that is neither in the table nor of the user's own.
+    pub(crate) fn entries(&self) -> Result<Vec<workload::Entry>, workload::Error> {
+        self.workloads.iter().map(|name| workload::find(name, &self.own_workloads)).collect()
     }
 
     /// Returns what readers know the workload `name` by, such as `reads, cold cache (c-cold)`; a

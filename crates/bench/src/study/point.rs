@@ -6,7 +6,7 @@ use sealstone_store::{EngineError, Seal, Variant, WireSuite};
 
 use crate::study::coverage::{Question, Surroundings};
 use crate::study::plan::{CLIENTS_MOST, Plan, PlanError, Protections, check_memory};
-use crate::workload::{self, Spec};
+use crate::workload::{self, Entry, Spec};
 
 /// Reason why settings are no study.
 #[derive(Debug, thiserror::Error)]
@@ -40,8 +40,8 @@ pub struct StudyPoint {
     pub variants: Vec<Variant>,
     /// Remarks on them for the reader of results.
     pub notes: Vec<String>,
-    /// Workloads, and how each is run.
-    pub workloads: Vec<Spec>,
+    /// Workloads.
+    pub workloads: Vec<Entry>,
     /// Surroundings in which the store runs.
     pub surroundings: Surroundings,
 }
@@ -60,9 +60,13 @@ impl StudyPoint {
     ) -> Result<Self, StudyError> {
         plan.check()?;
         let (variants, notes) = plan.variants(protections)?;
-        let workloads =
-            plan.workloads.iter().map(|name| plan.workload(name)).collect::<Result<_, _>>()?;
+        let workloads = plan.entries()?;
         Ok(Self { store, plan, variants, notes, workloads, surroundings })
+    }
+
+    /// Returns how its workloads are run, in order.
+    pub fn specs(&self) -> impl Iterator<Item = &Spec> + Clone {
+        self.workloads.iter().map(|entry| &entry.spec)
     }
 
     /// Returns the question of the point.

@@ -12,7 +12,7 @@ use crate::study::coverage::{OWN_MODE, Surroundings};
 use crate::study::plan::{Plan, Protections, is_none};
 use crate::study::point::{StudyError, StudyPoint};
 use crate::study::{client_group, suitability, tunnels};
-use crate::workload;
+use crate::workload::{self, Entry, Watch};
 
 /// A comparison with its names resolved.
 #[derive(Debug)]
@@ -57,9 +57,10 @@ impl Study {
         let named = plan.module.iter().filter(|name| !is_none(name));
         let modules = named.map(|name| tables.module(name)).collect::<Result<Vec<_>, _>>();
         let modules = modules.map_err(StudyError::Tables)?;
+        let workloads = plan.entries()?;
         let (mut points, mut refused, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
         for store in stores {
-            let surroundings = surroundings(store, &plan, policy.as_ref());
+            let surroundings = surroundings(store, &plan, &workloads, policy.as_ref());
             let (suited, remark) = suitability::suited(store, &plan)?;
             remarks.extend(remark);
             let protections = Protections {
@@ -118,10 +119,16 @@ pub fn usual(names: &[String], tables: &dyn Tables) -> Plan {
     usual
 }
 
-fn surroundings(store: &StoreKind, plan: &Plan, policy: Option<&FieldPolicy>) -> Surroundings {
+fn surroundings(
+    store: &StoreKind,
+    plan: &Plan,
+    workloads: &[Entry],
+    policy: Option<&FieldPolicy>,
+) -> Surroundings {
     // columns are the same however many records there are; errors in a workload are reported
     // elsewhere
-    let tables = || workload::build(&workload::Data { records: 1, ..plan.data() }, &plan.workloads);
+    let data = workload::Data { records: 1, ..plan.data() };
+    let tables = || workload::build_watched(&data, workloads, &Watch::nobody());
     let seals_all = |policy: &FieldPolicy| {
         tables().is_ok_and(|built| {
             built.iter().all(|workload| (policy.seals_everything)(workload.tables()))

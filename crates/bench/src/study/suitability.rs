@@ -16,10 +16,10 @@ use crate::workload::{Setting, SizedBy, Spec, cold_cache_bytes, cold_share_words
 /// Members of a store that has none; a cache that must be small, of a store that takes more or
 /// whose cache is not ours; a layer that the store cannot take.
 pub(super) fn check(study_point: &StudyPoint, tables: &dyn Tables) -> Result<(), StudyError> {
-    let StudyPoint { store: kind, plan, workloads, .. } = study_point;
+    let StudyPoint { store: kind, plan, .. } = study_point;
     let point = &plan.point();
     check_layers(study_point, tables)?;
-    for spec in workloads {
+    for spec in study_point.specs() {
         check_kind(kind, spec, tables)?;
         if spec.setting == Setting::Cold {
             check_cold(kind, plan, spec)?;
@@ -69,7 +69,7 @@ fn check_kind(kind: &StoreKind, spec: &Spec, tables: &dyn Tables) -> Result<(), 
 /// Checks whether the store of a point can take its layers. If nothing seals its files, it is
 /// measured without encryption.
 fn check_layers(study_point: &StudyPoint, tables: &dyn Tables) -> Result<(), StudyError> {
-    let StudyPoint { store: kind, plan, workloads, .. } = study_point;
+    let StudyPoint { store: kind, plan, .. } = study_point;
     let lacks = |layer: &Layer| *layer != Layer::Rest && !kind.layers.contains(layer);
     if let Some(layer) = plan.layers()?.into_iter().find(lacks) {
         let others: Vec<_> = tables
@@ -94,7 +94,7 @@ fn check_layers(study_point: &StudyPoint, tables: &dyn Tables) -> Result<(), Stu
     }
     let one_way = kind.functions.iter().find(|function| function.is_one_way);
     if let Some(function) = one_way.filter(|_| plan.has_layer(Layer::Server)) {
-        for spec in workloads {
+        for spec in study_point.specs() {
             if spec.checks_values {
                 let name = spec.name;
                 return Err(StudyError::Unsuited(format!(

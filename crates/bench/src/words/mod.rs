@@ -3,6 +3,7 @@
 
 pub(crate) mod adoption;
 pub(crate) mod axes;
+pub(crate) mod bottleneck;
 pub(crate) mod count;
 pub(crate) mod max_time;
 pub(crate) mod percent;
@@ -14,6 +15,7 @@ pub(crate) mod threat;
 pub(crate) mod verdict;
 
 pub use axes::{AXES, Point, varied};
+pub use bottleneck::Bottleneck;
 pub use count::{counted, parse_count};
 pub use max_time::MaxTime;
 pub use percent::{parse_percent, percent};

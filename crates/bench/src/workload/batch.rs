@@ -8,6 +8,7 @@ use std::time::Instant;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::contract::{Client, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, split};
+use super::entry::{Entry, Make};
 use super::error::Error;
 use super::records::Records;
 use super::setting::Setting;
@@ -16,7 +17,13 @@ use super::sources::Sources;
 use super::stop::{Stopped, go_on};
 use sealstone_store::{Record, Row, Store, StoreError, Table, Target};
 
-pub(super) const LOAD: Spec = Spec {
+/// The row of loading.
+pub(super) const LOAD: Entry = Entry::row(LOAD_SPEC, &Load);
+
+/// The row of scanning.
+pub(super) const SCAN: Entry = Entry::row(SCAN_SPEC, &Scan);
+
+const LOAD_SPEC: Spec = Spec {
     name: "batch-load",
     base: "batch-load",
     setting: Setting::Warm,
@@ -35,7 +42,7 @@ pub(super) const LOAD: Spec = Spec {
     remark: None,
 };
 
-pub(super) const SCAN: Spec = Spec {
+const SCAN_SPEC: Spec = Spec {
     name: "batch-scan",
     base: "batch-scan",
     setting: Setting::Warm,
@@ -137,41 +144,48 @@ impl Checksum {
 
 /// Common part of both workloads: the data set, taken in chunks, one for each operation.
 struct Batch {
-    spec: &'static Spec,
+    spec: Spec,
     data: Arc<DataSet>,
     /// Checksums that scanning each chunk must return; none if the operations load.
     checksums: Option<Arc<Vec<Checksum>>>,
 }
 
-pub(super) fn make_load(
-    spec: &'static Spec,
-    sources: &Sources,
-) -> Result<Box<dyn Workload>, Error> {
-    Ok(Box::new(Batch { spec, data: sources.shared(spec.dataset, DataSet::new)?, checksums: None }))
+/// Kind of the workload that loads.
+#[derive(Debug)]
+struct Load;
+
+impl Make for Load {
+    fn make(&self, spec: &Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
+        let data = sources.shared(spec.dataset, DataSet::new)?;
+        Ok(Box::new(Batch { spec: spec.clone(), data, checksums: None }))
+    }
 }
 
-pub(super) fn make_scan(
-    spec: &'static Spec,
-    sources: &Sources,
-) -> Result<Box<dyn Workload>, Error> {
-    let data = sources.shared(spec.dataset, DataSet::new)?;
-    let mut record = Record::new();
-    let mut checksum = |chunk| -> Result<Checksum, Stopped> {
-        let mut checksum = Checksum::default();
-        for number in data.chunk(chunk) {
-            go_on(sources.stop())?;
-            data.records.fill(number, &mut record);
-            checksum.add(&key(number), &record);
-        }
-        Ok(checksum)
-    };
-    let checksums = (0..data.chunks).map(&mut checksum).collect::<Result<_, _>>()?;
-    Ok(Box::new(Batch { spec, data, checksums: Some(Arc::new(checksums)) }))
+/// Kind of the workload that scans.
+#[derive(Debug)]
+struct Scan;
+
+impl Make for Scan {
+    fn make(&self, spec: &Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
+        let data = sources.shared(spec.dataset, DataSet::new)?;
+        let mut record = Record::new();
+        let mut checksum = |chunk| -> Result<Checksum, Stopped> {
+            let mut checksum = Checksum::default();
+            for number in data.chunk(chunk) {
+                go_on(sources.stop())?;
+                data.records.fill(number, &mut record);
+                checksum.add(&key(number), &record);
+            }
+            Ok(checksum)
+        };
+        let checksums = (0..data.chunks).map(&mut checksum).collect::<Result<_, _>>()?;
+        Ok(Box::new(Batch { spec: spec.clone(), data, checksums: Some(Arc::new(checksums)) }))
+    }
 }
 
 impl Workload for Batch {
     fn spec(&self) -> &Spec {
-        self.spec
+        &self.spec
     }
 
     fn tables(&self) -> &[Arc<Table>] {

@@ -90,6 +90,17 @@ fn plain<S: Serializer>(weight: &f64, into: S) -> Result<S::Ok, S::Error> {
 }
 
 impl Mix {
+    /// A mix of nothing.
+    pub(super) const NONE: Self = Self {
+        read: 0.0,
+        update: 0.0,
+        insert: 0.0,
+        scan: 0.0,
+        read_modify_write: 0.0,
+        delete: 0.0,
+        transaction: 0.0,
+    };
+
     /// Returns each weight by its key, in words of the report.
     pub(super) fn weights(&self) -> [(&'static str, &'static str, f64); 7] {
         [

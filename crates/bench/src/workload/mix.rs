@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::contract::{Client, Position, SizedBy, Spec, Unit, Workload};
 use super::definition::{Definition, FIELD_BYTES, RequestDistribution, Spread};
 use super::distribution::ScrambledZipfian;
+use super::entry::{Entry, Kind, Make};
 use super::error::Error;
 use super::mix_client::MixedClient;
 use super::mix_data::{DataSet, Growth};
@@ -29,9 +30,28 @@ const WRITES: &[Setting] = &[Setting::Sync];
 /// The share of the records loaded that is never deleted, of so many.
 const NEVER_DELETED: u64 = 2;
 
-/// Builds the spec needed to run a workload of the user's own called `name` in a plan: `definition`
-/// under `setting`.
-pub(super) fn spec(definition: &Definition, setting: Setting) -> Spec {
+/// Returns the entry of the user's own workload `definition` under `setting`.
+pub(super) fn entry(definition: &Definition, setting: Setting) -> Entry {
+    let kind = Kind::Own(Arc::new(Own(Arc::new(definition.clone()))));
+    Entry { spec: spec(definition, setting), kind }
+}
+
+/// Kind of a workload of the user's own.
+#[derive(Debug)]
+struct Own(Arc<Definition>);
+
+impl Make for Own {
+    fn make(&self, spec: &Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
+        make(spec, Arc::clone(&self.0), sources)
+    }
+
+    fn definition(&self, _spec: &Spec) -> Option<Definition> {
+        Some(Definition::clone(&self.0))
+    }
+}
+
+/// Returns how `definition` must be run under `setting`.
+fn spec(definition: &Definition, setting: Setting) -> Spec {
     let name = intern(&definition.name);
     let dataset = definition.dataset();
     let fields = &definition.fields;
@@ -81,8 +101,8 @@ struct Mixed {
 
 /// Makes the workload that `definition` describes, to be run according to `spec`.
 pub(super) fn make(
-    spec: Spec,
-    definition: Definition,
+    spec: &Spec,
+    definition: Arc<Definition>,
     sources: &Sources,
 ) -> Result<Box<dyn Workload>, Error> {
     let data = sources.shared(spec.dataset, |sources| DataSet::new(&definition, sources))?;
@@ -95,14 +115,7 @@ pub(super) fn make(
     let expected_inserts = (operations as f64 * sources.data.rounds as f64 * share * 2.0) as u64;
     let part = part(&definition, data.count)?;
     let key_space = part.map_or(data.count, |part| part.records) + expected_inserts + 1;
-    Ok(Box::new(Mixed {
-        spec,
-        definition: Arc::new(definition),
-        data,
-        key_space,
-        part,
-        operations,
-    }))
+    Ok(Box::new(Mixed { spec: spec.clone(), definition, data, key_space, part, operations }))
 }
 
 /// Returns the part of `loaded` records that `definition` requests; none where that is all of them.

@@ -17,6 +17,7 @@ mod definition;
 mod definition_check;
 mod definition_file;
 pub(crate) mod distribution;
+mod entry;
 mod error;
 mod file_error;
 mod key_names;
@@ -40,13 +41,13 @@ mod ycsb_properties;
 pub use distribution::fnv;
 
 use std::sync::LazyLock;
-use std::sync::atomic::AtomicBool;
 
 pub use block_shape::BlockShape;
 pub use contract::{Client, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, split};
 pub use data::Data;
 pub use definition::Definition;
 pub use definition_check::Fault;
+pub use entry::Entry;
 pub use error::Error;
 pub use file_error::FileError;
 pub(crate) use name_pool::intern;
@@ -57,50 +58,45 @@ use sources::Sources;
 pub use sources::Watch;
 pub use ycsb_properties::read_properties;
 
-/// Makes a workload from what all workloads of one comparison share.
-type Make = fn(&'static Spec, &Sources) -> Result<Box<dyn Workload>, Error>;
-
-/// Every workload: its specification, and its constructor. A new workload is a file and a line
-/// here.
-static TABLE: [(Spec, Make); 19] = [
-    (ycsb::A, ycsb::make),
-    (ycsb::B, ycsb::make),
-    (ycsb::C, ycsb::make),
-    (ycsb::D, ycsb::make),
-    (ycsb::E, ycsb::make),
-    (ycsb::F, ycsb::make),
-    (oltp::OLTP, oltp::make),
-    (batch::LOAD, batch::make_load),
-    (batch::SCAN, batch::make_scan),
-    (block::SEQ_READ, block::make),
-    (block::SEQ_WRITE, block::make),
-    (block::SEQ_MIX, block::make),
-    (block::CONST_READ, block::make),
-    (block::CONST_WRITE, block::make),
-    (block::CONST_MIX, block::make),
-    (block::RAND_READ, block::make),
-    (block::RAND_WRITE, block::make),
-    (block::RAND_MIX, block::make),
-    (block::STREAM, block::make),
+/// Every workload. A new workload is a file and a line here.
+static TABLE: [Entry; 19] = [
+    ycsb::A,
+    ycsb::B,
+    ycsb::C,
+    ycsb::D,
+    ycsb::E,
+    ycsb::F,
+    oltp::OLTP,
+    batch::LOAD,
+    batch::SCAN,
+    block::SEQ_READ,
+    block::SEQ_WRITE,
+    block::SEQ_MIX,
+    block::CONST_READ,
+    block::CONST_WRITE,
+    block::CONST_MIX,
+    block::RAND_READ,
+    block::RAND_WRITE,
+    block::RAND_MIX,
+    block::STREAM,
 ];
 
 /// The workloads of the table under their other settings: `c-cold`, `oltp-sync`.
-static UNDER_SETTINGS: LazyLock<Vec<(Spec, Make)>> = LazyLock::new(|| {
-    let under = |(spec, make): &'static (Spec, Make)| {
-        spec.settings.iter().map(|setting| (spec.under(*setting), *make))
-    };
+static UNDER_SETTINGS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+    let under =
+        |entry: &'static Entry| entry.spec.settings.iter().map(|setting| entry.under(*setting));
     TABLE.iter().flat_map(under).collect()
 });
 
 /// Returns the table of workloads, in the order of help and report, each under its usual setting.
 pub fn workloads() -> impl ExactSizeIterator<Item = &'static Spec> + Clone {
-    TABLE.iter().map(|(spec, _)| spec)
+    TABLE.iter().map(|entry| &entry.spec)
 }
 
 /// Returns every workload under every setting that it can have: the table, then `a-cold`, `a-sync`
 /// and so on.
 pub fn under_every_setting() -> impl Iterator<Item = &'static Spec> + Clone {
-    workloads().chain(UNDER_SETTINGS.iter().map(|(spec, _)| spec))
+    workloads().chain(UNDER_SETTINGS.iter().map(|entry| &entry.spec))
 }
 
 /// Returns the names in the table, in its order.
@@ -113,27 +109,20 @@ pub fn names() -> Vec<&'static str> {
 /// # Errors
 /// [`Error::Unknown`], with the nearest name.
 pub fn workload(name: &str) -> Result<&'static Spec, Error> {
-    entry(name).map(|(spec, _)| spec)
+    entry(name).map(|entry| &entry.spec)
 }
 
-/// Returns the specification of the workload called `name`, from `own` or the table.
+/// Returns the workload called `name`, from `own` or the table.
 ///
 /// # Errors
 /// As [`workload`].
-pub fn find(name: &str, own: &[Definition]) -> Result<Spec, Error> {
-    match of_own(name, own) {
-        Some((definition, setting)) => Ok(mix::spec(definition, setting)),
-        None => workload(name).cloned(),
-    }
-}
-
-/// Returns the workload of `own` that `name` means, and its setting.
-fn of_own<'a>(name: &str, own: &'a [Definition]) -> Option<(&'a Definition, Setting)> {
-    own.iter().find_map(|definition| {
+pub fn find(name: &str, own: &[Definition]) -> Result<Entry, Error> {
+    let of_own = own.iter().find_map(|definition| {
         let setting =
             Setting::ALL.into_iter().find(|setting| setting.named(&definition.name) == name)?;
-        Some((definition, setting))
-    })
+        Some(mix::entry(definition, setting))
+    });
+    of_own.map_or_else(|| entry(name).cloned(), Ok)
 }
 
 /// Returns what the workload called `name` in the table demands of a store.
@@ -141,12 +130,12 @@ fn of_own<'a>(name: &str, own: &'a [Definition]) -> Option<(&'a Definition, Sett
 /// # Errors
 /// As [`workload`]; [`Error::NoFile`] for one that is no mix of operations.
 pub fn definition(name: &str) -> Result<Definition, Error> {
-    let spec = workload(name)?;
-    ycsb::definition(spec).ok_or_else(|| Error::NoFile {
+    entry(name)?.definition().ok_or_else(|| Error::NoFile {
         name: name.into(),
-        can: workloads()
-            .filter(|spec| ycsb::definition(spec).is_some())
-            .map(|spec| spec.name)
+        can: TABLE
+            .iter()
+            .filter(|entry| entry.definition().is_some())
+            .map(|entry| entry.spec.name)
             .collect::<Vec<_>>()
             .join(", "),
     })
@@ -191,32 +180,28 @@ pub fn check_own(own: &[Definition]) -> Result<(), Error> {
 /// # Errors
 /// A name that is not in the table, a CSV file that cannot be used, a size that is too small.
 pub fn build<S: AsRef<str>>(data: &Data, names: &[S]) -> Result<Vec<Box<dyn Workload>>, Error> {
-    build_watched(data, names, &Watch { stop: &AtomicBool::new(false), note: &|_| () })
+    let entries = names.iter().map(|name| find(name.as_ref(), &data.own));
+    let entries = entries.collect::<Result<Vec<_>, _>>()?;
+    build_watched(data, &entries, &Watch::nobody())
 }
 
-/// As [`build`], which takes minutes for large data sets, with somebody who waits for it.
+/// Makes the workloads `entries` as [`build`] does, which takes minutes for large data sets, with
+/// somebody who waits for it.
 ///
 /// # Errors
 /// As [`build`]; [`Error::Stopped`].
-pub(crate) fn build_watched<S: AsRef<str>>(
+pub(crate) fn build_watched(
     data: &Data,
-    names: &[S],
+    entries: &[Entry],
     watch: &Watch<'_>,
 ) -> Result<Vec<Box<dyn Workload>>, Error> {
-    // unknown names before anything that takes long
-    names.iter().try_for_each(|name| find(name.as_ref(), &data.own).map(drop))?;
     let sources = Sources::new(data, watch);
-    let made = names.iter().map(|name| match of_own(name.as_ref(), &data.own) {
-        Some((definition, setting)) => {
-            mix::make(mix::spec(definition, setting), definition.clone(), &sources)
-        }
-        None => entry(name.as_ref()).and_then(|(spec, make)| make(spec, &sources)),
-    });
-    made.collect()
+    entries.iter().map(|entry| entry.make(&sources)).collect()
 }
 
-fn entry(name: &str) -> Result<&'static (Spec, Make), Error> {
-    TABLE.iter().chain(UNDER_SETTINGS.iter()).find(|(spec, _)| spec.name == name).ok_or_else(|| {
+fn entry(name: &str) -> Result<&'static Entry, Error> {
+    let mut all = TABLE.iter().chain(UNDER_SETTINGS.iter());
+    all.find(|entry| entry.spec.name == name).ok_or_else(|| {
         let nearest = nearest(name, under_every_setting().map(|spec| spec.name)).to_owned();
         Error::Unknown(Unknown { nearest, ..Unknown::new("workload", name, names()) })
     })
@@ -224,6 +209,8 @@ fn entry(name: &str) -> Result<&'static (Spec, Make), Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
     use super::*;
     use crate::study::plan::Plan;
     use crate::workload::testing::plan;
@@ -272,7 +259,8 @@ mod tests {
             let stop = AtomicBool::new(false);
             std::thread::scope(|scope| {
                 let making = scope.spawn(|| {
-                    build_watched(&huge.data(), &[name], &Watch { stop: &stop, note: &|_| () })
+                    let entries = [find(name, &[]).unwrap()];
+                    build_watched(&huge.data(), &entries, &Watch { stop: &stop, note: &|_| () })
                         .err()
                 });
                 std::thread::sleep(std::time::Duration::from_millis(100));
@@ -294,7 +282,8 @@ mod tests {
             note: &|text| said.borrow_mut().push(text.to_owned()),
         };
         let plan = Plan { records_from: Some(path.clone()), ..plan() };
-        build_watched(&plan.data(), &["a", "batch-scan"], &watch).unwrap();
+        let entries = ["a", "batch-scan"].map(|name| find(name, &[]).unwrap());
+        build_watched(&plan.data(), &entries, &watch).unwrap();
         assert_eq!(
             said.into_inner(),
             [format!("{}: 2 columns, separated by semicolon", path.display())]

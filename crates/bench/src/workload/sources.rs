@@ -24,6 +24,14 @@ pub struct Watch<'a> {
     pub note: &'a dyn Fn(&str),
 }
 
+impl Watch<'_> {
+    /// Returns a caller that waits however long it takes, and hears no notes.
+    pub(crate) fn nobody() -> Self {
+        static NEVER: AtomicBool = AtomicBool::new(false);
+        Self { stop: &NEVER, note: &|_| () }
+    }
+}
+
 /// Values that were made, each by its type and the stores that it belongs to.
 type Made = HashMap<(TypeId, &'static str), Arc<dyn Any + Send + Sync>>;
 

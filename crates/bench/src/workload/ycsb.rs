@@ -3,19 +3,21 @@
 
 use super::contract::{SizedBy, Spec, Unit, Workload};
 use super::definition::{Definition, Mix, RequestDistribution, Requests};
+use super::entry::{Entry, Make};
 use super::error::Error;
 use super::mix::{self, READS, READS_AND_WRITES};
 use super::setting::Setting;
 use super::sources::Sources;
 
 /// Returns a row of the table.
-const fn spec(
+const fn row(
     name: &'static str,
     label: &'static str,
     description: &'static str,
-    settings: &'static [Setting],
-) -> Spec {
-    Spec {
+    core: &'static Core,
+) -> Entry {
+    let settings = if core.mix.read == 100.0 { READS } else { READS_AND_WRITES };
+    let spec = Spec {
         name,
         base: name,
         setting: Setting::Warm,
@@ -32,70 +34,86 @@ const fn spec(
         checks_values: false,
         cache_hits_min: 0.0,
         remark: None,
+    };
+    Entry::row(spec, core)
+}
+
+/// Core workload: its mix of operations, and the distribution of the records that they ask for.
+#[derive(Debug)]
+struct Core {
+    mix: Mix,
+    distribution: RequestDistribution,
+}
+
+impl Core {
+    /// Returns the usual: requests that are zipfian.
+    const fn zipfian(mix: Mix) -> Self {
+        Self { mix, distribution: RequestDistribution::Zipfian }
     }
 }
 
-pub(super) const A: Spec = spec(
+pub(super) const A: Entry = row(
     "a",
     "reads and updates",
     "YCSB a: 50 % reads, 50 % updates of one field; zipfian",
-    READS_AND_WRITES,
+    &Core::zipfian(Mix { read: 50.0, update: 50.0, ..Mix::NONE }),
 );
-pub(super) const B: Spec = spec(
+pub(super) const B: Entry = row(
     "b",
     "mostly reads",
     "YCSB b: 95 % reads, 5 % updates of one field; zipfian",
-    READS_AND_WRITES,
+    &Core::zipfian(Mix { read: 95.0, update: 5.0, ..Mix::NONE }),
 );
-pub(super) const C: Spec = spec("c", "reads", "YCSB c: reads only; zipfian", READS);
-pub(super) const D: Spec = spec(
+pub(super) const C: Entry = row(
+    "c",
+    "reads",
+    "YCSB c: reads only; zipfian",
+    &Core::zipfian(Mix { read: 100.0, ..Mix::NONE }),
+);
+pub(super) const D: Entry = row(
     "d",
     "reads of new records",
     "YCSB d: 95 % reads of the latest records, 5 % inserts",
-    READS_AND_WRITES,
+    &Core {
+        mix: Mix { read: 95.0, insert: 5.0, ..Mix::NONE },
+        distribution: RequestDistribution::Latest,
+    },
 );
-pub(super) const E: Spec = spec(
+pub(super) const E: Entry = row(
     "e",
     "short scans",
     "YCSB e: 95 % scans of 1 to 100 records, 5 % inserts; zipfian",
-    READS_AND_WRITES,
+    &Core::zipfian(Mix { scan: 95.0, insert: 5.0, ..Mix::NONE }),
 );
-pub(super) const F: Spec = spec(
+pub(super) const F: Entry = row(
     "f",
     "reads and rewrites",
     "YCSB f: 50 % reads, 50 % read-modify-writes; zipfian",
-    READS_AND_WRITES,
+    &Core::zipfian(Mix { read: 50.0, read_modify_write: 50.0, ..Mix::NONE }),
 );
 
-/// Returns what the workload called `spec.base` in the table demands of a store; none if it is not
-/// one of the six.
-pub(super) fn definition(spec: &Spec) -> Option<Definition> {
-    let none = Mix::default();
-    let mix = match spec.base {
-        "a" => Mix { read: 50.0, update: 50.0, ..none },
-        "b" => Mix { read: 95.0, update: 5.0, ..none },
-        "c" => Mix { read: 100.0, ..none },
-        "d" => Mix { read: 95.0, insert: 5.0, ..none },
-        "e" => Mix { scan: 95.0, insert: 5.0, ..none },
-        "f" => Mix { read: 50.0, read_modify_write: 50.0, ..none },
-        _ => return None,
-    };
-    let distribution = match spec.base {
-        "d" => RequestDistribution::Latest,
-        _ => RequestDistribution::Zipfian,
-    };
-    Some(Definition {
-        name: spec.base.into(),
-        description: spec.description.into(),
-        setting: spec.setting,
-        mix,
-        requests: Requests { distribution, ..Requests::default() },
-        ..Definition::default()
-    })
+impl Make for Core {
+    fn make(&self, spec: &Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
+        mix::make(spec, self.demands(spec).into(), sources)
+    }
+
+    fn definition(&self, spec: &Spec) -> Option<Definition> {
+        Some(self.demands(spec))
+    }
 }
 
-pub(super) fn make(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
-    mix::make(spec.clone(), definition(spec).expect("one of the six"), sources)
+impl Core {
+    /// Returns what it demands of a store under `spec`.
+    fn demands(&self, spec: &Spec) -> Definition {
+        Definition {
+            name: spec.base.into(),
+            description: spec.description.into(),
+            setting: spec.setting,
+            mix: self.mix,
+            requests: Requests { distribution: self.distribution, ..Requests::default() },
+            ..Definition::default()
+        }
+    }
 }
 
 #[cfg(test)]

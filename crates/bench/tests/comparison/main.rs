@@ -20,7 +20,7 @@ use sealstone_bench::results::{Cell, Results, Sample, Verdict};
 use sealstone_bench::study::Surroundings;
 use sealstone_bench::study::plan::{Plan, Protections};
 use sealstone_bench::study::{StudyError, StudyPoint};
-use sealstone_bench::words::Target;
+use sealstone_bench::words::{Bottleneck, Target};
 use serde_json::Value;
 
 /// Returns a plan that takes about a second.
@@ -266,7 +266,7 @@ fn a_slow_store() {
     assert!((0.1..0.6).contains(&overhead.ratio), "{}", overhead.ratio);
     assert!(overhead.words.contains("times as long"), "{}", overhead.words);
     // sleeping stores keep no CPU busy, unless other programs do so
-    let asleep = results.cells[1].saturation.by == "engine";
+    let asleep = results.cells[1].saturation.by == Bottleneck::Engine;
     assert_eq!(overhead.words.ends_with("below saturation"), asleep, "{}", overhead.words);
     let warned = results.warnings.iter().any(|warning| {
         warning.starts_with(
@@ -682,8 +682,8 @@ fn a_store_held_back() {
     let locked = run_with(FakeEngine { locked_read: us(500), ..FakeEngine::default() }, 400, 20);
     let cell = &locked.cells[0];
     // a machine that others keep busy is named first
-    if cell.saturation.by != "cpu" {
-        assert_eq!(cell.saturation.by, "engine", "{:?}", cell.saturation);
+    if cell.saturation.by != Bottleneck::Cpu {
+        assert_eq!(cell.saturation.by, Bottleneck::Engine, "{:?}", cell.saturation);
         assert!(
             cell.saturation.peak && cell.saturation.reason.contains("more clients did no more"),
             "{cell:?}"
@@ -711,7 +711,7 @@ fn a_store_held_back() {
     // of short slices the idle moments before the first client works and after the last one would
     // be a tenth
     let busy = run_with(FakeEngine { working_read: us(200), ..FakeEngine::default() }, 1_600, 100);
-    assert_eq!(busy.cells[0].saturation.by, "cpu", "{:?}", busy.cells[0].saturation);
+    assert_eq!(busy.cells[0].saturation.by, Bottleneck::Cpu, "{:?}", busy.cells[0].saturation);
 }
 
 #[test]

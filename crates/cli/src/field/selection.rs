@@ -89,8 +89,10 @@ fn columns(flags: &ColumnFlags) -> anyhow::Result<Vec<Column>> {
             bail!("--tweak {spec}: write it as COLUMN=none, COLUMN=column or COLUMN=row:OTHER");
         };
         let of = of(&mut options, &names, "--tweak", name)?;
-        of.tweak =
-            tweak.parse().map_err(|found| PolicyError::Tweak { column: name.to_owned(), found })?;
+        of.tweak = tweak.parse().map_err(|unknown| PolicyError::Tweak {
+            column: name.to_owned(),
+            unknown: Box::new(unknown),
+        })?;
     }
     for spec in &flags.indexes {
         let (name, bits) =

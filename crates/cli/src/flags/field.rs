@@ -225,6 +225,5 @@ impl From<OnErrorName> for OnMisfit {
 }
 
 fn encoding(text: &str) -> Result<Encoding, String> {
-    Encoding::named(text)
-        .ok_or_else(|| format!("unknown encoding {text:?}; encodings: UTF-8, CP949"))
+    Encoding::by_name(text).map_err(|unknown| unknown.to_string())
 }

@@ -52,7 +52,7 @@ pub(super) fn column_share(
         leaks: Some(column.leaks()),
         fips: approval.fips,
         kcmvp: approval.kcmvp,
-        ..share(cipher.name, None, key.version)
+        ..share(cipher, None, key.version)
     }
 }
 

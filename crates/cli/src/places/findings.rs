@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use sealstone_audit::facts::{Clear, Counted, Maker, NotVerified, Place, Share, Unit, Verified};
-use sealstone_cipher::{Cipher, Mode, cipher};
+use sealstone_cipher::{Cipher, Mode};
 use sealstone_file::counts;
 use sealstone_keys::KeySource;
 
@@ -17,13 +17,12 @@ use crate::secret_words::hide;
 const FINDINGS_MAX: usize = 20;
 
 /// Returns a share of one file by `cipher` in `mode`, or its own.
-pub(super) fn share(name: &str, mode: Option<Mode>, key_version: u32) -> Share {
-    let cipher: Option<&'static Cipher> = cipher(name).ok();
-    let mode = mode.or_else(|| cipher.map(|cipher| cipher.mode));
-    let approval = cipher.zip(mode).map(|(cipher, mode)| cipher.approval_in(mode));
+pub(super) fn share(cipher: &Cipher, mode: Option<Mode>, key_version: u32) -> Share {
+    let mode = mode.unwrap_or(cipher.mode);
+    let approval = cipher.approval_in(mode);
     Share {
-        cipher: name.to_owned(),
-        mode: mode.map_or("?", Mode::word).to_owned(),
+        cipher: cipher.name.to_owned(),
+        mode: mode.word().to_owned(),
         key_id: None,
         key_version,
         maker: Maker::Sealstone,
@@ -32,8 +31,8 @@ pub(super) fn share(name: &str, mode: Option<Mode>, key_version: u32) -> Share {
         bytes: None,
         column: None,
         leaks: None,
-        fips: approval.is_some_and(|approval| approval.fips),
-        kcmvp: approval.is_some_and(|approval| approval.kcmvp),
+        fips: approval.fips,
+        kcmvp: approval.kcmvp,
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) fn look(dir: &Path, runtime_dir: &Path, given: &[Given], verify: bool
         Ok(info) => info,
         Err(error) => return unread(place, &error.into()),
     };
-    let mut sealed = share(info.cipher.name, None, info.key.version);
+    let mut sealed = share(info.cipher, None, info.key.version);
     sealed.key_id = Some(info.key.id.clone());
     sealed.maker = Maker::of(info.module.clone());
     sealed.unit = Unit::Volumes;

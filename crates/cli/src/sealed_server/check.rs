@@ -59,7 +59,7 @@ fn text(account: &Account) -> String {
         let (blocks, bytes) = (share.blocks.to_string(), human_bytes(share.bytes));
         let version = share.key_version.to_string();
         table.row([
-            share.cipher.into(),
+            share.cipher.name.into(),
             share.mode.word().into(),
             blocks,
             bytes,

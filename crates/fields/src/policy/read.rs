@@ -174,8 +174,9 @@ impl ColumnReader<'_> {
         let format = self.text(toml, place, "format")?;
         let method = format.map_or(method.clone(), |format| format!("{method}:{format}"));
         let tweak = match self.text(toml, place, "tweak")? {
-            Some(text) => text.parse().map_err(|found| {
-                self.policy(PolicyError::Tweak { column: name.to_owned(), found })
+            Some(text) => text.parse().map_err(|unknown| {
+                let unknown = Box::new(unknown);
+                self.policy(PolicyError::Tweak { column: name.to_owned(), unknown })
             })?,
             None => Tweak::default(),
         };

@@ -14,5 +14,5 @@ mod workload;
 
 pub(super) use workload::{
     CONST_MIX, CONST_READ, CONST_WRITE, RAND_MIX, RAND_READ, RAND_WRITE, SEQ_MIX, SEQ_READ,
-    SEQ_WRITE, STREAM, make,
+    SEQ_WRITE, STREAM,
 };

@@ -19,9 +19,20 @@ use crate::workload::BlockShape;
 use crate::workload::contract::{
     Client, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, split,
 };
+use crate::workload::entry::{Entry, Make};
 use crate::workload::error::Error;
 use crate::workload::setting::Setting;
 use crate::workload::sources::Sources;
+
+/// Returns a row of the table.
+const fn row(
+    name: &'static str,
+    label: &'static str,
+    description: &'static str,
+    requests: &'static Requests,
+) -> Entry {
+    Entry::row(spec(name, label, description), requests)
+}
 
 const fn spec(name: &'static str, label: &'static str, description: &'static str) -> Spec {
     Spec {
@@ -45,68 +56,82 @@ const fn spec(name: &'static str, label: &'static str, description: &'static str
     }
 }
 
+/// Kind of these workloads: order and kinds of their requests to a device.
+#[derive(Debug)]
+struct Requests(Order, Mix);
+
+/// Kind of the workload that writes to the link alone.
+#[derive(Debug)]
+struct Stream;
+
 // the rows of the table
-pub(in crate::workload) const SEQ_READ: Spec =
-    spec("seq-read", "reads in order", "block device: reads of one block after the other");
-pub(in crate::workload) const SEQ_WRITE: Spec =
-    spec("seq-write", "writes in order", "block device: writes of one block after the other");
-pub(in crate::workload) const SEQ_MIX: Spec = spec(
+pub(in crate::workload) const SEQ_READ: Entry = row(
+    "seq-read",
+    "reads in order",
+    "block device: reads of one block after the other",
+    &Requests(Order::Sequential, Mix::Reads),
+);
+pub(in crate::workload) const SEQ_WRITE: Entry = row(
+    "seq-write",
+    "writes in order",
+    "block device: writes of one block after the other",
+    &Requests(Order::Sequential, Mix::Writes),
+);
+pub(in crate::workload) const SEQ_MIX: Entry = row(
     "seq-mix",
     "reads and writes in order",
     "block device: one block after the other, half reads, half writes",
+    &Requests(Order::Sequential, Mix::Both),
 );
-pub(in crate::workload) const CONST_READ: Spec = spec(
+pub(in crate::workload) const CONST_READ: Entry = row(
     "const-read",
     "reads of one block",
     "block device: reads of the same block again and again",
+    &Requests(Order::Constant, Mix::Reads),
 );
-pub(in crate::workload) const CONST_WRITE: Spec = spec(
+pub(in crate::workload) const CONST_WRITE: Entry = row(
     "const-write",
     "writes of one block",
     "block device: writes of the same block again and again",
+    &Requests(Order::Constant, Mix::Writes),
 );
-pub(in crate::workload) const CONST_MIX: Spec = spec(
+pub(in crate::workload) const CONST_MIX: Entry = row(
     "const-mix",
     "reads and writes of one block",
     "block device: the same block, half reads, half writes",
+    &Requests(Order::Constant, Mix::Both),
 );
-pub(in crate::workload) const RAND_READ: Spec =
-    spec("rand-read", "random reads", "block device: reads of any block");
-pub(in crate::workload) const RAND_WRITE: Spec =
-    spec("rand-write", "random writes", "block device: writes of any block");
-pub(in crate::workload) const RAND_MIX: Spec =
-    spec("rand-mix", "random reads and writes", "block device: any block, half reads, half writes");
+pub(in crate::workload) const RAND_READ: Entry = row(
+    "rand-read",
+    "random reads",
+    "block device: reads of any block",
+    &Requests(Order::Random, Mix::Reads),
+);
+pub(in crate::workload) const RAND_WRITE: Entry = row(
+    "rand-write",
+    "random writes",
+    "block device: writes of any block",
+    &Requests(Order::Random, Mix::Writes),
+);
+pub(in crate::workload) const RAND_MIX: Entry = row(
+    "rand-mix",
+    "random reads and writes",
+    "block device: any block, half reads, half writes",
+    &Requests(Order::Random, Mix::Both),
+);
 
 /// One TCP stream, which is written in blocks, each acknowledged by the other end.
-pub(in crate::workload) const STREAM: Spec = Spec {
-    dataset: "stream",
-    ..spec(
-        "stream",
-        "one TCP stream",
-        "link to a block device: one TCP stream, acknowledged by the block",
-    )
-};
-
-/// Returns the meaning of the name of a row.
-fn meaning(name: &str) -> Option<(Order, Mix)> {
-    if name == STREAM.name {
-        return Some((Order::Constant, Mix::Writes));
-    }
-    let (order, mix) = name.split_once('-')?;
-    let order = match order {
-        "const" => Order::Constant,
-        "seq" => Order::Sequential,
-        "rand" => Order::Random,
-        _ => return None,
-    };
-    let mix = match mix {
-        "read" => Mix::Reads,
-        "write" => Mix::Writes,
-        "mix" => Mix::Both,
-        _ => return None,
-    };
-    Some((order, mix))
-}
+pub(in crate::workload) const STREAM: Entry = Entry::row(
+    Spec {
+        dataset: "stream",
+        ..spec(
+            "stream",
+            "one TCP stream",
+            "link to a block device: one TCP stream, acknowledged by the block",
+        )
+    },
+    &Stream,
+);
 
 /// Blocks written by one queue while a device is loaded, in bytes: between two of them loading may
 /// be stopped.
@@ -259,27 +284,31 @@ type LooksAt<'a> = dyn Fn(u64, &[u8]) -> Result<(), StoreError> + 'a;
 
 /// One row of the table.
 struct OnBlocks {
-    spec: &'static Spec,
+    spec: Spec,
     order: Order,
     mix: Mix,
     data: Arc<Blocks>,
 }
 
-/// Makes the workload of `spec`.
-pub(in crate::workload) fn make(
-    spec: &'static Spec,
-    sources: &Sources,
-) -> Result<Box<dyn Workload>, Error> {
-    let (order, mix) =
-        meaning(spec.base).expect("the names of the rows are made of words that have a meaning");
-    let data =
-        sources.shared(spec.dataset, |sources| Blocks::new(sources, spec.name == STREAM.name))?;
-    Ok(Box::new(OnBlocks { spec, order, mix, data }))
+impl Make for Requests {
+    fn make(&self, spec: &Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
+        let Self(order, mix) = *self;
+        let data = sources.shared(spec.dataset, |sources| Blocks::new(sources, false))?;
+        Ok(Box::new(OnBlocks { spec: spec.clone(), order, mix, data }))
+    }
+}
+
+impl Make for Stream {
+    fn make(&self, spec: &Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
+        let data = sources.shared(spec.dataset, |sources| Blocks::new(sources, true))?;
+        let (order, mix) = (Order::Constant, Mix::Writes);
+        Ok(Box::new(OnBlocks { spec: spec.clone(), order, mix, data }))
+    }
 }
 
 impl Workload for OnBlocks {
     fn spec(&self) -> &Spec {
-        self.spec
+        &self.spec
     }
 
     fn tables(&self) -> &[Arc<Table>] {

@@ -27,13 +27,16 @@ use super::contract::{
     Client, Done, Position, Recorder, SizedBy, Spec, Unit, Workload, eighth, split,
 };
 use super::distribution::{HotSpot, stream};
+use super::entry::{Entry, Make};
 use super::error::Error;
 use super::setting::Setting;
 use super::sorted_load::load_sorted;
 use super::sources::Sources;
 use sealstone_store::{Record, StoreError, Table, Target, Transaction};
 
-pub(super) const OLTP: Spec = Spec {
+pub(super) const OLTP: Entry = Entry::row(SPEC, &OrderEntry);
+
+const SPEC: Spec = Spec {
     name: "oltp",
     base: "oltp",
     setting: Setting::Warm,
@@ -79,23 +82,29 @@ const MIX: [(&str, u8); 5] = [
 
 /// The workload.
 struct Oltp {
-    spec: &'static Spec,
+    spec: Spec,
     data: Arc<DataSet>,
     operations: u64,
 }
 
-pub(super) fn make(spec: &'static Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
-    let data = sources.data;
-    Ok(Box::new(Oltp {
-        spec,
-        data: Arc::new(DataSet::new(eighth(data.bytes), data.seed)),
-        operations: data.operations,
-    }))
+/// Kind of the workload.
+#[derive(Debug)]
+struct OrderEntry;
+
+impl Make for OrderEntry {
+    fn make(&self, spec: &Spec, sources: &Sources) -> Result<Box<dyn Workload>, Error> {
+        let data = sources.data;
+        Ok(Box::new(Oltp {
+            spec: spec.clone(),
+            data: Arc::new(DataSet::new(eighth(data.bytes), data.seed)),
+            operations: data.operations,
+        }))
+    }
 }
 
 impl Workload for Oltp {
     fn spec(&self) -> &Spec {
-        self.spec
+        &self.spec
     }
 
     fn tables(&self) -> &[Arc<Table>] {
@@ -142,7 +151,7 @@ impl Workload for Oltp {
         Box::new(OltpClient {
             customers: hot(self.data.customers),
             items: hot(self.data.items()),
-            random: stream(self.data.seed, OLTP.name, &place),
+            random: stream(self.data.seed, SPEC.name, &place),
             data: Arc::clone(&self.data),
             lines: Vec::new(),
             memory: Memory::default(),
@@ -150,7 +159,7 @@ impl Workload for Oltp {
     }
 
     fn check(&self, target: Target<'_>) -> Result<(), StoreError> {
-        Books::read(&self.data, target.records(OLTP.name)?)?.balance()
+        Books::read(&self.data, target.records(SPEC.name)?)?.balance()
     }
 }
 

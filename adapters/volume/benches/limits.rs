@@ -14,7 +14,8 @@ const MIB: u64 = 1 << 20;
 const WRITE_BYTES: u64 = 16 << 10;
 
 fn main() {
-    let args: Vec<String> = std::env::args().collect();
+    // as `cargo bench` calls it, with a flag of its own at the end
+    let args: Vec<String> = std::env::args().filter(|arg| arg != "--bench").collect();
     let dir = args.get(1).expect("DIR [TEBIBYTES]");
     let bytes = args.get(2).map_or(10, |tebibytes| tebibytes.parse().unwrap()) << 40;
     std::fs::create_dir(dir).unwrap();
