@@ -101,8 +101,9 @@ impl Plugin {
         let cipher = match named {
             // a cipher named explicitly takes precedence
             Some(cipher) => cipher,
-            None => source::cipher(None, &*source)?
-                .ok_or_else(|| PluginError::NoCipher { place: place.clone() })?,
+            None => {
+                source.cipher().ok_or_else(|| PluginError::NoCipher { place: place.clone() })?
+            }
         };
         let keys = fetch(&*source, cipher, mode, provider)?;
         let data_dir = std::path::absolute(data_dir)?;

@@ -94,10 +94,8 @@ impl TableCipher {
         let column = Column::parse(spec, &options).map_err(exception)?;
         py.detach(|| {
             let keys = keys(key, passphrase_file.as_deref())?;
-            let cipher = match source::cipher(cipher, &*keys).map_err(exception)? {
-                Some(cipher) => cipher,
-                None => sealstone_cipher::cipher(DEFAULT_CIPHER).map_err(exception)?,
-            };
+            let named = cipher.map(sealstone_cipher::cipher).transpose().map_err(exception)?;
+            let cipher = named.or_else(|| keys.cipher()).unwrap_or(DEFAULT_CIPHER);
             Self::sealing(Table::new(table, cipher, vec![column]).map_err(exception)?, keys)
         })
     }

@@ -82,8 +82,7 @@ pub(crate) fn sealing(text: &str) -> Result<Sealing, OpeningError> {
         })?;
     let cipher = match named {
         Some(cipher) => cipher,
-        None => source::cipher(None, &*keys)?
-            .ok_or_else(|| OpeningError::NoCipher { place: keys.describe() })?,
+        None => keys.cipher().ok_or_else(|| OpeningError::NoCipher { place: keys.describe() })?,
     };
     keys.current()?;
     if let Some(caveat) = cipher.caveat {

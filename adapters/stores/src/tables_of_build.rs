@@ -6,9 +6,12 @@ use std::sync::Arc;
 use sealstone_cipher::module::Module;
 use sealstone_fields::policy::Policy;
 use sealstone_fields::{FieldLayer, Keyed, SealedEngine};
+use sealstone_keys::KeySource;
 use sealstone_message::SettingName;
 use sealstone_store::kind::{Opened, Request, StoreKind};
-use sealstone_store::{EngineError, FieldPolicy, StoreError, Table, Tables, Tunnel};
+use sealstone_store::{
+    Engine, EngineError, FieldPolicy, SealedColumns, StoreError, Table, Tables, Tunnel,
+};
 
 use crate::run_key::run_key;
 use crate::table::{store, stores};
@@ -64,10 +67,19 @@ impl Tables for Built {
         Ok(sealstone_modules::load(name)?)
     }
 
-    fn field_policy(&self, file: &Path) -> Result<FieldPolicy, EngineError> {
-        let policy = Policy::read(file)?;
-        let mut found: Vec<Option<&'static str>> = Vec::new();
-        for table in &policy.tables {
+    fn field_policy(&self, file: &Path) -> Result<Arc<dyn FieldPolicy>, EngineError> {
+        Ok(Arc::new(PolicyFile(Policy::read(file)?)))
+    }
+}
+
+/// Policy that was read from a file.
+#[derive(Debug)]
+struct PolicyFile(Policy);
+
+impl FieldPolicy for PolicyFile {
+    fn modes(&self) -> Vec<Option<&'static str>> {
+        let mut found = Vec::new();
+        for table in &self.0.tables {
             for mode in table.columns.iter().flat_map(|column| column.modes(table.cipher)) {
                 let name = (mode != table.cipher.mode).then(|| mode.word());
                 if !found.contains(&name) {
@@ -75,29 +87,39 @@ impl Tables for Built {
                 }
             }
         }
-        let seals_everything = Box::new(move |tables: &[Arc<Table>]| {
-            FieldLayer::seals_everything(&policy, tables).unwrap_or(false)
-        });
-        Ok(FieldPolicy { modes: found, seals_everything })
+        found
     }
+
+    fn seals_everything(&self, tables: &[Arc<Table>]) -> bool {
+        FieldLayer::seals_everything(&self.0, tables).unwrap_or(false)
+    }
+
+    fn seal(
+        &self,
+        engine: Box<dyn Engine>,
+        keys: Arc<dyn KeySource>,
+    ) -> Result<Box<dyn Engine>, EngineError> {
+        sealed(engine, Some(self.0.clone()), keys)
+    }
+}
+
+/// Returns `engine` with the columns of `policy`, or all without one, sealed under `keys`.
+fn sealed(
+    engine: Box<dyn Engine>,
+    policy: Option<Policy>,
+    keys: Arc<dyn KeySource>,
+) -> Result<Box<dyn Engine>, EngineError> {
+    Ok(Box::new(SealedEngine::new(engine, FieldLayer::new(policy, Keyed::current(keys)?))))
 }
 
 /// Opens the engine of `kind` for `request`.
 ///
-/// - `fields`: set if columns are sealed in front of its stores, by the policy in the file or,
-///   without one, all of them
-///
 /// # Errors
-/// Servers that cannot be found, a key or a policy that cannot be had.
-pub fn engine(
-    kind: &StoreKind,
-    request: &Request,
-    fields: Option<Option<&Path>>,
-) -> Result<Opened, StoreError> {
+/// Servers that cannot be found, a key that cannot be had.
+pub fn engine(kind: &StoreKind, request: &Request) -> Result<Opened, StoreError> {
     let Opened { engine, mut notes } = on_volume(kind, request, (kind.engine)(request)?)?;
-    let Some(policy) = fields else { return Ok(Opened { engine, notes }) };
-    let policy = policy.map(Policy::read).transpose().map_err(StoreError::engine)?;
-    if policy.is_none() {
+    let Some(columns) = &request.columns else { return Ok(Opened { engine, notes }) };
+    if matches!(columns, SealedColumns::All) {
         let policy = SettingName("fields POLICY");
         notes.push(format!("all fields are sealed, as aead; {policy} names some, and how"));
     }
@@ -111,11 +133,11 @@ pub fn engine(
             source
         }
     };
-    let keyed = Keyed::current(source).map_err(StoreError::engine)?;
-    Ok(Opened {
-        engine: Box::new(SealedEngine::new(engine, FieldLayer::new(policy, keyed))),
-        notes,
-    })
+    let engine = match columns {
+        SealedColumns::All => sealed(engine, None, source),
+        SealedColumns::Named(policy) => policy.seal(engine, source),
+    };
+    Ok(Opened { engine: engine.map_err(StoreError::engine)?, notes })
 }
 
 /// Returns the engine with the volumes of `request`.

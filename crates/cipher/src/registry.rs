@@ -103,7 +103,7 @@ fn known() -> impl Iterator<Item = &'static Cipher> {
 
 /// The cipher where nobody names one: it meets every policy but Korea's, and CPUs have instructions
 /// for it.
-pub const DEFAULT_CIPHER: &str = "aes-256";
+pub const DEFAULT_CIPHER: &Cipher = cipher_row("aes-256");
 
 /// Returns the cipher called `name`, such as `aria-256`; case does not matter.
 ///

@@ -75,11 +75,11 @@ fn takes_settings(flags: &LabUp) -> bool {
 
 /// Starts new servers. Obstacles are reported before anything is made.
 fn start(server: &'static Server, flags: &LabUp) -> anyhow::Result<Lab> {
-    sealing::check(&flags.sealing)?;
+    let cipher = sealing::cipher(&flags.sealing)?;
     (server.check)(&flags.dir, &flags.settings)?;
     let mut lab = Lab::new(&flags.dir);
     let mut settings = flags.settings.clone();
-    let of_seal = sealing::settings(&mut lab, &flags.dir, server, &flags.sealing)?;
+    let of_seal = sealing::settings(&mut lab, &flags.dir, server, &flags.sealing, cipher)?;
     of_seal.into_iter().for_each(|(name, value)| settings.set(name, value));
     lab.start(server, &settings)?;
     settings_record::remember(&flags.dir, flags)?;

@@ -5,7 +5,7 @@ use anyhow::bail;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_bench::words::human_bytes;
 use sealstone_cipher::{Backend, Cipher, DEFAULT_CIPHER};
-use sealstone_keys::{KeyRef, KeySource, source};
+use sealstone_keys::{KeyRef, KeySource};
 use sealstone_rocksdb::reseal::{self, Left, Report, Reseal, Why};
 use sealstone_rocksdb::{Sealing, rest};
 
@@ -20,12 +20,11 @@ use crate::message::{Answer, print, print_json, safe};
 /// Reseals; the answer is negative if work remains.
 pub(crate) fn run(flags: &ResealFlags) -> anyhow::Result<Answer> {
     // a wrong name is reported before a passphrase is asked for
-    flags.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
+    let named = flags.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
     let keys = key_source::of_store(&flags.store)?;
-    let cipher = match source::cipher(flags.cipher.as_deref(), &*keys)? {
+    let cipher = match named.or_else(|| keys.cipher()) {
         Some(cipher) => cipher,
-        None => reseal::present_cipher(&flags.store.dir)?
-            .map_or_else(|| sealstone_cipher::cipher(DEFAULT_CIPHER), Ok)?,
+        None => reseal::present_cipher(&flags.store.dir)?.unwrap_or(DEFAULT_CIPHER),
     };
     if flags.rate == Some(0) {
         bail!(

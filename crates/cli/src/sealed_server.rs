@@ -5,7 +5,7 @@ mod check;
 
 use std::path::{Path, PathBuf};
 
-use sealstone_cipher::{Backend, DEFAULT_CIPHER};
+use sealstone_cipher::{Backend, Cipher, DEFAULT_CIPHER};
 use sealstone_keys::source::{self, PASSPHRASE_VARIABLE};
 use sealstone_keys::{KeyFile, absolute_path, absolute_source};
 use sealstone_modules::absolute_name;
@@ -34,7 +34,9 @@ fn config(
     format: &str,
 ) -> anyhow::Result<Answer> {
     let data_dir = absolute_path(data_dir)?;
-    let sealing = sealing(server, key, flags, check::is_there(&data_dir))?;
+    // a server would report a wrong name by not starting
+    let cipher = flags.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
+    let sealing = sealing(server, key, (flags, cipher), check::is_there(&data_dir))?;
     print_exactly(
         &server.options(&sealing, &data_dir, format).map_err(anyhow::Error::from_boxed)?,
     )?;
@@ -45,16 +47,15 @@ fn config(
 /// Returns what `server` is to seal with. The key is opened to check that the settings lead to a
 /// key.
 ///
+/// - `flags`: with the cipher that they name
 /// - `sealed`: whether there may be data under that key already
 pub(crate) fn sealing(
     server: &dyn SealedServer,
     key: &str,
-    flags: &SealingFlags,
+    (flags, named): (&SealingFlags, Option<&'static Cipher>),
     sealed: bool,
 ) -> anyhow::Result<Sealing> {
-    // a server would report a wrong name by not starting; here it is reported before a passphrase
-    // is asked for
-    flags.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
+    // as a wrong cipher, reported before a passphrase is asked for
     if let Some(accel) = flags.accel.as_deref().filter(|name| *name != "auto") {
         Backend::by_name(accel)?;
     }
@@ -72,8 +73,7 @@ pub(crate) fn sealing(
     } else {
         key_source::open_to_seal(key, opening)?
     };
-    let cipher = source::cipher(flags.cipher.as_deref(), &*keys)?;
-    let cipher = cipher.map_or_else(|| sealstone_cipher::cipher(DEFAULT_CIPHER), Ok)?;
+    let cipher = named.or_else(|| keys.cipher()).unwrap_or(DEFAULT_CIPHER);
     if let Some(caveat) = cipher.caveat {
         say(&format!("{}: {caveat}", cipher.name));
     }

@@ -3,8 +3,8 @@
 use sealstone_bench::study::StudyPoint;
 use sealstone_bench::study::plan::Plan;
 use sealstone_keys::source;
+use sealstone_store::Engine;
 use sealstone_store::kind::{Opened, UserKey};
-use sealstone_store::{Engine, Layer};
 use sealstone_stores::open_engine;
 
 use crate::key_source::{self, Opening};
@@ -35,8 +35,7 @@ pub(crate) fn engine(
     key: Option<&UserKey>,
     joins: bool,
 ) -> anyhow::Result<Box<dyn Engine>> {
-    let fields = point.plan.has_layer(Layer::Field).then_some(point.plan.fields.as_deref());
-    let Opened { engine, notes } = open_engine(point.store, &point.request(key, joins)?, fields)?;
+    let Opened { engine, notes } = open_engine(point.store, &point.request(key, joins)?)?;
     notes.iter().for_each(|note| say(note));
     Ok(engine)
 }

@@ -16,7 +16,6 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_anchor::AnchorCheck;
 use sealstone_bench::words::human_bytes;
 use sealstone_cipher::DEFAULT_CIPHER;
-use sealstone_keys::source;
 use sealstone_volume::attachment::Attached;
 use sealstone_volume::{Directory, Order, Verification, Volume, header, rotate};
 use serde::Serialize;
@@ -52,12 +51,10 @@ pub(crate) fn run(command: &VolumeCommand) -> anyhow::Result<Answer> {
 /// Makes a volume.
 fn create(flags: &VolumeCreateFlags) -> anyhow::Result<()> {
     let SealedStore { dir, key, opening } = &flags.store;
+    // a wrong name is reported before a passphrase is asked for
+    let named = flags.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
     let keys = key_source::open_to_seal(key, opening)?;
-    let named = source::cipher(flags.cipher.as_deref(), &*keys)?;
-    let cipher = match named {
-        Some(cipher) => cipher,
-        None => sealstone_cipher::cipher(DEFAULT_CIPHER)?,
-    };
+    let cipher = named.or_else(|| keys.cipher()).unwrap_or(DEFAULT_CIPHER);
     let block_bytes = u32::try_from(flags.block).unwrap_or(u32::MAX);
     let was_there = dir.exists();
     sealstone_file::own_directory(dir)

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sealstone_cipher::Provider;
 use sealstone_cipher::module::Module;
-use sealstone_cipher::{Cipher, Provider};
 use sealstone_message::similar;
 
 use crate::file::KeyFile;
@@ -99,21 +99,6 @@ pub fn check_path(spec: &str) -> Result<(), KeyError> {
         return Ok(());
     }
     Err(KeyError::UnknownSource { spec: spec.to_owned(), scheme: scheme.to_owned(), nearest: KMIP })
-}
-
-/// Returns the cipher to seal with: `named` if given, else the cipher that `keys` is for, which key
-/// servers record. None if neither is known.
-///
-/// # Errors
-/// A name that is in no row of the table.
-pub fn cipher(
-    named: Option<&str>,
-    keys: &dyn KeySource,
-) -> Result<Option<&'static Cipher>, sealstone_message::Unknown> {
-    match named {
-        Some(name) => sealstone_cipher::cipher(name).map(Some),
-        None => Ok(keys.cipher()),
-    }
 }
 
 #[cfg(feature = "kmip")]

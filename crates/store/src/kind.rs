@@ -12,7 +12,7 @@ use std::sync::Arc;
 use sealstone_cipher::{Mode, Provider};
 use sealstone_keys::KeySource;
 
-use crate::{Engine, Layer, Seal, ServerEncryption, ServerFunction, StoreError};
+use crate::{Engine, Layer, Seal, SealedColumns, ServerEncryption, ServerFunction, StoreError};
 
 /// One kind of store.
 #[derive(Debug)]
@@ -143,6 +143,8 @@ pub struct Request {
     pub keep: Option<PathBuf>,
     /// The user's key; absent: one is made for the run.
     pub key: Option<UserKey>,
+    /// Columns that are sealed in front of the store, if any are.
+    pub columns: Option<SealedColumns>,
     /// The store's own settings.
     pub settings: Settings,
     /// True if another client loads the store and removes the data: existing records are no reason

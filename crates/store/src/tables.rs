@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sealstone_cipher::module::Module;
 
 use crate::kind::StoreKind;
-use crate::{EngineError, Table, Tunnel};
+use crate::{EngineError, FieldPolicy, Tunnel};
 
 /// Tables of what a build can measure.
 pub trait Tables {
@@ -46,17 +46,5 @@ pub trait Tables {
     ///
     /// # Errors
     /// A file that cannot be read or is none.
-    fn field_policy(&self, file: &Path) -> Result<FieldPolicy, EngineError>;
+    fn field_policy(&self, file: &Path) -> Result<Arc<dyn FieldPolicy>, EngineError>;
 }
-
-/// Facts about a policy of the layer `field`.
-pub struct FieldPolicy {
-    /// Names of the modes in which it has columns sealed; absent for that in which each cipher
-    /// authenticates.
-    pub modes: Vec<Option<&'static str>>,
-    /// Returns whether it seals every column of tables, authenticated.
-    pub seals_everything: Box<SealsEverything>,
-}
-
-/// Test of tables against a policy.
-pub type SealsEverything = dyn Fn(&[Arc<Table>]) -> bool + Send + Sync;

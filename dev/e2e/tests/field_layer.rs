@@ -241,6 +241,7 @@ fn functions_of_the_server_hide_values(sql: &Sql, name: &str) {
             tls: false,
             keep: None,
             key: None,
+            columns: None,
             settings,
             joins: false,
         };

@@ -85,8 +85,7 @@ impl Records {
             return Err(ReadError::NoFamily { name: family.into(), known: families });
         };
         let bytewise = found.comparator.is_empty() || found.comparator == BYTEWISE;
-        let cipher = sealstone_cipher::cipher(DEFAULT_CIPHER).expect("the default is one of ours");
-        let opened = SealedEnv::reading(Sealing::new(keys, cipher, backend))
+        let opened = SealedEnv::reading(Sealing::new(keys, DEFAULT_CIPHER, backend))
             .open_for_reading(dir, &[family]);
         let db = opened
             .map_err(|error| lack::explain("open", dir, &error, source.contents(), REMEDY))?;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
-use sealstone_cipher::{Backend, DEFAULT_CIPHER, cipher};
+use sealstone_cipher::{Backend, DEFAULT_CIPHER};
 use sealstone_keys::{KeyError, KeyRef, KeySource};
 use sealstone_seal::{FileKind, rocksdb_name};
 
@@ -115,8 +115,7 @@ impl Source {
             keys.get(&KeyRef { id, version })?;
         }
         let lock = lock(dir)?;
-        let cipher = cipher(DEFAULT_CIPHER).expect("the default is one of ours");
-        let files = SealedFiles::new(Sealing::new(Arc::clone(&keys), cipher, backend));
+        let files = SealedFiles::new(Sealing::new(Arc::clone(&keys), DEFAULT_CIPHER, backend));
         files.set_read_only();
         files.catalogues().attach(Box::new(SystemFiles));
         let source = Self { dir: dir.to_owned(), keys, backend, files, _lock: lock };

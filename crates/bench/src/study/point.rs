@@ -1,8 +1,10 @@
 //! Points of a study: a store, the variants and workloads that are measured on it, and the request
 //! to its engine, all with their names resolved.
 
+use std::sync::Arc;
+
 use sealstone_store::kind::{Request, StoreKind, UserKey};
-use sealstone_store::{EngineError, Seal, Variant, WireSuite};
+use sealstone_store::{EngineError, FieldPolicy, Layer, Seal, SealedColumns, Variant, WireSuite};
 
 use crate::study::coverage::{Question, Surroundings};
 use crate::study::plan::{CLIENTS_MOST, Plan, PlanError, Protections, check_memory};
@@ -44,6 +46,8 @@ pub struct StudyPoint {
     pub workloads: Vec<Entry>,
     /// Surroundings in which the store runs.
     pub surroundings: Surroundings,
+    /// Policy of the layer `field`; absent: it seals all columns.
+    pub(super) policy: Option<Arc<dyn FieldPolicy>>,
 }
 
 impl StudyPoint {
@@ -61,7 +65,7 @@ impl StudyPoint {
         plan.check()?;
         let (variants, notes) = plan.variants(protections)?;
         let workloads = plan.entries()?;
-        Ok(Self { store, plan, variants, notes, workloads, surroundings })
+        Ok(Self { store, plan, variants, notes, workloads, surroundings, policy: None })
     }
 
     /// Returns how its workloads are run, in order.
@@ -105,6 +109,9 @@ impl StudyPoint {
             tls: self.variants.iter().any(is_tls),
             keep: plan.keep.clone(),
             key: key.cloned(),
+            columns: plan
+                .has_layer(Layer::Field)
+                .then(|| self.policy.clone().map_or(SealedColumns::All, SealedColumns::Named)),
             settings: plan.stores.get(self.store.name).cloned().unwrap_or_default(),
             joins,
         })

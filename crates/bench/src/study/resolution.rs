@@ -60,7 +60,7 @@ impl Study {
         let workloads = plan.entries()?;
         let (mut points, mut refused, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
         for store in stores {
-            let surroundings = surroundings(store, &plan, &workloads, policy.as_ref());
+            let surroundings = surroundings(store, &plan, &workloads, policy.as_deref());
             let (suited, remark) = suitability::suited(store, &plan)?;
             remarks.extend(remark);
             let protections = Protections {
@@ -73,7 +73,8 @@ impl Study {
             for plan in
                 suited.groups()?.into_iter().filter(|group| group.point().store == store.name)
             {
-                let point = StudyPoint::new(store, plan, &protections, surroundings.clone())?;
+                let mut point = StudyPoint::new(store, plan, &protections, surroundings.clone())?;
+                point.policy.clone_from(&policy);
                 match suitability::check(&point, tables) {
                     Ok(()) => points.push(point),
                     Err(reason) => {
@@ -123,18 +124,18 @@ fn surroundings(
     store: &StoreKind,
     plan: &Plan,
     workloads: &[Entry],
-    policy: Option<&FieldPolicy>,
+    policy: Option<&dyn FieldPolicy>,
 ) -> Surroundings {
     // columns are the same however many records there are; errors in a workload are reported
     // elsewhere
     let data = workload::Data { records: 1, ..plan.data() };
     let tables = || workload::build_watched(&data, workloads, &Watch::nobody());
-    let seals_all = |policy: &FieldPolicy| {
+    let seals_all = |policy: &dyn FieldPolicy| {
         tables().is_ok_and(|built| {
-            built.iter().all(|workload| (policy.seals_everything)(workload.tables()))
+            built.iter().all(|workload| policy.seals_everything(workload.tables()))
         })
     };
-    let modes = policy.map_or(&[][..], |policy| &policy.modes);
+    let modes = policy.map_or(Vec::new(), FieldPolicy::modes);
     Surroundings {
         within_process: store.shared_by.is_none(),
         layers: store.layers.iter().map(|layer| layer.name().into()).collect(),

@@ -13,7 +13,7 @@ use sealstone_fields::FileLayout;
 use sealstone_fields::policy::{Column, ColumnOptions, Policy, PolicyError, Table};
 use sealstone_file::input;
 use sealstone_files::{check_parquet, is_parquet};
-use sealstone_keys::{KeySource, source};
+use sealstone_keys::KeySource;
 use sealstone_message::Unknown;
 
 use crate::flags::{ColumnFlags, FieldColumns, FieldLayout};
@@ -71,11 +71,8 @@ fn described(
 
 /// Returns the cipher that is named, or the key's, or the usual one.
 fn cipher(named: Option<&str>, keys: Option<&dyn KeySource>) -> anyhow::Result<&'static Cipher> {
-    let known = match keys {
-        Some(keys) => source::cipher(named, keys)?,
-        None => named.map(sealstone_cipher::cipher).transpose()?,
-    };
-    Ok(known.map_or_else(|| sealstone_cipher::cipher(DEFAULT_CIPHER), Ok)?)
+    let named = named.map(sealstone_cipher::cipher).transpose()?;
+    Ok(named.or_else(|| keys?.cipher()).unwrap_or(DEFAULT_CIPHER))
 }
 
 /// Returns the columns of `--column`, with the settings of the other flags for each.

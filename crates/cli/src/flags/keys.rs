@@ -205,7 +205,7 @@ pub(crate) enum KeysCommand {
         #[command(flatten)]
         module: ModuleFlag,
         /// Cipher to wrap the probe with
-        #[arg(long, value_name = "NAME", default_value = DEFAULT_CIPHER,
+        #[arg(long, value_name = "NAME", default_value = DEFAULT_CIPHER.name,
             value_parser = Suggest(cipher_names_only))]
         cipher: String,
         /// Print JSON

@@ -21,7 +21,7 @@ pub(super) fn new(spec: &str, id: Option<&str>, cipher: Option<&str>) -> anyhow:
              NAME"
         );
     };
-    let cipher = sealstone_cipher::cipher(cipher.unwrap_or(DEFAULT_CIPHER))?;
+    let cipher = cipher.map_or(Ok(DEFAULT_CIPHER), sealstone_cipher::cipher)?;
     let made = keyring.create(&name, cipher).map_err(KeyError::from)?;
     announce(&made);
     Ok(keyring.show(&name).map_err(KeyError::from)?)

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::bail;
 use sealstone_cipher::{Cipher, DEFAULT_CIPHER};
 use sealstone_keys::{KeyError, KeyFile, absolute_source, absolute_text, source};
+use sealstone_message::Unknown;
 use sealstone_servers::{Lab, PYKMIP_SERVER, PyKmip, PyKmipOptions, Server, Settings, state};
 use sealstone_store::EngineError;
 use sealstone_stores::at_rest::SealedServer;
@@ -33,10 +34,12 @@ pub(super) fn is_asked_for(sealing: &LabSealing) -> bool {
         || flags.opening.module.module.is_some()
 }
 
-/// Refuses the name of a cipher that does not exist.
-pub(super) fn check(sealing: &LabSealing) -> anyhow::Result<()> {
-    sealing.flags.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
-    Ok(())
+/// Returns the cipher that is named, if one is.
+///
+/// # Errors
+/// A name without a cipher.
+pub(super) fn cipher(sealing: &LabSealing) -> Result<Option<&'static Cipher>, Unknown> {
+    sealing.flags.cipher.as_deref().map(sealstone_cipher::cipher).transpose()
 }
 
 /// Returns the settings that make each member of `server` seal its files, if the lab in `dir` must
@@ -47,6 +50,7 @@ pub(super) fn settings(
     dir: &Path,
     server: &Server,
     sealing: &LabSealing,
+    cipher: Option<&'static Cipher>,
 ) -> anyhow::Result<Vec<(&'static str, String)>> {
     if !is_asked_for(sealing) {
         return Ok(Vec::new());
@@ -59,9 +63,9 @@ pub(super) fn settings(
         );
     }
     match sealed_server(server.name).filter(|_| sealing.seal != Some(LabSeal::Volume)) {
-        Some(way) => settings_of(lab, dir, way, sealing),
+        Some(way) => settings_of(lab, dir, way, sealing, cipher),
         None => {
-            volume(lab, dir, server, sealing)?;
+            volume(lab, dir, server, sealing, cipher)?;
             Ok(Vec::new())
         }
     }
@@ -73,19 +77,26 @@ fn settings_of(
     dir: &Path,
     server: &dyn SealedServer,
     sealing: &LabSealing,
+    cipher: Option<&'static Cipher>,
 ) -> anyhow::Result<Vec<(&'static str, String)>> {
     if sealing.size.is_some() {
         bail!("--size is that of a volume\nleave it out, or add --seal volume");
     }
-    let key = key(lab, dir, sealing, || {
+    let key = key(lab, dir, (sealing, cipher), || {
         server.find_library(sealing.flags.extension.as_deref()).map(drop)
     })?;
-    let sealing = sealing_of(server, &key, &sealing.flags, false)?;
+    let sealing = sealing_of(server, &key, (&sealing.flags, cipher), false)?;
     server.settings(&sealing).map_err(anyhow::Error::from_boxed)
 }
 
 /// Makes a volume for the servers that are started in `lab` from now on.
-fn volume(lab: &mut Lab, dir: &Path, server: &Server, sealing: &LabSealing) -> anyhow::Result<()> {
+fn volume(
+    lab: &mut Lab,
+    dir: &Path,
+    server: &Server,
+    sealing: &LabSealing,
+    cipher: Option<&'static Cipher>,
+) -> anyhow::Result<()> {
     let LabSealing { seal, size, flags, .. } = sealing;
     if *seal == Some(LabSeal::Own) {
         bail!("{} does not seal its files\nchoose --seal volume", server.name);
@@ -98,7 +109,7 @@ fn volume(lab: &mut Lab, dir: &Path, server: &Server, sealing: &LabSealing) -> a
     if let Some(lack) = attachment::lack() {
         bail!("cannot make a sealed volume on this machine: {lack}");
     }
-    let key = key(lab, dir, sealing, || Ok(()))?;
+    let key = key(lab, dir, (sealing, cipher), || Ok(()))?;
     let mut settings = Settings::default();
     settings.set("sealstone", std::env::current_exe()?.to_string_lossy());
     settings.set("key", absolute_source(&key)?);
@@ -106,7 +117,7 @@ fn volume(lab: &mut Lab, dir: &Path, server: &Server, sealing: &LabSealing) -> a
     let mut set = |name, value: Option<String>| {
         value.into_iter().for_each(|value| settings.set(name, value));
     };
-    set("cipher", flags.cipher.clone());
+    set("cipher", cipher.map(|cipher| cipher.name.to_owned()));
     set("accel", flags.accel.clone());
     let passphrase_file = source::passphrase_file(flags.opening.passphrase_file.as_deref());
     let passphrase_file = passphrase_file.map(|path| absolute_text(&path)).transpose()?;
@@ -122,14 +133,14 @@ fn volume(lab: &mut Lab, dir: &Path, server: &Server, sealing: &LabSealing) -> a
 fn key(
     lab: &mut Lab,
     dir: &Path,
-    sealing: &LabSealing,
+    (sealing, cipher): (&LabSealing, Option<&'static Cipher>),
     check: impl FnOnce() -> Result<(), EngineError>,
 ) -> anyhow::Result<String> {
-    let LabSealing { key, kmip, flags, .. } = sealing;
+    let LabSealing { key, kmip, .. } = sealing;
     if let Some(key) = key {
         return Ok(key.clone());
     }
-    if !*kmip && flags.cipher.is_none() {
+    if !*kmip && cipher.is_none() {
         bail!(
             "no cipher and no key to seal with\nname a cipher with --cipher, or a key with --key \
              or --kmip"
@@ -138,8 +149,7 @@ fn key(
     check().map_err(anyhow::Error::from_boxed)?;
     state::check_free(dir)?;
     if *kmip {
-        let name = flags.cipher.as_deref().unwrap_or(DEFAULT_CIPHER);
-        return key_server(lab, dir, sealstone_cipher::cipher(name)?);
+        return key_server(lab, dir, cipher.unwrap_or(DEFAULT_CIPHER));
     }
     new_key(dir)
 }

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sealstone_bench::study::plan::NONE;
 use sealstone_bench::words::human_bytes;
 use sealstone_cipher::Backend;
-use sealstone_keys::{KeySource, source};
+use sealstone_keys::KeySource;
 use sealstone_seal::Layout;
 use sealstone_volume::reseal::{self, Pass, Resealed};
 use sealstone_volume::{Directory, Failure, Sizes, Upkeep, Volume, header};
@@ -110,7 +110,8 @@ fn make(flags: &VolumeResealFlags, keys: &dyn KeySource, bytes: u64) -> anyhow::
     let Layout::Volume { block_bytes } = old.layout else {
         bail!("{} is no volume", dir.display())
     };
-    let cipher = source::cipher(cipher.as_deref(), keys)?.unwrap_or(old.cipher);
+    let named = cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
+    let cipher = named.or_else(|| keys.cipher()).unwrap_or(old.cipher);
     match header(out) {
         Ok(found) if found.cipher.name == cipher.name => Ok(()),
         Ok(found) => bail!(

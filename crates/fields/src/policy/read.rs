@@ -143,8 +143,7 @@ impl ColumnReader<'_> {
         usual: &Defaults,
     ) -> Result<Table, PolicyFileError> {
         self.check_keys(toml, place, &["cipher", "key", "columns"])?;
-        let standard = || cipher(DEFAULT_CIPHER).expect("in the table");
-        let cipher = self.cipher(toml, place)?.or(usual.cipher).unwrap_or_else(standard);
+        let cipher = self.cipher(toml, place)?.or(usual.cipher).unwrap_or(DEFAULT_CIPHER);
         let columns = self.columns(toml, place)?;
         let mut table = Table::new(name, cipher, columns).map_err(|source| self.policy(source))?;
         table.key = self.text(toml, place, "key")?.or_else(|| usual.key.clone());

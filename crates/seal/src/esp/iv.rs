@@ -4,7 +4,7 @@
 //! Source: SP 800-38A, appendix C.
 
 use sealstone_cipher::memory::Protected;
-use sealstone_cipher::{Backend, Ctr, DEFAULT_CIPHER, cipher, ctr};
+use sealstone_cipher::{Backend, Ctr, DEFAULT_CIPHER, ctr};
 use zeroize::Zeroizing;
 
 use super::error::EspError;
@@ -28,8 +28,7 @@ impl Ivs {
         fill_random(backend.into(), &mut *key)
             .map_err(|source| EspError::Random { found: source.to_string() })?;
         let failed = |source| EspError::Cipher { spi, source };
-        let cipher = cipher(DEFAULT_CIPHER).expect("the default is in the table");
-        let stream = ctr(cipher, &*key, backend).map_err(failed)?;
+        let stream = ctr(DEFAULT_CIPHER, &*key, backend).map_err(failed)?;
         Ok(Self { stream, made: [0; BATCH_BYTES], used: BATCH_BYTES, offset: 0 })
     }
 
