@@ -6,7 +6,8 @@ use std::path::Path;
 
 use sealstone_keys::KeyRef;
 
-use crate::manifest::{Manifest, ManifestError};
+use crate::manifest::Manifest;
+use crate::manifest_error::ManifestError;
 use crate::policy::Table;
 use crate::table_key::Keyed;
 use crate::table_manifest::{BEGINNING, TableManifest};

@@ -7,13 +7,17 @@
 
 use std::path::Path;
 
+use sealstone_cipher::Backend;
 use sealstone_cipher::module::title;
-use sealstone_cipher::{Backend, cipher};
-use sealstone_keys::{HmacSha256, KeyRef, check_key_id};
+use sealstone_keys::{HmacSha256, KeyRef};
 use toml::{Table as Toml, Value};
 
 use crate::error::FieldsError;
-use crate::policy::{ColumnReader, PolicyFileError, Table, columns_text, syntax};
+use crate::manifest_error::{ManifestError, VERSION_MAX};
+use crate::manifest_text::{
+    ID_BYTES, MAC_BYTES, MODULE, ManifestText, bytes, checked, entries, hex, text,
+};
+use crate::policy::Table;
 use crate::table_key::Keyed;
 use sealstone_csv::{Encoding, Layout};
 
@@ -22,60 +26,14 @@ pub const ENDING: &str = ".sealed.toml";
 /// Version of the format for CSV files.
 const VERSION: i64 = 1;
 /// Version for files of other kinds, which have a `layout` instead of delimiter and encoding.
-const VERSION_LAYOUT: i64 = 2;
+const VERSION_LAYOUT: i64 = VERSION_MAX;
 /// The `layout` of a Parquet file.
 const PARQUET: &str = "parquet";
-/// Key of the module that sealed the file, or the values of a table.
-pub(crate) const MODULE: &str = "module";
-/// Length of a file's id, in bytes.
-const ID_BYTES: usize = 16;
-/// Length of a MAC, in bytes.
-const MAC_BYTES: usize = 32;
 /// Text at its beginning.
 const HEAD: &str = "# Which key and policy the sealed file beside this one needs, and how to tell \
                     that it is the same\n\
                     # file. It holds no secret and nothing of the file. Without it the file cannot \
                     be opened.\n";
-
-/// Reason why a manifest does not fit.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ManifestError {
-    /// It cannot be read as one.
-    #[error(transparent)]
-    File(Box<PolicyFileError>),
-    /// A newer program wrote it.
-    #[error(
-        "format version {0}, this program knows versions up to {VERSION_LAYOUT}\n\
-         use the sealstone that wrote it, or a newer one"
-    )]
-    Version(i64),
-    /// A value that it cannot have.
-    #[error("{0} is not what a manifest has there\nrestore it from a backup")]
-    Damaged(&'static str),
-    /// Its MAC does not fit.
-    #[error(
-        "key {key} from {place} does not fit the manifest: another key bears the same name, or the \
-         manifest was changed\n\
-         give the key source under which the file was sealed; if it is the right one, restore the \
-         manifest from a backup"
-    )]
-    WrongKey {
-        /// The key that it names.
-        key: KeyRef,
-        /// Place that the key came from.
-        place: String,
-    },
-    /// No key.
-    #[error(transparent)]
-    Fields(#[from] FieldsError),
-}
-
-impl From<PolicyFileError> for ManifestError {
-    fn from(error: PolicyFileError) -> Self {
-        Self::File(Box::new(error))
-    }
-}
 
 /// Kind of file that is sealed, and the format in which it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,23 +144,20 @@ impl Manifest {
         self.rows = rows;
         self.file_mac = mac.0.finish()?;
         let tag = self.mac(keyed)?.finish()?;
-        let text = |text: &str| Value::String(text.to_owned());
         let layout =
             self.layout.texts().into_iter().map(|(key, value)| (key, Value::String(value)));
-        let top: Toml = [
-            ("version", Value::Integer(self.layout.version())),
-            ("id", text(&hex(&self.id))),
-            ("table", text(&self.table.name)),
-            ("cipher", text(self.table.cipher.name)),
-            ("key", text(&self.key.id)),
-            ("key-version", Value::Integer(self.key.version.into())),
+        let top: Toml = entries(
+            self.layout.version(),
+            &self.id,
+            &self.table,
+            &self.key,
+            self.module.as_deref(),
+        )
+        .chain([
             ("rows", Value::Integer(i64::try_from(rows).unwrap_or(i64::MAX))),
             ("file-mac", text(&hex(&self.file_mac))),
             ("mac", text(&hex(&tag))),
-            ("columns", Value::Table(columns_text(&self.table.columns))),
-        ]
-        .into_iter()
-        .chain(self.module.as_deref().map(|module| (MODULE, text(module))))
+        ])
         .chain(layout)
         .map(|(key, value)| (key.to_owned(), value))
         .collect();
@@ -215,63 +170,31 @@ impl Manifest {
     /// # Errors
     /// [`ManifestError::File`], [`ManifestError::Version`], [`ManifestError::Damaged`].
     pub fn parse(text: &str, path: &Path) -> Result<Self, ManifestError> {
-        let reader = ColumnReader { path };
-        let place = "the manifest";
-        let wrong =
-            |error| PolicyFileError::Syntax { path: path.to_owned(), found: syntax(text, &error) };
-        let toml: Toml = text.parse().map_err(wrong)?;
-        let number = |key: &'static str| {
-            toml.get(key)
-                .and_then(Value::as_integer)
-                .ok_or_else(|| reader.wrong(place, key, "a number"))
-        };
-        let found = number("version")?;
-        const KEYS: [&str; 10] = [
-            "version",
-            "id",
-            "table",
-            "cipher",
-            "key",
-            "key-version",
-            "rows",
-            "file-mac",
-            "mac",
-            "columns",
-        ];
+        let text = ManifestText::parse(text, path)?;
+        let found = text.number("version")?;
         let of_version: &[&str] = match found {
             VERSION => &["delimiter", "encoding"],
             VERSION_LAYOUT => &["layout"],
             _ => return Err(ManifestError::Version(found)),
         };
-        reader.check_keys(&toml, place, &[&KEYS[..], &[MODULE], of_version].concat())?;
-        let text = |key: &'static str| {
-            Ok(reader.text(&toml, place, key)?.ok_or_else(|| reader.missing(place, key))?)
-        };
-        let text = |key| -> Result<String, ManifestError> { text(key) };
-        let id = bytes(&text("id")?).ok_or(ManifestError::Damaged("id"))?;
-        let cipher = cipher(&text("cipher")?).map_err(|error| reader.policy(error.into()))?;
-        let columns = reader.columns(&toml, place)?;
-        let table =
-            Table::new(&text("table")?, cipher, columns).map_err(|error| reader.policy(error))?;
-        let version = u32::try_from(number("key-version")?)
-            .map_err(|_| ManifestError::Damaged("key-version"))?;
-        let key = KeyRef { id: text("key")?, version };
-        check_key_id(&key.id).map_err(|_| ManifestError::Damaged("key"))?;
+        text.check_keys(&[&["rows", "file-mac", "mac", "columns", MODULE], of_version].concat())?;
+        let (id, table, key) = text.head()?;
         let layout = if found == VERSION {
-            let &[delimiter] = text("delimiter")?.as_bytes() else {
+            let &[delimiter] = text.text("delimiter")?.as_bytes() else {
                 return Err(ManifestError::Damaged("delimiter"));
             };
-            let encoding = Encoding::by_name(&text("encoding")?)
+            let encoding = Encoding::by_name(&text.text("encoding")?)
                 .map_err(|_| ManifestError::Damaged("encoding"))?;
             FileLayout::Csv(Layout { delimiter, encoding })
-        } else if text("layout")? == PARQUET {
+        } else if text.text("layout")? == PARQUET {
             FileLayout::Parquet
         } else {
             return Err(ManifestError::Damaged("layout"));
         };
-        let rows = u64::try_from(number("rows")?).map_err(|_| ManifestError::Damaged("rows"))?;
-        let file_mac = bytes(&text("file-mac")?).ok_or(ManifestError::Damaged("file-mac"))?;
-        let module = reader.text(&toml, place, MODULE)?;
+        let rows =
+            u64::try_from(text.number("rows")?).map_err(|_| ManifestError::Damaged("rows"))?;
+        let file_mac = bytes(&text.text("file-mac")?).ok_or(ManifestError::Damaged("file-mac"))?;
+        let module = text.optional(MODULE)?;
         Ok(Self { id, table, key, layout, rows, module, file_mac })
     }
 
@@ -284,11 +207,7 @@ impl Manifest {
         let toml: Toml = text.parse().map_err(|_| ManifestError::Damaged("mac"))?;
         let tag: Option<[u8; MAC_BYTES]> = toml.get("mac").and_then(Value::as_str).and_then(bytes);
         let tag = tag.ok_or(ManifestError::Damaged("mac"))?;
-        if self.mac(keyed)?.is(&tag).map_err(FieldsError::from)? {
-            Ok(())
-        } else {
-            Err(ManifestError::WrongKey { key: self.key.clone(), place: keyed.place() })
-        }
+        checked(self.mac(keyed)?, &tag, &self.key, keyed)
     }
 
     /// Returns whether the file whose bytes `mac` took, with `rows` rows, is the file that was
@@ -342,19 +261,4 @@ impl Manifest {
         }
         covered
     }
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Returns the bytes that `text`, hexadecimal digits, stands for.
-pub(crate) fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let mut bytes = [0; N];
-    let digits: Option<Vec<u32>> = text.chars().map(|c| c.to_digit(16)).collect();
-    let digits = digits.filter(|digits| digits.len() == 2 * N)?;
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = (pair[0] * 16 + pair[1]) as u8;
-    }
-    Some(bytes)
 }

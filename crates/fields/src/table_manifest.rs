@@ -3,24 +3,21 @@
 
 use std::path::Path;
 
+use sealstone_cipher::Backend;
 use sealstone_cipher::module::{name_in, title};
-use sealstone_cipher::{Backend, cipher};
-use sealstone_keys::{HmacSha256, KeyRef, check_key_id};
-use toml::{Table as Toml, Value};
+use sealstone_keys::{HmacSha256, KeyRef};
+use toml::Table as Toml;
 
 use crate::error::FieldsError;
-use crate::manifest::{MODULE, ManifestError, bytes, hex};
-use crate::policy::{ColumnReader, PolicyFileError, Table, columns_text, syntax};
+use crate::manifest_error::ManifestError;
+use crate::manifest_text::{
+    ID_BYTES, MAC_BYTES, MODULE, ManifestText, bytes, checked, entries, hex, text,
+};
+use crate::policy::{Table, columns_text};
 use crate::table_key::Keyed;
 
 /// Version of the format.
 const VERSION: i64 = 1;
-/// Length of a table's id, in bytes.
-const ID_BYTES: usize = 16;
-/// Length of a MAC, in bytes.
-const MAC_BYTES: usize = 32;
-/// Its keys.
-const KEYS: [&str; 7] = ["version", "id", "table", "cipher", "key", "key-version", "columns"];
 /// Keys of what is recorded besides, and may be missing: when sealing began, and by which program.
 const SINCE: &str = "since";
 const BY: &str = "by";
@@ -28,8 +25,6 @@ const BY: &str = "by";
 const PROGRAM: &str = concat!("sealstone ", env!("CARGO_PKG_VERSION"));
 /// Text at its beginning, which no manifest of a file has.
 pub(crate) const BEGINNING: &str = "mac = \"";
-/// Place where it is found, for errors.
-const PLACE: &str = "the manifest";
 
 /// Contents of a table's manifest.
 #[derive(Clone, Debug)]
@@ -100,22 +95,11 @@ impl TableManifest {
     /// # Errors
     /// [`FieldsError::Key`] in a forked process.
     pub(crate) fn text(&self, keyed: &Keyed) -> Result<String, FieldsError> {
-        let text = |text: &str| Value::String(text.to_owned());
-        let body: Toml = [
-            ("version", Value::Integer(VERSION)),
-            ("id", text(&hex(&self.id))),
-            ("table", text(&self.table.name)),
-            ("cipher", text(self.table.cipher.name)),
-            ("key", text(&self.key.id)),
-            ("key-version", Value::Integer(self.key.version.into())),
-            ("columns", Value::Table(columns_text(&self.table.columns))),
-        ]
-        .into_iter()
-        .chain(self.module.as_deref().map(|module| (MODULE, text(module))))
-        .chain(self.since.as_deref().map(|since| (SINCE, text(since))))
-        .chain(self.program.as_deref().map(|program| (BY, text(program))))
-        .map(|(key, value)| (key.to_owned(), value))
-        .collect();
+        let body: Toml = entries(VERSION, &self.id, &self.table, &self.key, self.module.as_deref())
+            .chain(self.since.as_deref().map(|since| (SINCE, text(since))))
+            .chain(self.program.as_deref().map(|program| (BY, text(program))))
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect();
         let body = body.to_string();
         let tag = self.mac(&body, keyed)?.finish()?;
         Ok(format!("{BEGINNING}{}\"\n{body}", hex(&tag)))
@@ -127,37 +111,17 @@ impl TableManifest {
     /// # Errors
     /// [`ManifestError::File`], [`ManifestError::Version`], [`ManifestError::Damaged`].
     pub(crate) fn parse(text: &str, place: &str) -> Result<Self, ManifestError> {
-        let path = Path::new(place);
         let (_, body) = split(text)?;
-        let reader = ColumnReader { path };
-        let wrong =
-            |error| PolicyFileError::Syntax { path: path.to_owned(), found: syntax(body, &error) };
-        let toml: Toml = body.parse().map_err(wrong)?;
-        let number = |key: &'static str| {
-            toml.get(key)
-                .and_then(Value::as_integer)
-                .ok_or_else(|| reader.wrong(PLACE, key, "a number"))
-        };
-        let found = number("version")?;
+        let text = ManifestText::parse(body, Path::new(place))?;
+        let found = text.number("version")?;
         if found != VERSION {
             return Err(ManifestError::Version(found));
         }
-        reader.check_keys(&toml, PLACE, &[&KEYS[..], &[MODULE, SINCE, BY]].concat())?;
-        let text = |key: &'static str| -> Result<String, ManifestError> {
-            Ok(reader.text(&toml, PLACE, key)?.ok_or_else(|| reader.missing(PLACE, key))?)
-        };
-        let id = bytes(&text("id")?).ok_or(ManifestError::Damaged("id"))?;
-        let cipher = cipher(&text("cipher")?).map_err(|error| reader.policy(error.into()))?;
-        let columns = reader.columns(&toml, PLACE)?;
-        let table =
-            Table::new(&text("table")?, cipher, columns).map_err(|error| reader.policy(error))?;
-        let version = u32::try_from(number("key-version")?)
-            .map_err(|_| ManifestError::Damaged("key-version"))?;
-        let key = KeyRef { id: text("key")?, version };
-        check_key_id(&key.id).map_err(|_| ManifestError::Damaged("key"))?;
-        let module = reader.text(&toml, PLACE, MODULE)?;
-        let since = reader.text(&toml, PLACE, SINCE)?;
-        let program = reader.text(&toml, PLACE, BY)?;
+        text.check_keys(&["columns", MODULE, SINCE, BY])?;
+        let (id, table, key) = text.head()?;
+        let module = text.optional(MODULE)?;
+        let since = text.optional(SINCE)?;
+        let program = text.optional(BY)?;
         Ok(Self { id, table, key, module, since, program })
     }
 
@@ -168,11 +132,7 @@ impl TableManifest {
     /// [`ManifestError::WrongKey`], [`ManifestError::Damaged`].
     pub(crate) fn check(&self, text: &str, keyed: &Keyed) -> Result<(), ManifestError> {
         let (tag, body) = split(text)?;
-        if self.mac(body, keyed)?.is(&tag).map_err(FieldsError::from)? {
-            Ok(())
-        } else {
-            Err(ManifestError::WrongKey { key: self.key.clone(), place: keyed.place() })
-        }
+        checked(self.mac(body, keyed)?, &tag, &self.key, keyed)
     }
 
     fn mac(&self, body: &str, keyed: &Keyed) -> Result<HmacSha256, FieldsError> {
@@ -199,6 +159,7 @@ fn split(text: &str) -> Result<([u8; MAC_BYTES], &str), ManifestError> {
 mod tests {
     use std::sync::Arc;
 
+    use sealstone_cipher::cipher;
     use sealstone_keys::EphemeralKey;
 
     use super::*;

@@ -7,7 +7,7 @@ use sealstone_message::{SettingName, Unknown};
 use super::server::ServerFailure;
 use super::shape::Hindrance;
 use crate::error::FieldsError;
-use crate::manifest::ManifestError;
+use crate::manifest_error::ManifestError;
 use crate::misfit::Misfit;
 
 /// A value that cannot be sealed or opened.
