@@ -9,6 +9,8 @@
 //! `columns` names the columns, `bound` checks that they return values unchanged, `statements` has
 //! the text of every statement in a [`Dialect`]; `store` and `transaction` run them over
 //! connections of a `pool`, and `engine` provides comparisons with their own servers or the user's.
+//! `table_text`, `table_failure` and `row_transaction` are for tables whose columns are sealed in
+//! place.
 
 mod address;
 mod bound;
@@ -20,9 +22,12 @@ mod function_key;
 mod out_of_order;
 mod own_server;
 mod pool;
+mod row_transaction;
 mod server;
 mod statements;
 mod store;
+mod table_failure;
+mod table_text;
 mod transaction;
 
 pub(crate) use address::{AddressForm, shown};
@@ -34,6 +39,13 @@ pub(crate) use error::Failure;
 pub(crate) use function::SqlFunction;
 pub(crate) use out_of_order::OutOfOrder;
 pub(crate) use own_server::Owned;
+pub(crate) use row_transaction::RowTransaction;
 pub(crate) use server::{EachRow, Link, Server};
 pub(crate) use statements::{Dialect, Statement};
 pub(crate) use store::SqlStore;
+pub(crate) use table_failure::{NO_BACKUP, OTHER_TRIGGER, UNKEPT, table_failure};
+#[cfg(test)]
+pub(crate) use table_text::sample_layout;
+pub(crate) use table_text::{
+    DIGEST_CHARS, REFUSED_TEXT, STATE, added_texts, bound_text, is_wanted,
+};

@@ -16,13 +16,15 @@ use super::connection::{Mysql, MysqlOptions};
 use super::failure::failure;
 use super::table_shape::{Catalogue, Checks, Values, questions, table_hindrance, tables};
 use super::table_text::{
-    NAME_MAX, Named, STATE, Trigger, additions, keeping, literal, quoted, refusing, removals,
-    state_table,
+    NAME_MAX, Named, Trigger, additions, keeping, literal, quoted, refusing, removals, state_table,
 };
 use super::timed_connection::Watched;
 use super::trigger_order::{self, Later};
 use crate::server_error::Place;
-use crate::sql::{Error, Failure, OutOfOrder, Server};
+use crate::sql::{
+    Error, Failure, NO_BACKUP, OTHER_TRIGGER, OutOfOrder, RowTransaction, STATE, Server, UNKEPT,
+    table_failure,
+};
 use crate::time_limits::{LONG_LIMIT, QUESTION_LIMIT};
 
 /// Settings of a connection: nothing is cut to fit, dates are written in one way, and nobody waits
@@ -46,12 +48,6 @@ const STATES_WAIT_S: u32 = 30;
 /// Advice on what to do where it took longer.
 const HELD_STATES: &str =
     "look for a migration that hangs (SHOW PROCESSLIST), end it, and run the same command again";
-/// Advice on what to do about rows that others hold.
-const HELD: &str =
-    "another transaction holds rows of the table: end it, and run the same command again";
-/// A trigger that somebody removed.
-const UNKEPT: &str = "values that were changed since cannot be told from sealed ones: restore the \
-                      table, or compare it with a backup";
 
 /// A connection to a table.
 pub(crate) struct MysqlTable {
@@ -111,13 +107,7 @@ impl MysqlTable {
     }
 
     fn failed(&self, attempt: &str, found: Failure) -> ServerFailure {
-        let kind = if found.is_conflict { FailureKind::Conflict } else { FailureKind::Lasting };
-        let step = if found.is_conflict { HELD } else { found.step };
-        let attempt = format!("{attempt} table {} on", self.named.table);
-        ServerFailure {
-            kind,
-            error: Box::new(self.place.failure(&attempt, Failure { step, ..found })),
-        }
+        table_failure(&self.place, &self.named.table, attempt, found)
     }
 
     fn command(&mut self, attempt: &str, text: &str) -> Result<(), ServerFailure> {
@@ -224,25 +214,6 @@ impl MysqlTable {
         outcome.and(released.map(drop))
     }
 
-    /// Sends the changes in one transaction, without its end. Returns how many rows were changed.
-    fn write_all(&mut self, layout: &Layout, changes: &[RowChange]) -> Result<u64, ServerFailure> {
-        self.command("change rows of", "START TRANSACTION")?;
-        let mut changed = 0;
-        let (mut first, mut text) = (0, String::new());
-        for (at, change) in changes.iter().enumerate() {
-            text.push_str(&self.named.update(layout, change));
-            text.push_str("; ");
-            text.push_str(&self.named.read_back(layout, &change.old.key));
-            if text.len() >= SENT_BYTES || at + 1 == changes.len() {
-                changed += self.send(layout, &text, &changes[first..=at])?;
-                (first, text) = (at + 1, String::new());
-            } else {
-                text.push_str("; ");
-            }
-        }
-        Ok(changed)
-    }
-
     /// Sends `text`, which has an update and a question for each of `changes`, and compares the
     /// answers.
     fn send(
@@ -268,9 +239,7 @@ impl MysqlTable {
             }
             let stored = answers[1].1.first().map(Vec::as_slice).unwrap_or_default();
             if let Some(found) = difference(layout, change, stored) {
-                let step = "find the trigger of the table that changes what is written, and remove \
-                            it for now";
-                return Err(self.failed(ATTEMPT, Failure::new(found, step)));
+                return Err(self.failed(ATTEMPT, Failure::new(found, OTHER_TRIGGER)));
             }
             changed += 1;
         }
@@ -318,21 +287,12 @@ fn exchange(client: &mut Conn, text: &str) -> Result<Vec<(u64, Vec<Values>)>, Fa
 fn difference(layout: &Layout, change: &RowChange, stored: &[Option<String>]) -> Option<String> {
     for ((column, new), stored) in layout.columns.iter().zip(&change.new).zip(stored.chunks(2)) {
         let Some(new) = new else { continue };
-        let mark = new.mark.map(|mark| mark.to_string());
-        let [value, stored_mark] = stored else {
+        let [value, mark] = stored else {
             return Some("the row was gone after it was changed".into());
         };
-        if *value != new.value {
-            return Some(format!(
-                "column {} came back as something else than was written",
-                column.name
-            ));
-        }
-        if *stored_mark != mark {
-            return Some(format!(
-                "the mark {} came back as something else than was written",
-                column.mark
-            ));
+        let found = new.difference(column, value.as_deref(), mark.as_deref());
+        if found.is_some() {
+            return found;
         }
     }
     stored.is_empty().then(|| "the row was gone after it was changed".into())
@@ -460,9 +420,7 @@ impl TableServer for MysqlTable {
             let missing = triggers.iter().find(|trigger| !known.contains(&trigger.name));
             let lacks = |found: String, step| Err(self.failed("use", Failure::new(found, step)));
             if addition.is_some() {
-                let step =
-                    "restore the table from a backup: which values are sealed, nothing else says";
-                return lacks("columns are missing that sealing added".into(), step);
+                return lacks("columns are missing that sealing added".into(), NO_BACKUP);
             }
             return match missing {
                 Some(Trigger { name, .. }) => {
@@ -557,24 +515,36 @@ impl TableServer for MysqlTable {
     }
 
     fn write(&mut self, layout: &Layout, changes: &[RowChange]) -> Result<u64, ServerFailure> {
-        // while rows are changed, nobody can make a trigger: the check now covers all of them
-        let changed = self.write_all(layout, changes);
-        let changed = match changed {
-            Err(failure) if failure.kind == FailureKind::Lasting => {
-                Err(self.check_order(layout).err().unwrap_or(failure))
-            }
-            Ok(changed) => self.check_order(layout).map(|()| changed),
-            conflict => conflict,
-        };
-        match changed {
-            Ok(changed) => self.command("change rows (COMMIT) of", "COMMIT").map(|()| changed),
-            Err(failure) => {
-                // on a connection that is gone the server does it itself
-                let _ = self.client.timed(QUESTION_LIMIT, |conn| {
-                    conn.query_drop("ROLLBACK").map_err(|error| super::failure::failure(&error))
-                });
-                Err(failure)
+        self.write_checked(layout, changes)
+    }
+}
+
+impl RowTransaction for MysqlTable {
+    fn write_all(&mut self, layout: &Layout, changes: &[RowChange]) -> Result<u64, ServerFailure> {
+        self.command("change rows of", "START TRANSACTION")?;
+        let mut changed = 0;
+        let (mut first, mut text) = (0, String::new());
+        for (at, change) in changes.iter().enumerate() {
+            text.push_str(&self.named.update(layout, change));
+            text.push_str("; ");
+            text.push_str(&self.named.read_back(layout, &change.old.key));
+            if text.len() >= SENT_BYTES || at + 1 == changes.len() {
+                changed += self.send(layout, &text, &changes[first..=at])?;
+                (first, text) = (at + 1, String::new());
+            } else {
+                text.push_str("; ");
             }
         }
+        Ok(changed)
+    }
+
+    fn commit(&mut self) -> Result<(), ServerFailure> {
+        self.command("change rows (COMMIT) of", "COMMIT")
+    }
+
+    fn roll_back(&mut self) {
+        let _ = self.client.timed(QUESTION_LIMIT, |conn| {
+            conn.query_drop("ROLLBACK").map_err(|error| failure(&error))
+        });
     }
 }

@@ -1,7 +1,6 @@
 //! Properties of a table of MySQL or MariaDB, from its catalogue.
 
 use sealstone_fields::migration::{ColumnShape, Hindrance, RowShape, TextRoom};
-use sealstone_message::SettingName;
 
 use super::table_text::{KeyKind, Named, literal, quoted};
 
@@ -226,25 +225,12 @@ impl Catalogue {
         let of = |found: String, step: String| Some(Hindrance { found, step });
         let (name, table) = (&column.name, quoted(&named.table));
         let mentions = |text: &str| text.contains(&quoted(name));
-        if named.key.iter().any(|(key, _)| key == name) {
-            let found = "rows are found by it: it is part of their key".into();
-            return of(found, "give the table another primary key, or seal another column".into());
-        }
-        if column.generation.is_some() {
-            return of(
-                "the server computes it from other columns".into(),
-                "seal those instead".into(),
-            );
-        }
-        if let Some((key, ..)) = self.foreign.iter().find(|(_, foreign, _)| foreign == name) {
-            let found = format!("foreign key {key} needs it to equal a column of another table");
-            return of(
-                found,
-                format!(
-                    "remove that key first, and seal both columns with {}",
-                    SettingName("tweak COLUMN=none")
-                ),
-            );
+        let in_key = named.key.iter().any(|(key, _)| key == name);
+        let foreign = self.foreign.iter().find(|(_, foreign, _)| foreign == name);
+        let foreign = foreign.map(|(key, ..)| key.as_str());
+        let hindrance = Hindrance::of_column(in_key, column.generation.is_some(), foreign);
+        if hindrance.is_some() {
+            return hindrance;
         }
         let unique =
             self.parts.iter().find(|part| part.is_unique && part.column.as_ref() == Some(name));

@@ -2,8 +2,7 @@
 
 use sealstone_fields::migration::{Cell, ColumnLayout, Layout, RowChange, Wanted};
 
-/// The table in which the state of sealed tables is kept.
-pub(super) const STATE: &str = "sealstone_fields";
+use crate::sql::{DIGEST_CHARS, REFUSED_TEXT, STATE, added_texts, bound_text, is_wanted};
 
 /// Way in which a column of the key is read and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,11 +157,11 @@ impl Named {
         limit: usize,
     ) -> String {
         let mut text = self.select(layout, wanted);
-        let wanted = layout
-            .columns
-            .iter()
-            .filter_map(|column| is_wanted(column, wanted))
-            .collect::<Vec<_>>();
+        let part = |column: &ColumnLayout| {
+            let (name, mark) = (quoted(&column.name), quoted(&column.mark));
+            is_wanted((&name, &mark), wanted, |version| format!("NOT ({mark} <=> {version})"))
+        };
+        let wanted: Vec<String> = layout.columns.iter().filter_map(part).collect();
         let wanted = (!wanted.is_empty()).then(|| format!("({})", wanted.join(" OR ")));
         let conditions: Vec<String> =
             wanted.into_iter().chain(after.map(|key| self.is_after(key))).collect();
@@ -242,19 +241,6 @@ fn is_kept(column: &ColumnLayout) -> String {
     format!("CAST({} AS BINARY) <=> CAST({value} AS BINARY)", quoted(&column.digest))
 }
 
-fn is_wanted(column: &ColumnLayout, wanted: Wanted) -> Option<String> {
-    let (name, mark) = (quoted(&column.name), quoted(&column.mark));
-    match wanted {
-        Wanted::Every { .. } => None,
-        Wanted::Clear => Some(format!("({name} IS NOT NULL AND {mark} IS NULL)")),
-        Wanted::NotMarked(version) => {
-            Some(format!("({name} IS NOT NULL AND NOT ({mark} <=> {version}))"))
-        }
-        Wanted::Marked => Some(format!("{mark} IS NOT NULL")),
-        Wanted::MarkedAs(version) => Some(format!("{mark} IN ({version}, -{version})")),
-    }
-}
-
 /// A trigger: its name, and what makes it.
 #[derive(Debug)]
 pub(super) struct Trigger {
@@ -262,9 +248,6 @@ pub(super) struct Trigger {
     pub(super) text: String,
 }
 
-/// Length of the digest of a mark, in characters: 64 bits, which distinguish a sealed value from a
-/// value written over it.
-const DIGEST_CHARS: u32 = 16;
 /// The longest name of a trigger, in characters.
 pub(super) const NAME_MAX: usize = 64;
 
@@ -299,12 +282,11 @@ pub(super) fn keeping(table: &str, layout: &Layout) -> [Trigger; 2] {
             text.push_str(&format!("SET NEW.{} = NULL; ", quoted(index)));
         }
         if let Some(row) = &column.row {
-            let about = format!(
-                "sealstone: {} is sealed and bound to {row}; change both at once",
-                column.name
-            );
             let condition = format!("NEW.{mark} IS NOT NULL AND {}", changes(row));
-            text.push_str(&format!("ELSEIF {condition} THEN {} ", refusal(&about)));
+            text.push_str(&format!(
+                "ELSEIF {condition} THEN {} ",
+                refusal(&bound_text(column, row))
+            ));
         }
         text.push_str("END IF; ");
         text
@@ -314,11 +296,10 @@ pub(super) fn keeping(table: &str, layout: &Layout) -> [Trigger; 2] {
 
 /// Returns the triggers that refuse sealed values, while a table is being opened.
 pub(super) fn refusing(table: &str, layout: &Layout) -> [Trigger; 2] {
-    let about = "sealstone: the table is being opened; write values in the clear";
     let each = |condition: &dyn Fn(&ColumnLayout, &str) -> String| -> Vec<String> {
         let text = |column: &ColumnLayout| {
             let mark = quoted(&column.mark);
-            format!("IF {} THEN {} END IF; ", condition(column, &mark), refusal(about))
+            format!("IF {} THEN {} END IF; ", condition(column, &mark), refusal(REFUSED_TEXT))
         };
         layout.columns.iter().map(text).collect()
     };
@@ -366,9 +347,7 @@ pub(super) fn additions(
             parts
                 .push(format!("ADD COLUMN {} INT NULL DEFAULT NULL{hidden}", quoted(&column.mark)));
         }
-        let digest = Some((&column.digest, DIGEST_CHARS));
-        let texts = [digest, column.index.as_ref().map(|(index, chars)| (index, *chars))];
-        for (name, chars) in texts.into_iter().flatten().filter(|(name, _)| missing(name)) {
+        for (name, chars) in added_texts(column).filter(|(name, _)| missing(name)) {
             let of = format!(
                 "VARCHAR({chars}) CHARACTER SET ascii COLLATE ascii_bin NULL DEFAULT NULL{hidden}"
             );
@@ -404,17 +383,7 @@ mod tests {
     use sealstone_fields::migration::{NewCell, Row};
 
     use super::*;
-
-    fn layout() -> Layout {
-        let column = ColumnLayout {
-            name: "memo".into(),
-            mark: "memo_sealed".into(),
-            digest: "memo_sealed_digest".into(),
-            index: Some(("memo_index".into(), 8)),
-            row: Some("id".into()),
-        };
-        Layout { key: vec!["a".into(), "b".into()], columns: vec![column] }
-    }
+    use crate::sql::sample_layout as layout;
 
     fn named() -> Named {
         Named {

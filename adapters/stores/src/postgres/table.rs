@@ -17,10 +17,13 @@ use super::connection::{Postgres, PostgresOptions};
 use super::failure::failure;
 use super::guard::Patience;
 use super::table_shape::{Column, Values, columns, key, keys, table, table_hindrance, tables};
-use super::table_text::{NAME_BYTES_MAX, Named, STATE, TRIGGER, literal, quoted};
+use super::table_text::{NAME_BYTES_MAX, Named, TRIGGER, literal, quoted};
 use super::trigger_order::{self, Later};
 use crate::server_error::Place;
-use crate::sql::{Error, Failure, OutOfOrder, Server};
+use crate::sql::{
+    Error, Failure, NO_BACKUP, OTHER_TRIGGER, OutOfOrder, RowTransaction, STATE, Server, UNKEPT,
+    table_failure,
+};
 use crate::time_limits::LONG_LIMIT;
 
 /// Settings of a connection: values are written in one way, nobody waits for us for long, no row is
@@ -40,16 +43,6 @@ const CHANGE_PAUSE: Duration = Duration::from_secs(1);
 /// moment.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 const LOCK_NAP: Duration = Duration::from_millis(100);
-/// Advice on what to do about rows that others hold.
-const HELD: &str =
-    "another transaction holds rows of the table: end it, and run the same command again";
-/// A trigger that somebody removed or switched off.
-const UNKEPT: &str = "values that were changed since cannot be told from sealed ones: restore the \
-                      table, or compare it with a backup";
-const NO_BACKUP: &str =
-    "restore the table from a backup: which values are sealed, nothing else says";
-const OTHER_TRIGGER: &str =
-    "find the trigger of the table that changes what is written, and remove it for now";
 
 /// A connection to a table.
 pub(crate) struct PostgresTable {
@@ -147,13 +140,7 @@ impl PostgresTable {
     }
 
     fn failed(&self, attempt: &str, found: Failure) -> ServerFailure {
-        let kind = if found.is_conflict { FailureKind::Conflict } else { FailureKind::Lasting };
-        let step = if found.is_conflict { HELD } else { found.step };
-        let attempt = format!("{attempt} table {} on", self.asked);
-        ServerFailure {
-            kind,
-            error: Box::new(self.place.failure(&attempt, Failure { step, ..found })),
-        }
+        table_failure(&self.place, &self.asked, attempt, found)
     }
 
     fn answered(&self, attempt: &str, error: &postgres::Error) -> ServerFailure {
@@ -228,8 +215,9 @@ impl PostgresTable {
         Ok(statement)
     }
 
-    /// Changes rows without committing. Returns how many were changed.
-    fn write_all(&mut self, layout: &Layout, changes: &[RowChange]) -> Result<u64, ServerFailure> {
+    /// Changes rows without committing, and leaves the transaction as it is after a failure.
+    /// Returns how many were changed.
+    fn send_all(&mut self, layout: &Layout, changes: &[RowChange]) -> Result<u64, ServerFailure> {
         const ATTEMPT: &str = "change rows (UPDATE) of";
         self.patience.set(LONG_LIMIT);
         let statement = self.update(layout)?;
@@ -258,17 +246,10 @@ fn difference(layout: &Layout, change: &RowChange, row: &postgres::Row) -> Optio
         let Some(new) = new else { continue };
         let (value, mark): (Option<String>, Option<i32>) =
             (row.get(1 + 2 * at), row.get(2 + 2 * at));
-        if value != new.value {
-            return Some(format!(
-                "column {} came back as something else than was written",
-                column.name
-            ));
-        }
-        if mark != new.mark {
-            return Some(format!(
-                "the mark {} came back as something else than was written",
-                column.mark
-            ));
+        let mark = mark.map(|mark| mark.to_string());
+        let found = new.difference(column, value.as_deref(), mark.as_deref());
+        if found.is_some() {
+            return found;
         }
     }
     None
@@ -518,23 +499,25 @@ impl TableServer for PostgresTable {
     }
 
     fn write(&mut self, layout: &Layout, changes: &[RowChange]) -> Result<u64, ServerFailure> {
-        // while rows are changed, nobody can make a trigger: the check now covers all of them
-        let changed = match self.write_all(layout, changes) {
-            Err(failure) if failure.kind == FailureKind::Lasting => {
-                // a transaction that failed answers nothing more
-                let _ = self.client.batch_execute("ROLLBACK");
-                Err(self.check_order(layout).err().unwrap_or(failure))
-            }
-            Ok(changed) => self.check_order(layout).map(|()| changed),
-            conflict => conflict,
-        };
-        match changed {
-            Ok(changed) => self.command("change rows (COMMIT) of", "COMMIT").map(|()| changed),
-            Err(failure) => {
-                // on a connection that is gone the server does it itself
-                let _ = self.client.batch_execute("ROLLBACK");
-                Err(failure)
-            }
+        self.write_checked(layout, changes)
+    }
+}
+
+impl RowTransaction for PostgresTable {
+    fn write_all(&mut self, layout: &Layout, changes: &[RowChange]) -> Result<u64, ServerFailure> {
+        let changed = self.send_all(layout, changes);
+        if changed.as_ref().is_err_and(|failure| failure.kind == FailureKind::Lasting) {
+            // a transaction that failed answers nothing more
+            self.roll_back();
         }
+        changed
+    }
+
+    fn commit(&mut self) -> Result<(), ServerFailure> {
+        self.command("change rows (COMMIT) of", "COMMIT")
+    }
+
+    fn roll_back(&mut self) {
+        let _ = self.client.batch_execute("ROLLBACK");
     }
 }

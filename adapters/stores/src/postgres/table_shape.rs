@@ -1,9 +1,9 @@
 //! Properties of a table of PostgreSQL, from its catalogue.
 
 use sealstone_fields::migration::{ColumnShape, Hindrance, RowShape, TextRoom};
-use sealstone_message::SettingName;
 
-use super::table_text::{Named, STATE, literal, quoted};
+use super::table_text::{Named, literal, quoted};
+use crate::sql::STATE;
 
 /// Values of a row of an answer, as text.
 pub(super) type Values = Vec<Option<String>>;
@@ -195,25 +195,10 @@ impl Column {
     fn hindrance(&self, named: &Named) -> Option<Hindrance> {
         let of = |found: String, step: String| Some(Hindrance { found, step });
         let table = named.full();
-        if named.key.iter().any(|(key, _)| *key == self.name) {
-            let found = "rows are found by it: it is part of their key".into();
-            return of(found, "give the table another primary key, or seal another column".into());
-        }
-        if self.is_generated {
-            return of(
-                "the server computes it from other columns".into(),
-                "seal those instead".into(),
-            );
-        }
-        if let Some(key) = &self.foreign {
-            let found = format!("foreign key {key} needs it to equal a column of another table");
-            return of(
-                found,
-                format!(
-                    "remove that key first, and seal both columns with {}",
-                    SettingName("tweak COLUMN=none")
-                ),
-            );
+        let in_key = named.key.iter().any(|(key, _)| *key == self.name);
+        let hindrance = Hindrance::of_column(in_key, self.is_generated, self.foreign.as_deref());
+        if hindrance.is_some() {
+            return hindrance;
         }
         if let Some(index) = &self.unique {
             let found = format!(

@@ -2,16 +2,13 @@
 
 use sealstone_fields::migration::{ColumnLayout, Layout, Wanted};
 
-/// The table that keeps the state of sealed tables, in their schema.
-pub(super) const STATE: &str = "sealstone_fields";
+use crate::sql::{DIGEST_CHARS, REFUSED_TEXT, STATE, added_texts, bound_text, is_wanted};
+
 /// The trigger. PostgreSQL fires triggers in the order of their names, and this one must see what
 /// others make of a value.
 pub(super) const TRIGGER: &str = "zzz_sealstone";
 /// Prefix of the name of its function.
 const FUNCTION: &str = "sealstone_";
-/// Length of the digest of a mark, in characters: 64 bits, which distinguish a sealed value from a
-/// value written over it.
-const DIGEST_CHARS: u32 = 16;
 /// The longest name, in bytes; longer names are cut silently.
 pub(super) const NAME_BYTES_MAX: usize = 63;
 
@@ -113,8 +110,12 @@ impl Named {
     ) -> String {
         let key: Vec<String> = self.key.iter().map(|(name, _)| quoted(name)).collect();
         let mut text = self.select(layout, wanted);
-        let wanted: Vec<String> =
-            layout.columns.iter().filter_map(|column| is_wanted(column, wanted)).collect();
+        let part = |column: &ColumnLayout| {
+            let (name, mark) = (quoted(&column.name), quoted(&column.mark));
+            let is_other = |version| format!("{mark} IS DISTINCT FROM {version}");
+            is_wanted((&name, &mark), wanted, is_other)
+        };
+        let wanted: Vec<String> = layout.columns.iter().filter_map(part).collect();
         let wanted = (!wanted.is_empty()).then(|| format!("({})", wanted.join(" OR ")));
         let after = after.map(|values| {
             let values = self
@@ -195,12 +196,7 @@ impl Named {
         let mut parts = Vec::new();
         for column in &layout.columns {
             parts.push(format!("ADD COLUMN IF NOT EXISTS {} integer", quoted(&column.mark)));
-            let digest = Some((&column.digest, DIGEST_CHARS));
-            for (name, chars) in
-                [digest, column.index.as_ref().map(|(index, chars)| (index, *chars))]
-                    .into_iter()
-                    .flatten()
-            {
+            for (name, chars) in added_texts(column) {
                 parts.push(format!(
                     "ADD COLUMN IF NOT EXISTS {} varchar({chars}) COLLATE \"C\"",
                     quoted(name)
@@ -287,17 +283,15 @@ impl Named {
                 body.push_str(&format!("NEW.{} := NULL; ", quoted(index)));
             }
             if let Some(row) = &column.row {
-                let about = format!(
-                    "sealstone: {} is sealed and bound to {row}; change both at once",
-                    column.name
-                );
                 let condition = format!("NEW.{mark} IS NOT NULL AND {}", changes(row));
-                body.push_str(&format!("ELSIF {condition} THEN {} ", refusal(&about)));
+                body.push_str(&format!(
+                    "ELSIF {condition} THEN {} ",
+                    refusal(&bound_text(column, row))
+                ));
             }
             body.push_str("END IF; END IF; ");
             if opening {
-                let about =
-                    refusal("sealstone: the table is being opened; write values in the clear");
+                let about = refusal(REFUSED_TEXT);
                 let is_other =
                     format!("NEW.{mark} IS DISTINCT FROM OLD.{mark} OR {}", changes(&column.name));
                 body.push_str(&format!(
@@ -354,19 +348,6 @@ fn digest(value: &str) -> String {
     format!("pg_catalog.left(pg_catalog.encode({bytes}, 'hex'), {DIGEST_CHARS})")
 }
 
-fn is_wanted(column: &ColumnLayout, wanted: Wanted) -> Option<String> {
-    let (name, mark) = (quoted(&column.name), quoted(&column.mark));
-    match wanted {
-        Wanted::Every { .. } => None,
-        Wanted::Clear => Some(format!("({name} IS NOT NULL AND {mark} IS NULL)")),
-        Wanted::NotMarked(version) => {
-            Some(format!("({name} IS NOT NULL AND {mark} IS DISTINCT FROM {version})"))
-        }
-        Wanted::Marked => Some(format!("{mark} IS NOT NULL")),
-        Wanted::MarkedAs(version) => Some(format!("{mark} IN ({version}, -{version})")),
-    }
-}
-
 fn refusal(about: &str) -> String {
     // a percent sign stands for a parameter there
     format!("RAISE EXCEPTION {};", literal(&about.replace('%', "%%")))
@@ -375,17 +356,7 @@ fn refusal(about: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn layout() -> Layout {
-        let column = ColumnLayout {
-            name: "memo".into(),
-            mark: "memo_sealed".into(),
-            digest: "memo_sealed_digest".into(),
-            index: Some(("memo_index".into(), 8)),
-            row: Some("id".into()),
-        };
-        Layout { key: vec!["a".into(), "b".into()], columns: vec![column] }
-    }
+    use crate::sql::sample_layout as layout;
 
     fn named() -> Named {
         let key = vec![("a".into(), "bigint".into()), ("b".into(), "character varying".into())];

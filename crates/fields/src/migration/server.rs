@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use super::shape::{Layout, Shape};
+use super::shape::{ColumnLayout, Layout, Shape};
 
 /// Consequence of a failure for the attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,6 +161,31 @@ pub struct NewCell {
     pub mark: Option<i32>,
     /// Its index value, if the column has any.
     pub index: Option<String>,
+}
+
+impl NewCell {
+    /// Describes how what a server stored in `column` differs from it; `None` if it does not. The
+    /// description contains no value.
+    ///
+    /// - `value`: the stored value; none for NULL
+    /// - `mark`: the stored mark as the server writes a number; none for NULL
+    #[must_use]
+    pub fn difference(
+        &self,
+        column: &ColumnLayout,
+        value: Option<&str>,
+        mark: Option<&str>,
+    ) -> Option<String> {
+        if value != self.value.as_deref() {
+            return Some(format!(
+                "column {} came back as something else than was written",
+                column.name
+            ));
+        }
+        (mark != self.mark.map(|mark| mark.to_string()).as_deref()).then(|| {
+            format!("the mark {} came back as something else than was written", column.mark)
+        })
+    }
 }
 
 /// A row to be changed.

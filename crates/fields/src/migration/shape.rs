@@ -1,6 +1,8 @@
 //! Shape of a table, and the columns that a migration works with. Not here: the requirements
 //! (`layout`).
 
+use sealstone_message::SettingName;
+
 /// Reason why something cannot be sealed, as the server sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hindrance {
@@ -8,6 +10,36 @@ pub struct Hindrance {
     pub found: String,
     /// Advice on what to do about it.
     pub step: String,
+}
+
+impl Hindrance {
+    /// Returns what keeps a column from being sealed on any server, if something does.
+    ///
+    /// - `in_key`: whether the column is part of the key by which rows are found
+    /// - `generated`: whether the server computes its values
+    /// - `foreign`: name of a foreign key that it is part of
+    #[must_use]
+    pub fn of_column(in_key: bool, generated: bool, foreign: Option<&str>) -> Option<Self> {
+        let of = |found: String, step: String| Some(Self { found, step });
+        if in_key {
+            let found = "rows are found by it: it is part of their key".into();
+            return of(found, "give the table another primary key, or seal another column".into());
+        }
+        if generated {
+            return of(
+                "the server computes it from other columns".into(),
+                "seal those instead".into(),
+            );
+        }
+        let key = foreign?;
+        of(
+            format!("foreign key {key} needs it to equal a column of another table"),
+            format!(
+                "remove that key first, and seal both columns with {}",
+                SettingName("tweak COLUMN=none")
+            ),
+        )
+    }
 }
 
 /// Amount of text that a column takes.
