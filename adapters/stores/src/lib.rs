@@ -43,6 +43,8 @@ pub mod block;
 mod deadline;
 mod engines;
 #[cfg(any(feature = "mongodb", feature = "postgres", feature = "mysql", feature = "redis"))]
+mod lab_server;
+#[cfg(any(feature = "mongodb", feature = "postgres", feature = "mysql", feature = "redis"))]
 mod lab_tls;
 #[cfg(feature = "mongodb")]
 mod mongodb;
@@ -57,6 +59,8 @@ mod rocksdb;
 mod run_key;
 #[cfg(any(feature = "mongodb", feature = "postgres", feature = "mysql", feature = "redis"))]
 mod server_error;
+#[cfg(any(feature = "mongodb", feature = "postgres", feature = "mysql", feature = "redis"))]
+mod server_facts;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "redis", feature = "mongodb"))]
 mod server_message;
 #[cfg(any(feature = "postgres", feature = "mysql"))]

@@ -2,7 +2,7 @@
 //! machine ([`LabEngine`]), or clusters that others run, one for each variant ([`ClusterEngine`]).
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use sealstone_servers::{MongodOptions, ReplicaSet};
 use sealstone_store::{Engine, EngineFacts, OpenStore, StoreError, StoreOptions, Table, Variant};
@@ -10,8 +10,12 @@ use sealstone_store::{Engine, EngineFacts, OpenStore, StoreError, StoreOptions, 
 use super::at_rest::MongoDbAtRest;
 use super::{Error, MongoDb, MongoDbOptions};
 use crate::at_rest::Sealing;
+use crate::lab_server::LabServer;
 use crate::lab_tls::{certificates, unsealed};
+use crate::server_facts::ServerFacts;
 
+/// Name of the store in the table of stores.
+pub(super) const NAME: &str = "mongodb";
 /// The least cache that mongod takes, in bytes.
 pub(crate) const CACHE_BYTES_MIN: u64 = 256 << 20;
 
@@ -36,14 +40,14 @@ pub struct LabOptions {
 #[derive(Debug)]
 pub struct LabEngine {
     options: LabOptions,
-    facts: Facts,
+    facts: ServerFacts,
 }
 
 impl LabEngine {
     /// Returns an engine that starts its sets according to `options`.
     #[must_use]
     pub fn new(options: LabOptions) -> Self {
-        Self { options, facts: Facts::default() }
+        Self { options, facts: ServerFacts::new(NAME) }
     }
 
     /// Returns the options with which each member of the set of `variant` is started, with TLS if
@@ -104,13 +108,13 @@ impl Engine for LabEngine {
         };
         let server = MongoDb::connect(&client).map_err(StoreError::engine)?;
         let store = server.open_store(options).map_err(StoreError::engine)?;
-        self.facts.learn(&server);
+        self.facts.learn(|| server.facts());
         if client.tls_ca_file.is_some() {
-            self.facts.learn_tls(&set, &client)?;
+            self.facts.set_tls(tls(&set, &client)?);
         }
         let pids = set.pids().into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect();
         Ok(OpenStore::records(
-            store.with_servers(pids, Box::new(Running { set, keep: self.options.keep })),
+            store.with_servers(pids, Box::new(LabServer::new(set, self.options.keep))),
         ))
     }
 }
@@ -124,28 +128,12 @@ fn durable(client: &MongoDbOptions, options: &StoreOptions) -> Result<MongoDbOpt
     }
 }
 
-/// The servers of one store, which end with it.
-struct Running {
-    set: ReplicaSet,
-    keep: bool,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // a set removed at once needs no clean shutdown; a set that cannot be stopped is killed
-        // when dropped
-        if self.keep {
-            let _ = self.set.stop();
-        }
-    }
-}
-
 /// A cluster of servers that others run, for each variant.
 #[derive(Debug)]
 pub(crate) struct ClusterEngine {
     /// Label of a variant, and how its cluster is reached.
     clusters: Vec<(String, MongoDbOptions)>,
-    facts: Facts,
+    facts: ServerFacts,
     joins: bool,
     /// True if some variants have TLS and others do not.
     compares_tls: bool,
@@ -157,7 +145,7 @@ impl ClusterEngine {
     /// they are removed with the store.
     #[must_use]
     pub(crate) fn new(clusters: Vec<(String, MongoDbOptions)>) -> Self {
-        Self { clusters, facts: Facts::default(), joins: false, compares_tls: false }
+        Self { clusters, facts: ServerFacts::new(NAME), joins: false, compares_tls: false }
     }
 
     /// Returns the same for a client that uses what another one loads, and removes: whatever the
@@ -212,7 +200,7 @@ impl Engine for ClusterEngine {
             .into());
         }
         let store = server.open_store(options).map_err(StoreError::engine)?;
-        self.facts.learn(&server);
+        self.facts.learn(|| server.facts());
         if self.joins {
             return Ok(OpenStore::records(store));
         }
@@ -234,45 +222,12 @@ impl Drop for Loaded {
     }
 }
 
-/// Facts that the first server that was opened reported about itself: the servers of an engine are
-/// identical.
-#[derive(Debug, Default)]
-struct Facts {
-    known: Mutex<Option<EngineFacts>>,
-    /// Details of TLS, as reported by servers that were reached by it.
-    tls: Mutex<Option<String>>,
-}
-
-impl Facts {
-    fn learn(&self, server: &MongoDb) {
-        self.known
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get_or_insert_with(|| server.facts());
+/// Returns the details of TLS, after every member of `set` reported that it accepts nothing else.
+fn tls(set: &ReplicaSet, client: &MongoDbOptions) -> Result<Option<String>, StoreError> {
+    let mut told = None;
+    for member in set.members() {
+        let server = MongoDb::connect(&MongoDbOptions { uri: member.uri(), ..client.clone() })?;
+        told = Some(server.tls()?.ok_or_else(|| unsealed("mongod"))?);
     }
-
-    /// Checks that every member of `set` accepts only TLS, by the members' own reports.
-    fn learn_tls(&self, set: &ReplicaSet, client: &MongoDbOptions) -> Result<(), StoreError> {
-        let mut told = None;
-        for member in set.members() {
-            let server = MongoDb::connect(&MongoDbOptions { uri: member.uri(), ..client.clone() })?;
-            told = Some(server.tls()?.ok_or_else(|| unsealed("mongod"))?);
-        }
-        *self.tls.lock().unwrap_or_else(PoisonError::into_inner) = told;
-        Ok(())
-    }
-
-    fn get(&self) -> EngineFacts {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut facts = known.unwrap_or_else(|| EngineFacts {
-            name: "mongodb".into(),
-            version: "unknown".into(),
-            build: "server".into(),
-            assertions: false,
-            settings: std::collections::BTreeMap::new(),
-        });
-        let tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        facts.settings.extend(tls.map(|words| ("tls".to_owned(), words)));
-        facts
-    }
+    Ok(told)
 }

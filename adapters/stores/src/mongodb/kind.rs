@@ -7,6 +7,7 @@ use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{Engine, EngineFacts, Layer, OpenStore, StoreError, StoreOptions, Variant};
 use tempfile::TempDir;
 
+use super::engine::NAME;
 use super::{AT_REST, CACHE_BYTES_MIN, ClusterEngine, LabEngine, LabOptions, MongoDbOptions};
 use crate::at_rest::EXTENSION;
 use crate::run_key::{self, RunSealing};
@@ -14,7 +15,7 @@ use crate::run_key::{self, RunSealing};
 /// The row. A server takes a tenth of a millisecond for what an embedded store does in a
 /// microsecond, and its background work continues for longer: fewer records, longer slices.
 pub(crate) static KIND: StoreKind = StoreKind {
-    name: "mongodb",
+    name: NAME,
     about: "with servers started on this machine",
     replicated: true,
     layers: &[Layer::Field, Layer::Wire, Layer::Rest],

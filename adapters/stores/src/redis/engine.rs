@@ -2,8 +2,8 @@
 //! ([`LabEngine`]), or the user's own server ([`UserEngine`]).
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use sealstone_servers::{Persistence, RedisServers};
 use sealstone_store::{Engine, EngineFacts, OpenStore, StoreError, StoreOptions, Table, Variant};
@@ -11,8 +11,10 @@ use sealstone_store::{Engine, EngineFacts, OpenStore, StoreError, StoreOptions, 
 use super::connection::{Dialect, Redis, RedisOptions};
 use super::error::Error;
 use super::store::RedisStore;
+use crate::lab_server::LabServer;
 use crate::lab_tls::{certificates, unsealed};
 use crate::server_error::ServerError;
+use crate::server_facts::ServerFacts;
 
 /// Settings that the servers of a comparison have in common.
 #[derive(Clone, Debug)]
@@ -50,20 +52,20 @@ impl LabOptions {
 #[derive(Debug)]
 pub(crate) struct LabEngine {
     options: LabOptions,
-    facts: Facts,
+    facts: ServerFacts,
 }
 
 impl LabEngine {
     /// Returns an engine that starts its servers according to `options`.
     #[must_use]
     pub(crate) fn new(options: LabOptions) -> Self {
-        Self { facts: Facts::new(options.client.dialect), options }
+        Self { facts: ServerFacts::new(options.client.dialect.names().0), options }
     }
 }
 
 impl Engine for LabEngine {
     fn facts(&self) -> EngineFacts {
-        let mut facts = self.facts.get();
+        let mut facts = facts(&self.facts, self.options.client.dialect);
         facts.settings.insert("members".into(), self.options.nodes.to_string());
         facts.settings.insert(
             "servers".into(),
@@ -93,29 +95,13 @@ impl Engine for LabEngine {
         let tls_ca_file = tls_ca_file.or_else(|| client.tls_ca_file.clone());
         let reached = RedisOptions { uri: servers.uri(), tls_ca_file, ..client.clone() };
         let server = Redis::connect(&reached)?;
-        self.facts.learn(&server);
+        self.facts.learn(|| server.facts());
         if has_tls {
-            self.facts.learn_tls(&servers, &reached)?;
+            self.facts.set_tls(tls(&servers, &reached)?);
         }
         let pids = servers.pids().into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect();
         let store = server.open_store(options);
-        Ok(OpenStore::records(store.with_servers(pids, Box::new(Running { servers, keep: *keep }))))
-    }
-}
-
-/// The servers of one store, which end with it.
-struct Running {
-    servers: RedisServers,
-    keep: bool,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // servers removed at once need no clean shutdown; servers that cannot be stopped are killed
-        // when dropped
-        if self.keep {
-            let _ = self.servers.stop();
-        }
+        Ok(OpenStore::records(store.with_servers(pids, Box::new(LabServer::new(servers, *keep)))))
     }
 }
 
@@ -123,7 +109,7 @@ impl Drop for Running {
 #[derive(Debug)]
 pub(crate) struct UserEngine {
     client: RedisOptions,
-    facts: Facts,
+    facts: ServerFacts,
     /// Set while a store is open on the server.
     used: Arc<AtomicBool>,
     joins: bool,
@@ -134,7 +120,12 @@ impl UserEngine {
     /// is removed with the store.
     #[must_use]
     pub(crate) fn new(client: RedisOptions) -> Self {
-        Self { facts: Facts::new(client.dialect), client, used: Arc::default(), joins: false }
+        Self {
+            facts: ServerFacts::new(client.dialect.names().0),
+            client,
+            used: Arc::default(),
+            joins: false,
+        }
     }
 
     /// Returns the same for a client that uses what another one loads, and removes: whatever the
@@ -147,7 +138,7 @@ impl UserEngine {
 
 impl Engine for UserEngine {
     fn facts(&self) -> EngineFacts {
-        let mut facts = self.facts.get();
+        let mut facts = facts(&self.facts, self.client.dialect);
         facts.settings.insert("servers".into(), "the user's own".into());
         facts
     }
@@ -172,7 +163,7 @@ impl Engine for UserEngine {
         if options.sync_writes && self.client.dialect == Dialect::Redis {
             check_synced(&server)?;
         }
-        self.facts.learn(&server);
+        self.facts.learn(|| server.facts());
         if self.joins {
             return Ok(OpenStore::records(server.open_store(options)));
         }
@@ -211,70 +202,37 @@ impl Drop for Loaded {
     }
 }
 
-/// Facts that the first opened server reported about itself: all servers of an engine are
-/// identical.
-#[derive(Debug)]
-struct Facts {
-    dialect: Dialect,
-    known: Mutex<Option<EngineFacts>>,
-    /// Description of the TLS connection, from a server that was reached over TLS.
-    tls: Mutex<Option<String>>,
+/// Returns the description of TLS, after all of `servers` reported that they accept nothing else:
+/// they have no command for the cipher of a connection, and accept only one.
+fn tls(servers: &RedisServers, reached: &RedisOptions) -> Result<Option<String>, StoreError> {
+    let mut told = None;
+    for node in servers.nodes() {
+        let server = Redis::connect(&RedisOptions { uri: node.uri(), ..reached.clone() })?;
+        let setting = |name: &str| server.setting(name).unwrap_or_default();
+        let (plain, tls) = (setting("port"), setting("tls-port"));
+        let among_nodes =
+            ["tls-cluster", "tls-replication"].iter().all(|name| setting(name) == "yes");
+        if plain != "0" || matches!(tls.as_str(), "" | "0") || servers.is_cluster() && !among_nodes
+        {
+            return Err(unsealed(reached.dialect.names().1));
+        }
+        let others = if servers.is_cluster() { ", from other nodes either" } else { "" };
+        let (version, suites) = (setting("tls-protocols"), setting("tls-ciphersuites"));
+        told = Some(format!(
+            "{version}, {suites}; port {plain}: it takes nothing else{others}; clients by the \
+             crate redis"
+        ));
+    }
+    Ok(told)
 }
 
-impl Facts {
-    fn new(dialect: Dialect) -> Self {
-        Self { dialect, known: Mutex::default(), tls: Mutex::default() }
-    }
-
-    fn learn(&self, server: &Redis) {
-        self.known
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get_or_insert_with(|| server.facts());
-    }
-
-    /// Checks that all of `servers` accept only TLS, by their own reports: they have no command for
-    /// the cipher of a connection, and accept only one.
-    fn learn_tls(&self, servers: &RedisServers, reached: &RedisOptions) -> Result<(), StoreError> {
-        let mut told = None;
-        for node in servers.nodes() {
-            let server = Redis::connect(&RedisOptions { uri: node.uri(), ..reached.clone() })?;
-            let setting = |name: &str| server.setting(name).unwrap_or_default();
-            let (plain, tls) = (setting("port"), setting("tls-port"));
-            let among_nodes =
-                ["tls-cluster", "tls-replication"].iter().all(|name| setting(name) == "yes");
-            if plain != "0"
-                || matches!(tls.as_str(), "" | "0")
-                || servers.is_cluster() && !among_nodes
-            {
-                return Err(unsealed(self.dialect.names().1));
-            }
-            let others = if servers.is_cluster() { ", from other nodes either" } else { "" };
-            let (version, suites) = (setting("tls-protocols"), setting("tls-ciphersuites"));
-            told = Some(format!(
-                "{version}, {suites}; port {plain}: it takes nothing else{others}; clients by the \
-                 crate redis"
-            ));
-        }
-        *self.tls.lock().unwrap_or_else(PoisonError::into_inner) = told;
-        Ok(())
-    }
-
-    fn get(&self) -> EngineFacts {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut facts = known.unwrap_or_else(|| EngineFacts {
-            name: self.dialect.names().0.into(),
-            version: "unknown".into(),
-            build: "server".into(),
-            ..EngineFacts::default()
-        });
-        let cache = match self.dialect {
-            Dialect::Redis => "every record in the server's memory",
-            Dialect::Ssdb => "a cache that the server sizes",
-        };
-        facts.settings.insert("cache".into(), cache.into());
-        let tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        facts.settings.extend(tls.map(|words| ("tls".to_owned(), words)));
-        facts
-    }
+/// Returns the facts of servers of `dialect`, with what holds of all of them.
+fn facts(known: &ServerFacts, dialect: Dialect) -> EngineFacts {
+    let mut facts = known.get();
+    let cache = match dialect {
+        Dialect::Redis => "every record in the server's memory",
+        Dialect::Ssdb => "a cache that the server sizes",
+    };
+    facts.settings.insert("cache".into(), cache.into());
+    facts
 }

@@ -18,6 +18,7 @@ use super::statements::Statements;
 use super::store::SqlStore;
 use crate::lab_tls::{certificates, unsealed};
 use crate::server_error::ServerError;
+use crate::server_facts::ServerFacts;
 
 /// A server that was started for a store, and what ends it.
 pub(crate) type Started<S> = Result<(S, Box<dyn Lent>), StoreError>;
@@ -101,7 +102,8 @@ impl<S: Server> Engine for LabEngine<S> {
                 server.place().failure("ask for the cipher of the connection to", failure)
             };
             let words = server.tls(&mut link).map_err(unasked)?;
-            self.facts.learn_tls(words.ok_or_else(|| unsealed(server.place().server))?);
+            let words = words.ok_or_else(|| unsealed(server.place().server))?;
+            self.facts.servers.set_tls(Some(words));
         }
         Ok(OpenStore::records(SqlStore::open_through(&server, options, function, None)?.with(lent)))
     }
@@ -252,47 +254,27 @@ impl<S: Server> Drop for Loaded<S> {
     }
 }
 
-/// Facts that the first opened server reported about itself: all servers of an engine are
-/// identical.
+/// Facts about the servers, and the functions of theirs that were used so far.
 struct Facts {
-    name: &'static str,
-    known: Mutex<Option<EngineFacts>>,
-    /// The functions that were used so far.
+    servers: ServerFacts,
     functions: Mutex<Vec<&'static ServerFunction>>,
-    /// Description of the TLS connection, from a server that was reached over TLS.
-    tls: Mutex<Option<String>>,
 }
 
 impl Facts {
     fn new(name: &'static str) -> Self {
-        Self { name, known: Mutex::default(), functions: Mutex::default(), tls: Mutex::default() }
+        Self { servers: ServerFacts::new(name), functions: Mutex::default() }
     }
 
     fn learn<S: Server>(&self, server: &S, variant: &Variant) {
-        self.known
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get_or_insert_with(|| server.facts());
+        self.servers.learn(|| server.facts());
         let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(function) = variant.server.filter(|function| !functions.contains(function)) {
             functions.push(function);
         }
     }
 
-    fn learn_tls(&self, words: String) {
-        *self.tls.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
-    }
-
     fn get(&self) -> EngineFacts {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut facts = known.unwrap_or_else(|| EngineFacts {
-            name: self.name.into(),
-            version: "unknown".into(),
-            build: "server".into(),
-            ..EngineFacts::default()
-        });
-        let tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        facts.settings.extend(tls.map(|words| ("tls".to_owned(), words)));
+        let mut facts = self.servers.get();
         let functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
         facts.settings.extend(
             functions.iter().map(|function| (function.name.to_owned(), function.about.to_owned())),

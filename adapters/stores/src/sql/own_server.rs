@@ -6,21 +6,21 @@ use sealstone_servers::{Running, Single, SingleKind, forget_pages, process_famil
 use sealstone_store::StoreError;
 
 use super::server::Lent;
+use crate::lab_server::LabServer;
 
 /// The server of one store, which ends with it.
 #[derive(Debug)]
 pub(crate) struct Owned<K: SingleKind> {
-    server: Mutex<Single<K>>,
-    keep: bool,
+    server: Mutex<LabServer<Single<K>>>,
 }
 
 impl<K: SingleKind> Owned<K> {
     /// Makes it. `keep`: whether its data are kept.
     pub(crate) fn new(server: Single<K>, keep: bool) -> Self {
-        Self { server: Mutex::new(server), keep }
+        Self { server: Mutex::new(LabServer::new(server, keep)) }
     }
 
-    fn server(&self) -> MutexGuard<'_, Single<K>> {
+    fn server(&self) -> MutexGuard<'_, LabServer<Single<K>>> {
         self.server.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -31,25 +31,15 @@ where
 {
     fn pids(&self) -> Vec<u32> {
         // connections and background work can be processes of their own
-        let family = self.server().server().pid().map(process_family).unwrap_or_default();
+        let family = self.server().running.server().pid().map(process_family).unwrap_or_default();
         family.into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect()
     }
 
     fn restart(&self) -> Result<bool, StoreError> {
-        let mut server = self.server();
-        Running::stop(&mut *server).map_err(StoreError::engine)?;
+        let server = &mut self.server().running;
+        Running::stop(server).map_err(StoreError::engine)?;
         forget_pages(&K::data_dir(server.server().dir())).map_err(StoreError::engine)?;
         server.start_again().map_err(StoreError::engine)?;
         Ok(true)
-    }
-}
-
-impl<K: SingleKind> Drop for Owned<K> {
-    fn drop(&mut self) {
-        // a server removed at once needs no clean shutdown; a server that cannot be stopped is
-        // killed when dropped
-        if self.keep {
-            let _ = Running::stop(&mut *self.server());
-        }
     }
 }

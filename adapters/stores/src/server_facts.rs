@@ -1,0 +1,46 @@
+//! Facts that the servers of a comparison report about themselves. All servers of an engine are
+//! identical, so the first one that is opened is asked.
+
+use std::sync::{Mutex, PoisonError};
+
+use sealstone_store::EngineFacts;
+
+/// Facts about the servers of an engine, as far as they are known.
+#[derive(Debug)]
+pub(crate) struct ServerFacts {
+    name: &'static str,
+    known: Mutex<Option<EngineFacts>>,
+    /// Description of TLS, from a server that was reached by it.
+    tls: Mutex<Option<String>>,
+}
+
+impl ServerFacts {
+    /// Returns those of the store called `name`, of which no server was opened so far.
+    pub(crate) fn new(name: &'static str) -> Self {
+        Self { name, known: Mutex::default(), tls: Mutex::default() }
+    }
+
+    /// Notes the answer of `ask`, unless a server was asked before.
+    pub(crate) fn learn(&self, ask: impl FnOnce() -> EngineFacts) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(ask);
+    }
+
+    /// Notes the description of TLS, `words`.
+    pub(crate) fn set_tls(&self, words: Option<String>) {
+        *self.tls.lock().unwrap_or_else(PoisonError::into_inner) = words;
+    }
+
+    /// Returns what is known.
+    pub(crate) fn get(&self) -> EngineFacts {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut facts = known.unwrap_or_else(|| EngineFacts {
+            name: self.name.into(),
+            version: "unknown".into(),
+            build: "server".into(),
+            ..EngineFacts::default()
+        });
+        let tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        facts.settings.extend(tls.map(|words| ("tls".to_owned(), words)));
+        facts
+    }
+}
