@@ -73,6 +73,8 @@ mod tables;
 mod tables_of_build;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "redis", feature = "mongodb"))]
 mod time_limits;
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "redis"))]
+mod user_tls;
 #[cfg(feature = "volume")]
 mod volume;
 

@@ -27,5 +27,7 @@ pub use connection::{Dialect, Redis, RedisOptions, Topology};
 pub(crate) use engine::UserEngine;
 pub use error::Error;
 pub(crate) use kind::KIND;
+#[cfg(feature = "ssdb")]
+pub(crate) use kind::SUITED;
 pub use layout::Keys;
 pub use store::RedisStore;

@@ -6,7 +6,7 @@ use sealstone_message::SettingName;
 use sealstone_store::kind::{Form, Opened, Request, Setting, StoreKind};
 use sealstone_store::{Layer, StoreError};
 
-use crate::redis::{Dialect, RedisOptions, UserEngine};
+use crate::redis::{Dialect, RedisOptions, SUITED, UserEngine};
 use crate::server_error::address;
 
 /// The row.
@@ -25,9 +25,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     cache_decided_by: Some("ssdb-url"),
     shared_by: Some("ssdb-url"),
     shared_by_variant: false,
-    suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = \
-             50000\nthreads = 8\n\
-             rounds = 6\npairs = 3\nslice-ms = 500\n",
+    suited: SUITED,
     settings: &[Setting {
         name: "ssdb-url",
         value: "URL",

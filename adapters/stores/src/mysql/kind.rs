@@ -13,21 +13,18 @@ use super::rest_arguments::{AES_CBC, AES_CTR, RestArguments};
 use crate::at_rest::EXTENSION;
 use crate::run_key::for_functions;
 use crate::server_error::address;
-use crate::sql::{LabEngine, Owned, Server, UserEngine};
+use crate::sql::{LabEngine, Owned, SUITED, Server, UserEngine, connections};
+use crate::user_tls::{TLS_CA_FILE, TLS_CERTIFICATE_KEY_FILE};
 
 /// Name in the table.
 const NAME: &str = "mysql";
-/// The minimum number of connections to a server: some workloads fix their clients, whatever
-/// `--threads` is.
-const CONNECTIONS_MIN: usize = 500;
 /// Options of every server that is measured: it begins with an empty cache. Of itself it would load
 /// what it held before it ended, but for tables that are encrypted, and a scan from a cold cache
 /// would be warmer without encryption than with it.
 const MEASURED: [&str; 2] =
     ["--innodb-buffer-pool-load-at-startup=OFF", "--innodb-buffer-pool-dump-at-shutdown=OFF"];
 
-/// The row. A round trip takes longer than the work at its end: fewer records than within this
-/// process, more clients.
+/// The row.
 pub(crate) static KIND: StoreKind = StoreKind {
     name: NAME,
     about: "MySQL and MariaDB, with a MariaDB started on this machine",
@@ -43,9 +40,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     cache_decided_by: Some(Mysql::FLAG),
     shared_by: Some(Mysql::FLAG),
     shared_by_variant: false,
-    suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = \
-             20000\nthreads = 8\n\
-             rounds = 6\npairs = 3\nslice-ms = 500\n",
+    suited: SUITED,
     settings: &[
         Setting::new(
             "mariadbd",
@@ -66,18 +61,8 @@ pub(crate) static KIND: StoreKind = StoreKind {
                  on behind it, or @FILE with the address in the file",
             )
         },
-        Setting::new(
-            "tls-ca-file",
-            "FILE",
-            Form::File,
-            "Authorities that the certificate of your server is checked with",
-        ),
-        Setting::new(
-            "tls-certificate-key-file",
-            "FILE",
-            Form::File,
-            "Certificate and key to show to your server",
-        ),
+        TLS_CA_FILE,
+        TLS_CERTIFICATE_KEY_FILE,
     ],
     engine,
 };
@@ -88,8 +73,8 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
     if let Some(text) = request.setting(Mysql::FLAG) {
         let client = MysqlOptions {
             uri: address(text)?,
-            tls_ca_file: request.file("tls-ca-file"),
-            tls_certificate_key_file: request.file("tls-certificate-key-file"),
+            tls_ca_file: request.file(TLS_CA_FILE.name),
+            tls_certificate_key_file: request.file(TLS_CERTIFICATE_KEY_FILE.name),
         };
         let engine =
             UserEngine::new(NAME, request.joins, move || Mysql::connect(&client)).with_keys(keys);
@@ -98,8 +83,7 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
     let program: Option<PathBuf> = Some(
         MARIADB_PROGRAM.find(request.file("mariadbd").as_deref()).map_err(StoreError::engine)?,
     );
-    // a client may look something up while its transaction is open
-    let (keep, connections) = (request.keep.is_some(), CONNECTIONS_MIN.max(3 * request.clients));
+    let (keep, connections) = (request.keep.is_some(), connections(request.clients));
     let rest = RestArguments::new(request)?;
     notes.extend(rest.note().filter(|note| !notes.contains(note)));
     let engine = LabEngine::new(NAME, move |wanted| {
@@ -109,7 +93,7 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
             cache_bytes: Some(wanted.options.cache_bytes),
             sync_writes: wanted.options.sync_writes,
             arguments: [MEASURED.map(str::to_owned).to_vec(), rest.of(wanted.variant)?].concat(),
-            connections: u32::try_from(connections).unwrap_or(u32::MAX),
+            connections,
             ..sealstone_servers::MariaDbOptions::default()
         };
         let server = MariaDbServer::start(wanted.dir, started).map_err(StoreError::engine)?;

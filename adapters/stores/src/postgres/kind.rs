@@ -10,16 +10,13 @@ use super::connection::{Postgres, PostgresOptions};
 use super::function::PGP_SYM_ENCRYPT;
 use crate::run_key::for_functions;
 use crate::server_error::address;
-use crate::sql::{LabEngine, Owned, Server, UserEngine};
+use crate::sql::{LabEngine, Owned, SUITED, Server, UserEngine, connections};
+use crate::user_tls::{TLS_CA_FILE, TLS_CERTIFICATE_KEY_FILE};
 
 /// Name in the table.
 const NAME: &str = "postgres";
-/// The minimum number of connections to a server: some workloads fix their clients, whatever
-/// `--threads` is.
-const CONNECTIONS_MIN: usize = 500;
 
-/// The row. A round trip takes longer than the work at its end: fewer records than within this
-/// process, more clients.
+/// The row.
 pub(crate) static KIND: StoreKind = StoreKind {
     name: NAME,
     about: "PostgreSQL, with a server started on this machine",
@@ -36,9 +33,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     cache_decided_by: Some(Postgres::FLAG),
     shared_by: Some(Postgres::FLAG),
     shared_by_variant: false,
-    suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = \
-             20000\nthreads = 8\n\
-             rounds = 6\npairs = 3\nslice-ms = 500\n",
+    suited: SUITED,
     settings: &[
         Setting::new(
             "postgres",
@@ -58,18 +53,8 @@ pub(crate) static KIND: StoreKind = StoreKind {
                  behind it, or @FILE with the address in the file",
             )
         },
-        Setting::new(
-            "tls-ca-file",
-            "FILE",
-            Form::File,
-            "Authorities that the certificate of your server is checked with",
-        ),
-        Setting::new(
-            "tls-certificate-key-file",
-            "FILE",
-            Form::File,
-            "Certificate and key to show to your server",
-        ),
+        TLS_CA_FILE,
+        TLS_CERTIFICATE_KEY_FILE,
     ],
     engine,
 };
@@ -80,8 +65,8 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
     if let Some(text) = request.setting(Postgres::FLAG) {
         let client = PostgresOptions {
             uri: address(text)?,
-            tls_ca_file: request.file("tls-ca-file"),
-            tls_certificate_key_file: request.file("tls-certificate-key-file"),
+            tls_ca_file: request.file(TLS_CA_FILE.name),
+            tls_certificate_key_file: request.file(TLS_CERTIFICATE_KEY_FILE.name),
             may_lag: false,
         };
         let engine = UserEngine::new(NAME, request.joins, move || Postgres::connect(&client))
@@ -91,14 +76,13 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
     let program: Option<PathBuf> = Some(
         POSTGRES_PROGRAM.find(request.file("postgres").as_deref()).map_err(StoreError::engine)?,
     );
-    // a client may look something up while its transaction is open
-    let (keep, connections) = (request.keep.is_some(), CONNECTIONS_MIN.max(3 * request.clients));
+    let (keep, connections) = (request.keep.is_some(), connections(request.clients));
     let engine = LabEngine::new(NAME, move |wanted| {
         let started = sealstone_servers::PostgresOptions {
             program: program.clone(),
             certificates: wanted.certificates,
             cache_bytes: Some(wanted.options.cache_bytes),
-            connections: u32::try_from(connections).unwrap_or(u32::MAX),
+            connections,
             ..sealstone_servers::PostgresOptions::default()
         };
         let server = PostgresServer::start(wanted.dir, started).map_err(StoreError::engine)?;

@@ -9,9 +9,15 @@ use super::engine::{LabEngine, LabOptions, UserEngine};
 use super::error::Error;
 use super::layout::Keys;
 use crate::server_error::address;
+use crate::user_tls::{TLS_CA_FILE, TLS_CERTIFICATE_KEY_FILE};
 
-/// The row. A round trip takes longer than the work at its end: fewer records than within this
-/// process, more clients.
+/// Settings that suit it, and servers that speak its protocol. A round trip takes longer than the
+/// work at its end: fewer records than within this process, more clients.
+pub(crate) const SUITED: &str = "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\n\
+                                 records = 50000\noperations = 50000\nthreads = 8\n\
+                                 rounds = 6\npairs = 3\nslice-ms = 500\n";
+
+/// The row.
 pub(crate) static KIND: StoreKind = StoreKind {
     name: "redis",
     about: "with a server or a cluster started on this machine",
@@ -27,9 +33,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     cache_decided_by: None,
     shared_by: Some("redis-url"),
     shared_by_variant: false,
-    suited: "workloads = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nrecords = 50000\noperations = \
-             50000\nthreads = 8\n\
-             rounds = 6\npairs = 3\nslice-ms = 500\n",
+    suited: SUITED,
     settings: &[
         Setting::new(
             "redis-server",
@@ -67,18 +71,8 @@ pub(crate) static KIND: StoreKind = StoreKind {
                  sync, everysec where files are sealed, otherwise off]",
             )
         },
-        Setting::new(
-            "tls-ca-file",
-            "FILE",
-            Form::File,
-            "Authorities that the certificate of your server is checked with",
-        ),
-        Setting::new(
-            "tls-certificate-key-file",
-            "FILE",
-            Form::File,
-            "Certificate and key to show to your server",
-        ),
+        TLS_CA_FILE,
+        TLS_CERTIFICATE_KEY_FILE,
     ],
     engine,
 };
@@ -93,8 +87,8 @@ fn engine(request: &Request) -> Result<Opened, StoreError> {
         uri: String::new(),
         keys,
         dialect: Dialect::Redis,
-        tls_ca_file: request.file("tls-ca-file"),
-        tls_certificate_key_file: request.file("tls-certificate-key-file"),
+        tls_ca_file: request.file(TLS_CA_FILE.name),
+        tls_certificate_key_file: request.file(TLS_CERTIFICATE_KEY_FILE.name),
         by_driver: request.tls,
     };
     if let Some(text) = request.setting("redis-url") {
