@@ -201,6 +201,14 @@ pub enum Found {
     },
 }
 
+#[cfg(any(feature = "mongodb", feature = "mysql"))]
+impl Found {
+    /// Returns the first file of `account` that could not be looked at, if there is one.
+    pub(crate) fn unread(account: &Account) -> Option<Self> {
+        account.unread().map(|(file, why)| Self::Unread { file: file.into(), why: why.into() })
+    }
+}
+
 /// Way in which data comes under the newest version of its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renewal {

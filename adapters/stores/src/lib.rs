@@ -54,6 +54,14 @@ mod mysql;
 mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
+#[cfg(any(
+    feature = "rocksdb",
+    feature = "mongodb",
+    feature = "postgres",
+    feature = "mysql",
+    feature = "redis"
+))]
+mod retry;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
 mod run_key;

@@ -72,10 +72,8 @@ impl AtRest for MongoDbAtRest {
             let (example, why) = (example.into(), why.into());
             Some(Found::UnknownKey { count: account.other_blocks, unit: "block", example, why })
         };
-        let unread = || {
-            account.unread().map(|(file, why)| Found::Unread { file: file.into(), why: why.into() })
-        };
-        let found = under.or_else(unknown).or_else(unread).unwrap_or(Found::Nothing);
+        let found = under.or_else(unknown).or_else(|| Found::unread(&account));
+        let found = found.unwrap_or(Found::Nothing);
         Ok(Need { sealed_files: account.sealed_files(), found })
     }
 

@@ -2,7 +2,6 @@
 //! run again after a conflict.
 
 use std::collections::HashSet;
-use std::thread;
 use std::time::Duration;
 
 use mongodb::bson::doc;
@@ -18,14 +17,11 @@ use sealstone_store::{Record, StoreError, Table, Transaction, Transactional};
 use super::MongoDbStore;
 use super::document::{ID, id};
 use super::store::is_duplicate;
+use crate::retry::{ATTEMPTS, pause};
 
-/// Number of times that a transaction that conflicts with others is tried before that is an error.
-const ATTEMPTS: u32 = 1000;
-/// Number of times that it is tried if servers did not answer; each time they are searched for
-/// again.
+/// Number of times that a transaction is tried if servers did not answer; each time they are
+/// searched for again.
 const ATTEMPTS_UNANSWERED: u32 = 3;
-/// Longest wait before the next attempt.
-const PAUSE_MAX: Duration = Duration::from_millis(5);
 /// A field that is set and removed again, to have a record written that is not changed.
 const LOCK_FIELD: &str = "_lock";
 
@@ -60,9 +56,7 @@ impl Transactional for MongoDbStore {
                     }
                 }
                 Some(Conflict::Others) if attempt == ATTEMPTS => return Err(error),
-                Some(Conflict::Others) => {
-                    thread::sleep(PAUSE_MAX.min(Duration::from_micros(50) * attempt))
-                }
+                Some(Conflict::Others) => pause(attempt, Duration::from_micros(50)),
             }
         }
         unreachable!("the last attempt returns")

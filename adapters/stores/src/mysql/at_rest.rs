@@ -63,12 +63,9 @@ impl AtRest for MariaDbAtRest {
             |share: &&sealstone_seal::account::Share| share.key_version == wanted.key.version;
         let count: u64 = account.sealed.iter().filter(under).map(|share| share.blocks).sum();
         let example = account.files.iter().find(|file| file.sealed.iter().any(|one| under(&one)));
-        let unread = || {
-            account.unread().map(|(file, why)| Found::Unread { file: file.into(), why: why.into() })
-        };
         let found = match example {
             Some(file) => Some(Found::Under { count, unit: "page", example: file.name.clone() }),
-            None => unread(),
+            None => Found::unread(&account),
         };
         Ok(Need { sealed_files: account.sealed_files(), found: found.unwrap_or(Found::Nothing) })
     }

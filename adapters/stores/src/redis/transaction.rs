@@ -2,7 +2,6 @@
 //! has none over records of several nodes.
 
 use std::collections::BTreeMap;
-use std::thread;
 use std::time::Duration;
 
 use redis::{Cmd, ErrorKind, RedisError, ServerErrorKind, Value};
@@ -12,11 +11,7 @@ use super::connection::{command, is_broken};
 use super::layout::{bytes, decode_all, no_hash};
 use super::links::Link;
 use super::store::RedisStore;
-
-/// Number of times a transaction that runs into others is tried before that becomes an error.
-const ATTEMPTS: u32 = 1000;
-/// Longest wait before the next attempt.
-const PAUSE_MAX: Duration = Duration::from_millis(5);
+use crate::retry::{ATTEMPTS, pause};
 
 impl Transactional for RedisStore {
     /// Runs a transaction: a record read for update must be unchanged at its commit. Writes become
@@ -49,7 +44,7 @@ impl Transactional for RedisStore {
             if is_done {
                 return Ok(());
             }
-            thread::sleep(PAUSE_MAX.min(Duration::from_micros(20) * attempt));
+            pause(attempt, Duration::from_micros(20));
         }
         let found = format!("others wrote the same records {ATTEMPTS} times");
         Err(inner.route.error("commit a transaction (EXEC) on", &found, "use fewer clients").into())

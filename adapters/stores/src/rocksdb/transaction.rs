@@ -2,7 +2,6 @@
 //! conflict.
 
 use std::sync::atomic::Ordering;
-use std::thread;
 use std::time::Duration;
 
 use sealstone_rocksdb::{self as rocksdb, Code, Error};
@@ -10,13 +9,10 @@ use sealstone_store::{Record, StoreError, Table, Transaction, Transactional};
 
 use super::record;
 use super::store::{RocksStore, Scratch};
+use crate::retry::{ATTEMPTS, pause};
 
-/// Number of times a transaction that conflicts with others is tried before that becomes an error.
-/// With a lock timeout of a second and deadlocks found at once, this many failures in a row mean
-/// that something holds a lock for good.
-const ATTEMPTS: u32 = 1000;
-/// Longest wait before the next attempt.
-const PAUSE_MAX: Duration = Duration::from_millis(5);
+/// Wait for each attempt so far, before the next one.
+const PAUSE_STEP: Duration = Duration::from_micros(50);
 
 impl Transactional for RocksStore {
     fn transaction(
@@ -39,6 +35,8 @@ impl Transactional for RocksStore {
             });
             match outcome {
                 Ok(()) => return Ok(()),
+                // with a lock timeout of a second and deadlocks found at once, so many conflicts
+                // in a row mean that something holds a lock for good
                 Err(error) if !running.conflict || attempt == ATTEMPTS => return Err(error),
                 Err(_) => {
                     running.conflict = false;
@@ -47,7 +45,7 @@ impl Transactional for RocksStore {
                         .rollback()
                         .map_err(|error| self.failure("roll back on", &error))?;
                     running.inner.restart();
-                    thread::sleep(PAUSE_MAX.min(Duration::from_micros(50) * attempt));
+                    pause(attempt, PAUSE_STEP);
                 }
             }
         }
@@ -87,7 +85,7 @@ impl RocksStore {
             match outcome {
                 Ok(done) => return done.map(|()| found),
                 Err(Error { code: Code::Conflict, .. }) if attempt < ATTEMPTS => {
-                    thread::sleep(PAUSE_MAX.min(Duration::from_micros(50) * attempt));
+                    pause(attempt, PAUSE_STEP);
                 }
                 Err(error) => return Err(self.failure("write to", &error)),
             }

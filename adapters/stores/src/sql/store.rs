@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use sealstone_store::{
@@ -16,14 +15,13 @@ use super::function_key::Keyed;
 use super::pool::Pool;
 use super::server::{EachRow, Lent, Link, Server};
 use super::statements::{Statement, Statements};
+use crate::retry::{ATTEMPTS, pause};
 use crate::server_error::ServerError;
 
 /// Records that loading sends at once.
 const BATCH_ROWS: usize = 1_000;
-/// Number of times an operation that runs into others is tried before that becomes an error.
-pub(super) const ATTEMPTS: u32 = 1_000;
-/// Longest wait before the next attempt.
-const PAUSE_MAX: Duration = Duration::from_millis(5);
+/// Wait for each attempt so far, before the next one.
+pub(super) const PAUSE_STEP: Duration = Duration::from_micros(20);
 
 /// A store on a server of SQL.
 pub struct SqlStore<S: Server> {
@@ -56,11 +54,6 @@ impl<S: Server> std::fmt::Debug for SqlStore<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SqlStore").field("at", self.server.place()).finish_non_exhaustive()
     }
-}
-
-/// Waits before attempt number `attempt` is repeated.
-pub(super) fn pause(attempt: u32) {
-    thread::sleep(PAUSE_MAX.min(Duration::from_micros(20) * attempt));
 }
 
 /// Returns a callback that ignores rows.
@@ -222,7 +215,7 @@ impl<S: Server> SqlStore<S> {
             self.settle_link(link, outcome.as_ref().err());
             match outcome {
                 Err(failure) if failure.is_conflict && attempts < ATTEMPTS => {
-                    pause(attempts);
+                    pause(attempts, PAUSE_STEP);
                     attempts += 1;
                 }
                 outcome => {

@@ -6,7 +6,8 @@ use super::bound::Param;
 use super::error::Failure;
 use super::server::{EachRow, Link, Server};
 use super::statements::Statement;
-use super::store::{ATTEMPTS, Sheet, SqlStore, nothing, pause};
+use super::store::{PAUSE_STEP, Sheet, SqlStore, nothing};
+use crate::retry::{ATTEMPTS, pause};
 
 impl<S: Server> Transactional for SqlStore<S> {
     /// Runs a transaction, and runs it again if the server broke it off, such as one of two in a
@@ -23,7 +24,7 @@ impl<S: Server> Transactional for SqlStore<S> {
             let is_conflict = running.failed.as_ref().is_some_and(|failure| failure.is_conflict);
             running.end(outcome.is_ok());
             match outcome {
-                Err(_) if is_conflict => pause(attempt),
+                Err(_) if is_conflict => pause(attempt, PAUSE_STEP),
                 outcome => return outcome,
             }
         }
