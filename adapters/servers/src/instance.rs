@@ -15,10 +15,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
-use crate::error::{io, processes};
+use crate::error::processes;
 use crate::process::Process;
 use crate::readiness::{self, free_port};
-use crate::{log, output_file, state};
+use crate::{directory, log, output_file, state};
 
 /// Interval between checks of whether a server has started.
 const POLL: Duration = Duration::from_millis(20);
@@ -57,6 +57,11 @@ pub trait ServerKind {
     /// [`LabError::Io`].
     fn prepare(_dir: &Path) -> Result<(), LabError> {
         Ok(())
+    }
+
+    /// Returns the place of the data of the server in `dir`: for most a directory of its own.
+    fn data_dir(dir: &Path) -> PathBuf {
+        dir.join("data")
     }
 
     /// Returns the program with its arguments, for a server in `dir` that listens on `port` of
@@ -141,8 +146,7 @@ impl<K: ServerKind> Instance<K> {
     /// No program; a directory that cannot be written; a server that exits or does not answer in
     /// time, with what it printed. No process is left behind.
     pub fn start(dir: &Path, options: K::Options) -> Result<Self, LabError> {
-        fs::create_dir_all(dir).map_err(|error| io("create directory", dir, error))?;
-        let dir = dir.canonicalize().map_err(|error| io("look at", dir, error))?;
+        let dir = directory::made(dir, directory::USUAL)?;
         let kept: Option<Record<K>> = state::read(&dir.join(K::RECORD))?;
         if let Some(pid) = kept.as_ref().and_then(|kept| kept.pid)
             && Process::found(pid, &K::mark(&dir)).is_some()
@@ -174,7 +178,7 @@ impl<K: ServerKind> Instance<K> {
     /// # Errors
     /// [`LabError::BadState`], [`LabError::Io`].
     pub fn find(dir: &Path) -> Result<Option<Self>, LabError> {
-        let dir = dir.canonicalize().map_err(|error| io("look at", dir, error))?;
+        let dir = directory::real(dir)?;
         let Some(Record::<K> { port, pid, options }) = state::read(&dir.join(K::RECORD))? else {
             return Ok(None);
         };
@@ -343,6 +347,12 @@ impl<K: ServerKind> Instance<K> {
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// Returns the place of its data, as [`ServerKind::data_dir`] does.
+    #[must_use]
+    pub fn data_dir(&self) -> PathBuf {
+        K::data_dir(&self.dir)
     }
 
     /// Returns the log.

@@ -38,6 +38,7 @@
 //! Not here: what a server is asked (`adapters/stores`, `sealstone-keys`), servers that others run.
 
 mod certificate;
+mod directory;
 mod error;
 mod instance;
 mod lab;

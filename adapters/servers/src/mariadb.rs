@@ -3,8 +3,7 @@
 mod log;
 mod row;
 
-use std::fs::{self, DirBuilder};
-use std::os::unix::fs::DirBuilderExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -13,11 +12,10 @@ use nix::sys::signal::Signal;
 use sealstone_message::Password;
 use serde::{Deserialize, Serialize};
 
-use crate::error::io;
 use crate::instance::{Instance, ServerKind};
 use crate::privilege::Identity;
 use crate::secret::{escaped, hand_over, random_password, write};
-use crate::{LabError, Place, Program, maker};
+use crate::{LabError, Place, Program, directory, maker};
 
 pub use row::{MariaDbServer, SERVER};
 
@@ -181,7 +179,7 @@ impl ServerKind for Kind {
     }
 
     fn has_run(dir: &Path) -> bool {
-        data_dir(dir).join("tc.log").exists() || data_dir(dir).join(DATABASE).exists()
+        Self::data_dir(dir).join("tc.log").exists() || Self::data_dir(dir).join(DATABASE).exists()
     }
 
     fn said(log: &str, _output: &str) -> Vec<String> {
@@ -199,9 +197,7 @@ pub const CACHE_BYTES_MIN: u64 = 8 << 20;
 /// As [`Instance::start`]; a data directory that cannot be made.
 pub fn start(dir: &Path, options: MariaDbOptions) -> Result<MariaDb, LabError> {
     let program = PROGRAM.find(options.program.as_deref())?;
-    let made = DirBuilder::new().recursive(true).mode(0o711).create(dir);
-    made.map_err(|error| io("create directory", dir, error))?;
-    let dir = dir.canonicalize().map_err(|error| io("look at", dir, error))?;
+    let dir = directory::made(dir, directory::PASSABLE)?;
     let identity = Identity::of(SYSTEM_USER);
     let is_new = !dir.join(FIRST).exists();
     if is_new {
@@ -258,7 +254,7 @@ fn make(
     arguments: &[String],
 ) -> Result<(), LabError> {
     let install = base.map_or_else(|| INSTALL.find(None), |base| Ok(base.join(UNPACKED_MAKER)))?;
-    let data = data_dir(dir);
+    let data = Kind::data_dir(dir);
     if fs::read_dir(&data).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(LabError::NotEmpty { dir: data });
     }
@@ -313,17 +309,6 @@ impl MariaDb {
     pub fn secrets_path(&self) -> PathBuf {
         self.dir().join(SECRETS)
     }
-
-    /// Data directory (`--datadir`).
-    #[must_use]
-    pub fn data_dir(&self) -> PathBuf {
-        data_dir(self.dir())
-    }
-}
-
-/// Returns the directory with the data of the server in `dir`.
-fn data_dir(dir: &Path) -> PathBuf {
-    dir.join("data")
 }
 
 /// Returns the directory for the temporary tables of the server in `dir`: a server that starts
@@ -334,7 +319,7 @@ fn temporary_dir(dir: &Path) -> PathBuf {
 
 /// Returns the argument that no other process has.
 fn mark(dir: &Path) -> PathBuf {
-    PathBuf::from(format!("--datadir={}", data_dir(dir).display()))
+    PathBuf::from(format!("--datadir={}", Kind::data_dir(dir).display()))
 }
 
 #[cfg(test)]

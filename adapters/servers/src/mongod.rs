@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::certificate::{self, SUITE};
 use crate::error::{io, processes};
 use crate::instance::{Instance, ServerKind};
-use crate::{LabError, Place, Program};
+use crate::{LabError, Place, Program, directory};
 
 #[cfg(feature = "mongodb")]
 pub use admin::number;
@@ -109,8 +109,7 @@ impl ServerKind for Kind {
     const UNABLE: &'static str = "give a mongod that this machine can run";
 
     fn prepare(dir: &Path) -> Result<(), LabError> {
-        let data = data_dir(dir);
-        fs::create_dir_all(&data).map_err(|error| io("create directory", &data, error))
+        directory::make(&Self::data_dir(dir), directory::USUAL)
     }
 
     fn command(dir: &Path, port: u16, options: &MongodOptions) -> Result<Command, LabError> {
@@ -120,7 +119,7 @@ impl ServerKind for Kind {
         };
         add("--bind_ip", "127.0.0.1".into());
         add("--port", port.to_string().into());
-        add("--dbpath", data_dir(dir).into());
+        add("--dbpath", Self::data_dir(dir).into());
         add("--logpath", dir.join(Self::LOG).into());
         add("--wiredTigerCacheSizeGB", options.cache_gb.to_string().into());
         if let Some(name) = &options.replica_set {
@@ -149,7 +148,7 @@ impl ServerKind for Kind {
     }
 
     fn mark(dir: &Path) -> PathBuf {
-        data_dir(dir)
+        Self::data_dir(dir)
     }
 
     fn fixed_port(options: &MongodOptions) -> Option<u16> {
@@ -169,7 +168,7 @@ impl ServerKind for Kind {
     }
 
     fn has_run(dir: &Path) -> bool {
-        data_dir(dir).join("WiredTiger").exists()
+        Self::data_dir(dir).join("WiredTiger").exists()
     }
 
     /// Checks that it uses TLS: a program that ignores TLS would be measured under a wrong label.
@@ -210,12 +209,6 @@ impl Mongod {
         format!("mongodb://{}/?directConnection=true", self.address())
     }
 
-    /// Data directory (`--dbpath`).
-    #[must_use]
-    pub fn data_dir(&self) -> PathBuf {
-        data_dir(self.dir())
-    }
-
     /// Removes all data of a server that does not run; port and options stay.
     ///
     /// # Errors
@@ -232,9 +225,4 @@ impl Mongod {
             _ => Ok(()),
         }
     }
-}
-
-/// Returns the directory with the data of the server in `dir`.
-fn data_dir(dir: &Path) -> PathBuf {
-    dir.join("data")
 }

@@ -3,8 +3,7 @@
 mod log;
 mod row;
 
-use std::fs::{self, DirBuilder};
-use std::os::unix::fs::DirBuilderExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -17,7 +16,7 @@ use crate::error::io;
 use crate::instance::{Instance, ServerKind};
 use crate::privilege::Identity;
 use crate::secret::{escaped, hand_over, random_password, write};
-use crate::{LabError, Place, Program, maker};
+use crate::{LabError, Place, Program, directory, maker};
 
 pub use row::{PostgresServer, SERVER};
 
@@ -127,7 +126,7 @@ impl ServerKind for Kind {
             Identity::of(SYSTEM_USER).command(&PROGRAM.find(options.program.as_deref())?);
         command
             .arg("-D")
-            .arg(data_dir(dir))
+            .arg(Self::data_dir(dir))
             .arg("-p")
             .arg(port.to_string())
             .arg("-h")
@@ -155,7 +154,7 @@ impl ServerKind for Kind {
     }
 
     fn mark(dir: &Path) -> PathBuf {
-        data_dir(dir)
+        Self::data_dir(dir)
     }
 
     fn fixed_port(options: &PostgresOptions) -> Option<u16> {
@@ -177,7 +176,7 @@ impl ServerKind for Kind {
     }
 
     fn has_run(dir: &Path) -> bool {
-        data_dir(dir).join("postmaster.opts").exists()
+        Self::data_dir(dir).join("postmaster.opts").exists()
     }
 
     fn said(log: &str, _output: &str) -> Vec<String> {
@@ -192,11 +191,9 @@ impl ServerKind for Kind {
 /// As [`Instance::start`]; a data directory that cannot be made.
 pub fn start(dir: &Path, options: PostgresOptions) -> Result<Postgres, LabError> {
     let program = PROGRAM.find(options.program.as_deref())?;
-    let made = DirBuilder::new().recursive(true).mode(0o711).create(dir);
-    made.map_err(|error| io("create directory", dir, error))?;
-    let dir = dir.canonicalize().map_err(|error| io("look at", dir, error))?;
+    let dir = directory::made(dir, directory::PASSABLE)?;
     let identity = Identity::of(SYSTEM_USER);
-    if !data_dir(&dir).join("PG_VERSION").exists() {
+    if !Kind::data_dir(&dir).join("PG_VERSION").exists() {
         make(&dir, &program, &identity, options.password.as_ref())?;
     }
     let mut rules = String::new();
@@ -206,7 +203,7 @@ pub fn start(dir: &Path, options: PostgresOptions) -> Result<Postgres, LabError>
         (Some(_), true) => ("hostssl", " clientcert=verify-ca"),
     };
     rules.push_str(&format!("{kind} all all 127.0.0.1/32 scram-sha-256{more}\n"));
-    write(&data_dir(&dir).join("pg_hba.conf"), &rules, &identity)?;
+    write(&Kind::data_dir(&dir).join("pg_hba.conf"), &rules, &identity)?;
     if let Some(certificates) = &options.certificates {
         hand_over(certificates, &dir, &identity)?;
     }
@@ -221,7 +218,7 @@ fn make(
     identity: &Identity,
     password: Option<&Password>,
 ) -> Result<(), LabError> {
-    let data = data_dir(dir);
+    let data = Kind::data_dir(dir);
     identity.make_directory(&data)?;
     let password = password.cloned().map_or_else(random_password, Ok)?;
     let for_initdb = dir.join("initdb.password");
@@ -267,15 +264,4 @@ impl Postgres {
     pub fn secrets_path(&self) -> PathBuf {
         self.dir().join(SECRETS)
     }
-
-    /// Data directory (`-D`).
-    #[must_use]
-    pub fn data_dir(&self) -> PathBuf {
-        data_dir(self.dir())
-    }
-}
-
-/// Returns the directory with the data of the server in `dir`.
-fn data_dir(dir: &Path) -> PathBuf {
-    dir.join("data")
 }

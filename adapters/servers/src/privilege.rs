@@ -6,8 +6,7 @@
 //! it becomes another user of the system, to whom its files are given, and who must be able to
 //! reach their directory.
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::{DirBuilderExt, chown};
+use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -15,8 +14,8 @@ use std::sync::OnceLock;
 
 use nix::unistd::{User, geteuid};
 
-use crate::LabError;
 use crate::error::io;
+use crate::{LabError, directory};
 
 /// The user that every system has for processes without rights.
 const NOBODY: &str = "nobody";
@@ -70,8 +69,7 @@ impl Identity {
     /// # Errors
     /// [`LabError::Io`].
     pub(crate) fn make_directory(&self, path: &Path) -> Result<(), LabError> {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-        made.map_err(|error| io("create directory", path, error))?;
+        directory::make(path, directory::PRIVATE)?;
         self.give(path)
     }
 

@@ -4,8 +4,7 @@
 //! Its keys are in the clear in its directory, next to the data that they seal: for experiments
 //! with real KMIP; it protects nothing.
 
-use std::fs::{self, DirBuilder, File};
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -18,7 +17,7 @@ use crate::certificate::{Authority, CertificateUse};
 use crate::error::{io, processes};
 use crate::instance::{Instance, ServerKind};
 use crate::server::{MemberStatus, Running, Server, ServerOption, Settings, Standing};
-use crate::{LabError, Place, Program, log, state};
+use crate::{LabError, Place, Program, directory, log, state};
 
 /// Name in the table.
 const NAME: &str = "pykmip";
@@ -161,6 +160,10 @@ impl ServerKind for Kind {
         dir.join(Self::LOG)
     }
 
+    fn data_dir(dir: &Path) -> PathBuf {
+        dir.to_owned()
+    }
+
     fn start_limit(_options: &PyKmipOptions) -> Duration {
         Duration::from_secs(60)
     }
@@ -209,12 +212,9 @@ impl PyKmip {
     pub fn start(lab: &Path, options: PyKmipOptions) -> Result<Self, LabError> {
         let program = Some(PROGRAM.find(options.program.as_deref())?);
         let options = PyKmipOptions { program, ..options };
-        fs::create_dir_all(lab).map_err(|error| io("create directory", lab, error))?;
-        let dir = lab.join(DIRECTORY);
+        directory::make(lab, directory::USUAL)?;
         // its database contains keys
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&dir);
-        made.map_err(|error| io("create directory", &dir, error))?;
-        let dir = dir.canonicalize().map_err(|error| io("look at", &dir, error))?;
+        let dir = directory::made(&lab.join(DIRECTORY), directory::PRIVATE)?;
         let lock = state::lock(&dir)?;
         if let Some(mut there) = Instance::<Kind>::find(&dir)? {
             let pid = there.pid();
@@ -336,7 +336,7 @@ impl Running for PyKmip {
     fn standing(&mut self) -> Standing {
         let pid = self.pid();
         let (serves, state) = (pid.is_some(), if pid.is_some() { "up" } else { "down" });
-        let data_dir = self.instance.dir().to_owned();
+        let data_dir = self.instance.data_dir();
         let member =
             MemberStatus { address: self.address(), pid, state: state.into(), serves, data_dir };
         Standing {

@@ -10,7 +10,6 @@ mod log;
 mod row;
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -23,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::certificate::SUITE;
 use crate::error::io;
 use crate::instance::{Instance, ServerKind};
-use crate::{LabError, Place, Program};
+use crate::{LabError, Place, Program, directory};
 
 #[cfg(feature = "redis")]
 pub use cluster::{RedisServers, check_nodes};
@@ -123,8 +122,7 @@ impl ServerKind for Kind {
     const UNABLE: &'static str = "give a redis-server that this machine can run";
 
     fn prepare(dir: &Path) -> Result<(), LabError> {
-        let data = data_dir(dir);
-        fs::create_dir_all(&data).map_err(|error| io("create directory", &data, error))
+        directory::make(&Self::data_dir(dir), directory::USUAL)
     }
 
     fn command(dir: &Path, port: u16, options: &RedisOptions) -> Result<Command, LabError> {
@@ -137,7 +135,7 @@ impl ServerKind for Kind {
             command.arg(name).arg(value);
         };
         add("--bind", "127.0.0.1".into());
-        add("--dir", data_dir(dir).into());
+        add("--dir", Self::data_dir(dir).into());
         add("--logfile", dir.join(Self::LOG).into());
         // by its arguments a process is recognised, and a title would replace them
         add("--set-proc-title", "no".into());
@@ -183,7 +181,7 @@ impl ServerKind for Kind {
     }
 
     fn mark(dir: &Path) -> PathBuf {
-        data_dir(dir)
+        Self::data_dir(dir)
     }
 
     fn fixed_port(options: &RedisOptions) -> Option<u16> {
@@ -203,7 +201,7 @@ impl ServerKind for Kind {
     }
 
     fn has_run(dir: &Path) -> bool {
-        let data = data_dir(dir);
+        let data = Self::data_dir(dir);
         ["dump.rdb", "appendonlydir", "nodes.conf"].iter().any(|name| data.join(name).exists())
     }
 
@@ -219,7 +217,7 @@ impl ServerKind for Kind {
 /// As [`Instance::start`].
 pub fn start(dir: &Path, options: RedisOptions) -> Result<Redis, LabError> {
     if let Some(password) = &options.password {
-        fs::create_dir_all(dir).map_err(|error| io("create directory", dir, error))?;
+        directory::make(dir, directory::USUAL)?;
         let path = dir.join(SECRETS);
         let quoted =
             format!("\"{}\"", password.as_str().replace('\\', "\\\\").replace('"', "\\\""));
@@ -238,22 +236,11 @@ impl Redis {
         format!("{scheme}://{}", self.address())
     }
 
-    /// Data directory (`--dir`).
-    #[must_use]
-    pub fn data_dir(&self) -> PathBuf {
-        data_dir(self.dir())
-    }
-
     /// Returns the port on which it talks to the other nodes of its cluster.
     #[must_use]
     pub(crate) fn bus_port(&self) -> u16 {
         bus_port(self.port())
     }
-}
-
-/// Returns the directory with the data of the server in `dir`.
-fn data_dir(dir: &Path) -> PathBuf {
-    dir.join("data")
 }
 
 /// Returns the port that Redis itself chooses, if that port exists.

@@ -1,8 +1,7 @@
 //! A server of a lab that is one process in its own directory, such as PostgreSQL.
 
-use std::fs::{self, DirBuilder, File};
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::Path;
 
 use nix::fcntl::Flock;
 use sealstone_file::check_own_directory;
@@ -10,7 +9,7 @@ use sealstone_file::check_own_directory;
 use crate::error::io;
 use crate::instance::{Instance, ServerKind};
 use crate::server::{MemberStatus, Running, Standing};
-use crate::{LabError, state};
+use crate::{LabError, directory, state};
 
 /// Properties of a server that runs alone in a lab.
 pub trait SingleKind: ServerKind + std::fmt::Debug + Sized {
@@ -27,9 +26,6 @@ pub trait SingleKind: ServerKind + std::fmt::Debug + Sized {
 
     /// Address for a client. Instead of the password it names the file with it.
     fn uri(server: &Instance<Self>) -> String;
-
-    /// Returns the directory with the data of the server in `dir`.
-    fn data_dir(dir: &Path) -> PathBuf;
 }
 
 /// The only server of its kind in a lab. It ends with the value, unless [`Single::leave_running`]
@@ -40,8 +36,8 @@ pub struct Single<K: SingleKind> {
     _lock: Flock<File>,
 }
 
-/// Returns the directory of a server within that of the lab.
-fn directory(row: &str) -> String {
+/// Returns the name of the directory of a server within that of the lab.
+fn directory_name(row: &str) -> String {
     format!("lab.{row}")
 }
 
@@ -53,17 +49,15 @@ impl<K: SingleKind> Single<K> {
     /// A directory with such a server in it, or in use; a server that does not start, with its
     /// output. No process is left behind.
     pub fn start(lab: &Path, options: K::Options) -> Result<Self, LabError> {
-        fs::create_dir_all(lab).map_err(|error| io("create directory", lab, error))?;
-        let dir = lab.join(directory(K::ROW));
+        directory::make(lab, directory::USUAL)?;
+        let dir = lab.join(directory_name(K::ROW));
         // its files have their own modes, and a server running as another user must reach them
-        let made = DirBuilder::new().recursive(true).mode(0o711).create(&dir);
-        made.map_err(|error| io("create directory", &dir, error))?;
+        directory::make(&dir, directory::PASSABLE)?;
         // its owner could put links in the place of the server's files
-        let real = lab.canonicalize().map_err(|error| io("look at", lab, error))?;
-        for own in [&real, &dir] {
+        for own in [&directory::real(lab)?, &dir] {
             check_own_directory(own).map_err(|error| io("use directory", own, error))?;
         }
-        let dir = dir.canonicalize().map_err(|error| io("look at", &dir, error))?;
+        let dir = directory::real(&dir)?;
         let lock = state::lock(&dir)?;
         if K::data_dir(&dir).exists() {
             return Err(LabError::NotEmpty { dir });
@@ -77,13 +71,13 @@ impl<K: SingleKind> Single<K> {
     /// # Errors
     /// [`LabError::InUse`], [`LabError::BadState`]; a directory that is a link, or somebody else's.
     pub fn open(lab: &Path) -> Result<Option<Self>, LabError> {
-        let dir = lab.join(directory(K::ROW));
+        let dir = lab.join(directory_name(K::ROW));
         if dir.symlink_metadata().is_err() {
             return Ok(None);
         }
         // a lock is taken in it
         check_own_directory(&dir).map_err(|error| io("use directory", &dir, error))?;
-        let dir = dir.canonicalize().map_err(|error| io("look at", &dir, error))?;
+        let dir = directory::real(&dir)?;
         let lock = state::lock(&dir)?;
         Ok(Instance::<K>::find(&dir)?.map(|server| Self { server, _lock: lock }))
     }
@@ -122,7 +116,7 @@ impl<K: SingleKind> Running for Single<K> {
     fn standing(&mut self) -> Standing {
         let pid = self.server.pid();
         let (serves, state) = (pid.is_some(), if pid.is_some() { "up" } else { "down" });
-        let (address, data_dir) = (self.server.address(), K::data_dir(self.server.dir()));
+        let (address, data_dir) = (self.server.address(), self.server.data_dir());
         let member = MemberStatus { address, pid, state: state.into(), serves, data_dir };
         Standing { server: K::ROW, uri: self.uri(), members: vec![member] }
     }

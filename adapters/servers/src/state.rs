@@ -48,6 +48,20 @@ pub fn write(path: &Path, state: &impl Serialize) -> Result<(), LabError> {
     output::replace(path, Access::Usual, text.as_bytes()).map_err(|error| io("write", path, error))
 }
 
+/// Refuses `name`, the directory of a member that the state at `path` has, if it is not one right
+/// within that of the lab.
+///
+/// # Errors
+/// [`LabError::BadState`].
+#[cfg(any(feature = "mongodb", feature = "redis"))]
+pub(crate) fn check_member(path: &Path, name: &str) -> Result<(), LabError> {
+    if Path::new(name).components().count() == 1 && name != ".." {
+        return Ok(());
+    }
+    let found = format!("{name:?} is not a directory within the lab");
+    Err(LabError::BadState { path: path.to_owned(), found })
+}
+
 /// Keeps other processes from working on `dir` as long as the value lives.
 ///
 /// # Errors

@@ -4,7 +4,7 @@
 mod log;
 mod row;
 
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -113,6 +113,10 @@ impl ServerKind for Kind {
         dir.join("tgt.pid")
     }
 
+    fn data_dir(dir: &Path) -> PathBuf {
+        dir.join(DISK)
+    }
+
     fn fixed_port(options: &TgtOptions) -> Option<u16> {
         options.port
     }
@@ -189,7 +193,7 @@ impl ServerKind for Kind {
 
 /// Returns the file of the unit.
 fn disk(dir: &Path, options: &TgtOptions) -> PathBuf {
-    options.disk.clone().unwrap_or_else(|| dir.join(DISK))
+    options.disk.clone().unwrap_or_else(|| Kind::data_dir(dir))
 }
 
 /// Makes the file `disk` of `bytes` bytes where there is none; it takes no room until it is
@@ -245,7 +249,6 @@ pub fn version(program: Option<&Path>) -> Option<String> {
 /// # Errors
 /// As [`Instance::start`].
 pub fn start(dir: &Path, options: TgtOptions) -> Result<Tgt, LabError> {
-    fs::create_dir_all(dir).map_err(|error| io("create directory", dir, error))?;
     Instance::start(dir, options)
 }
 

@@ -2,8 +2,6 @@
 //! volume` makes, mounts and unmounts it.
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -12,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::io;
 use crate::program::{Place, Program};
 use crate::server::{MemberStatus, Running, Server, Settings, Standing};
-use crate::{LabError, state};
+use crate::{LabError, directory, state};
 
 /// Name of the kind of a volume.
 const NAME: &str = "volume";
@@ -84,8 +82,7 @@ impl LabVolume {
             passphrase_file: text("passphrase-file"),
             servers: Vec::new(),
         };
-        fs::create_dir_all(dir).map_err(|error| io("create directory", dir, error))?;
-        let dir = dir.canonicalize().map_err(|error| io("look at", dir, error))?;
+        let dir = directory::made(dir, directory::USUAL)?;
         let volume = Self { dir, record, is_left: false };
         let mut create = vec![OsString::from("create"), volume.sealed().into()];
         for (flag, value) in [("--size", text("size")), ("--cipher", text("cipher"))] {
@@ -95,14 +92,14 @@ impl LabVolume {
         volume.sealstone(&create)?;
         volume.save()?;
         volume.mount(&["--mkfs", "ext4"])?;
-        make_directory(&volume.servers())?;
+        directory::make(&volume.servers(), directory::PASSABLE)?;
         Ok(volume)
     }
 
     /// Takes over the volume of the lab in `dir`, mounted or not, if it has one.
     fn open(dir: &Path) -> Result<Option<Self>, LabError> {
         let Some(record) = state::read(&dir.join(RECORD))? else { return Ok(None) };
-        let dir = dir.canonicalize().map_err(|error| io("look at", dir, error))?;
+        let dir = directory::real(dir)?;
         Ok(Some(Self { dir, record, is_left: false }))
     }
 
@@ -135,7 +132,7 @@ impl LabVolume {
 
     fn mount(&self, more: &[&str]) -> Result<(), LabError> {
         let mounted = self.mounted();
-        make_directory(&mounted)?;
+        directory::make(&mounted, directory::PASSABLE)?;
         let mut mount = vec!["mount".into(), self.sealed().into(), mounted.into()];
         mount.extend(self.key_flags());
         mount.extend(more.iter().map(OsString::from));
@@ -230,12 +227,6 @@ impl Drop for LabVolume {
             let _ = self.stop();
         }
     }
-}
-
-/// Makes a directory that the users of servers get through.
-fn make_directory(dir: &Path) -> Result<(), LabError> {
-    let made = DirBuilder::new().recursive(true).mode(0o711).create(dir);
-    made.map_err(|error| io("create directory", dir, error))
 }
 
 /// Returns the directory for the servers on the volume of the lab in `dir`: it is there while the

@@ -1,6 +1,6 @@
 //! MariaDB in the table of servers: one server.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::{Kind, MariaDb, MariaDbOptions, PROGRAM};
 use crate::LabError;
@@ -49,9 +49,5 @@ impl SingleKind for Kind {
 
     fn uri(server: &MariaDb) -> String {
         server.uri()
-    }
-
-    fn data_dir(dir: &Path) -> PathBuf {
-        super::data_dir(dir)
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{Mongod, MongodOptions, admin};
 use crate::error::io;
 use crate::server::MemberStatus;
-use crate::{LabError, state};
+use crate::{LabError, directory, state};
 
 /// Most members that vote.
 pub(super) const MEMBERS_MAX: usize = 7;
@@ -67,8 +67,7 @@ impl ReplicaSet {
         if !(1..=MEMBERS_MAX).contains(&members.len()) {
             return Err(LabError::Members { nodes: members.len(), max: MEMBERS_MAX });
         }
-        fs::create_dir_all(dir).map_err(|error| io("create directory", dir, error))?;
-        let dir = dir.canonicalize().map_err(|error| io("look at", dir, error))?;
+        let dir = directory::made(dir, directory::USUAL)?;
         state::check_free(&dir)?;
         let lock = state::lock(&dir)?;
         let name = members[0].replica_set.clone().unwrap_or_else(|| NAME.into());
@@ -98,9 +97,8 @@ impl ReplicaSet {
         let Some(state) = state::read::<State>(&path)? else {
             return Err(LabError::NoLab { dir: dir.to_owned(), server: "mongodb" });
         };
-        let dir = dir.canonicalize().map_err(|error| io("look at", dir, error))?;
+        let dir = directory::real(dir)?;
         let lock = state::lock(&dir)?;
-        let bad = |found: String| LabError::BadState { path: path.clone(), found };
         let mut set = Self {
             dir,
             name: state.name,
@@ -109,9 +107,7 @@ impl ReplicaSet {
             _lock: lock,
         };
         for member in state.members {
-            if Path::new(&member).components().count() != 1 || member == ".." {
-                return Err(bad(format!("{member:?} is not a directory within the lab")));
-            }
+            state::check_member(&path, &member)?;
             match Mongod::open(&set.dir.join(&member)) {
                 Ok(server) => set.members.push(server),
                 // one that never came so far as to be started

@@ -1,6 +1,6 @@
 //! PostgreSQL in the table of servers: one server.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::{Kind, PROGRAM, Postgres, PostgresOptions};
 use crate::LabError;
@@ -41,9 +41,5 @@ impl SingleKind for Kind {
 
     fn uri(server: &Postgres) -> String {
         server.uri()
-    }
-
-    fn data_dir(dir: &Path) -> PathBuf {
-        super::data_dir(dir)
     }
 }

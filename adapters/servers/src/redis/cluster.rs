@@ -1,7 +1,6 @@
 //! The Redis of a lab: a single server, or a cluster of them, made, awaited, found again.
 
-use std::fs::{self, DirBuilder, File};
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,9 +8,8 @@ use nix::fcntl::Flock;
 use serde::{Deserialize, Serialize};
 
 use super::{Redis, RedisOptions, admin};
-use crate::error::io;
 use crate::server::MemberStatus;
-use crate::{LabError, readiness, state};
+use crate::{LabError, directory, readiness, state};
 
 /// Most nodes of a lab.
 pub(crate) const NODES_MAX: usize = 30;
@@ -84,12 +82,9 @@ impl RedisServers {
                 step,
             });
         }
-        fs::create_dir_all(lab).map_err(|error| io("create directory", lab, error))?;
-        let dir = lab.join(DIRECTORY);
+        directory::make(lab, directory::USUAL)?;
         // stored data may be anybody's records
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&dir);
-        made.map_err(|error| io("create directory", &dir, error))?;
-        let dir = dir.canonicalize().map_err(|error| io("look at", &dir, error))?;
+        let dir = directory::made(&lab.join(DIRECTORY), directory::PRIVATE)?;
         let lock = state::lock(&dir)?;
         if dir.join(STATE_FILE).exists() {
             return Err(LabError::NotEmpty { dir });
@@ -126,12 +121,9 @@ impl RedisServers {
         let lock = state::lock(&dir)?;
         let mut servers = Self { dir, nodes: Vec::new(), complete: state.complete, _lock: lock };
         for name in state.nodes {
-            if Path::new(&name).components().count() != 1 || name == ".." {
+            if let Err(error) = state::check_member(&path, &name) {
                 servers.nodes.drain(..).for_each(Redis::leave_running);
-                return Err(LabError::BadState {
-                    path,
-                    found: format!("{name:?} is not a directory within the lab"),
-                });
+                return Err(error);
             }
             match Redis::find(&servers.dir.join(&name)) {
                 Ok(Some(server)) => servers.nodes.push(server),

@@ -1,6 +1,6 @@
 //! tgt in the table of servers: one target with one unit.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::{Kind, PROGRAM, Tgt, TgtOptions};
 use crate::LabError;
@@ -59,9 +59,5 @@ impl SingleKind for Kind {
 
     fn uri(server: &Tgt) -> String {
         server.uri()
-    }
-
-    fn data_dir(dir: &Path) -> PathBuf {
-        dir.join(super::DISK)
     }
 }
