@@ -19,6 +19,7 @@ mod lanes_value;
 pub(crate) mod reference;
 pub(super) mod s_box;
 
+use super::key_length::check_as_of_aes;
 use crate::arch::with_aes;
 use crate::backend::Backend;
 use crate::error::Error;
@@ -88,7 +89,7 @@ pub(crate) fn aes_counter(
     key: &[u8],
     backend: Backend,
 ) -> Result<Protected<dyn Counter128>, Error> {
-    check(key)?;
+    check_as_of_aes(key)?;
     Ok(with_aes!(
         backend,
         |aes| match key.len() {
@@ -109,7 +110,7 @@ pub(crate) fn aes_block(
     key: &[u8],
     backend: Backend,
 ) -> Result<Protected<dyn BlockCipher<16>>, Error> {
-    check(key)?;
+    check_as_of_aes(key)?;
     Ok(with_aes!(
         backend,
         |aes| match key.len() {
@@ -127,7 +128,7 @@ pub(crate) fn aes_block(
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn aes_gcm(key: &[u8], backend: Backend) -> Result<Protected<dyn Aead>, Error> {
-    check(key)?;
+    check_as_of_aes(key)?;
     Ok(with_aes!(
         backend,
         |aes| match key.len() {
@@ -149,7 +150,7 @@ pub(crate) fn aes_gcm(key: &[u8], backend: Backend) -> Result<Protected<dyn Aead
 /// # Errors
 /// `Error::KeyLength`.
 fn aes_hctr2(key: &[u8], backend: Backend) -> Result<Protected<dyn XctrAndPolyval>, Error> {
-    check(key)?;
+    check_as_of_aes(key)?;
     Ok(with_aes!(
         backend,
         |aes| match key.len() {
@@ -159,13 +160,6 @@ fn aes_hctr2(key: &[u8], backend: Backend) -> Result<Protected<dyn XctrAndPolyva
         },
         |_plain| in_turn(aes_block(key, backend)?, backend)
     ))
-}
-
-fn check(key: &[u8]) -> Result<(), Error> {
-    match key.len() {
-        16 | 24 | 32 => Ok(()),
-        found => Err(Error::KeyLength { found, want: 32 }),
-    }
 }
 
 /// Returns whether `backend` has instructions for AES.

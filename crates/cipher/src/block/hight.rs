@@ -8,6 +8,7 @@
 use zeroize::optimization_barrier;
 
 use super::byte_sliced::{ByteCipher, ByteSliced};
+use super::key_length::sized;
 use crate::arch::{Lanes, with_every};
 use crate::backend::Backend;
 use crate::error::Error;
@@ -55,7 +56,7 @@ pub(crate) const CIPHERS: &[Cipher] = &[Cipher {
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter64>, Error> {
-    let key = checked(key)?;
+    let key = sized(key)?;
     Ok(with_every!(backend, |lanes| keyed(lanes, key).unsize(|hight| hight)))
 }
 
@@ -65,12 +66,8 @@ pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Coun
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<8>>, Error> {
-    let key = checked(key)?;
+    let key = sized(key)?;
     Ok(with_every!(backend, |lanes| keyed(lanes, key).unsize(|hight| hight)))
-}
-
-fn checked(key: &[u8]) -> Result<&[u8; 16], Error> {
-    key.try_into().map_err(|_| Error::KeyLength { found: key.len(), want: 16 })
 }
 
 /// Sets the key in place, so that no copy stays behind.

@@ -5,6 +5,7 @@
 
 use zeroize::optimization_barrier;
 
+use super::key_length::check_as_of_aes;
 use super::word_sliced::{WordCipher, WordSliced};
 use crate::arch::{Lanes, with_every};
 use crate::backend::Backend;
@@ -60,7 +61,7 @@ pub(crate) const CIPHERS: &[Cipher] = &[
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter128>, Error> {
-    check(key)?;
+    check_as_of_aes(key)?;
     Ok(with_every!(backend, |lanes| keyed(lanes, key).unsize(|lea| lea)))
 }
 
@@ -70,15 +71,8 @@ pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Coun
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<16>>, Error> {
-    check(key)?;
+    check_as_of_aes(key)?;
     Ok(with_every!(backend, |lanes| keyed(lanes, key).unsize(|lea| lea)))
-}
-
-fn check(key: &[u8]) -> Result<(), Error> {
-    match key.len() {
-        16 | 24 | 32 => Ok(()),
-        found => Err(Error::KeyLength { found, want: 32 }),
-    }
 }
 
 /// Sets the key in place, so that no copy stays behind.

@@ -10,6 +10,7 @@ pub(crate) mod blowfish;
 mod by_length;
 mod byte_sliced;
 pub(crate) mod hight;
+mod key_length;
 pub(crate) mod lea;
 pub(crate) mod pipo;
 pub(crate) mod seed;

@@ -12,6 +12,7 @@ mod g_function;
 mod key_schedule;
 mod lanes;
 
+use super::key_length::sized;
 use crate::arch::with_bytes;
 use crate::backend::Backend;
 use crate::error::Error;
@@ -65,7 +66,7 @@ pub(crate) const CIPHERS: &[Cipher] = &[Cipher {
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter128>, Error> {
-    let key = checked(key)?;
+    let key = sized(key)?;
     Ok(with_bytes!(backend, |lanes| lanes::keyed(lanes, key).unsize(|seed| seed), |plain| {
         bitsliced::keyed(plain, key).unsize(|seed| seed)
     }))
@@ -77,12 +78,8 @@ pub(crate) fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Coun
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<16>>, Error> {
-    let key = checked(key)?;
+    let key = sized(key)?;
     Ok(with_bytes!(backend, |lanes| lanes::keyed(lanes, key).unsize(|seed| seed), |plain| {
         bitsliced::keyed(plain, key).unsize(|seed| seed)
     }))
-}
-
-fn checked(key: &[u8]) -> Result<&[u8; 16], Error> {
-    key.try_into().map_err(|_| Error::KeyLength { found: key.len(), want: 16 })
 }

@@ -25,6 +25,7 @@ mod permutations;
 mod rounds;
 mod s_boxes;
 
+use super::key_length::sized;
 use crate::arch::{with_every, with_tables};
 use crate::backend::Backend;
 use crate::block::by_length::ByLength;
@@ -74,7 +75,7 @@ pub(crate) const CIPHERS: &[Cipher] = &[Cipher {
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn keyed(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter64>, Error> {
-    let key = checked(key)?;
+    let key = sized(key)?;
     let circuits = with_every!(backend, |planes| counter::circuits(planes, key));
     Ok(with_tables!(
         backend,
@@ -92,7 +93,7 @@ pub(crate) fn keyed(key: &[u8], backend: Backend) -> Result<Protected<dyn Counte
 /// # Errors
 /// `Error::KeyLength`.
 pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<8>>, Error> {
-    let key = checked(key)?;
+    let key = sized(key)?;
     let circuits = with_every!(backend, |planes| blocks::circuits(planes, key));
     Ok(with_tables!(
         backend,
@@ -103,10 +104,6 @@ pub(crate) fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockC
         },
         else circuits
     ))
-}
-
-fn checked(key: &[u8]) -> Result<&[u8; 24], Error> {
-    key.try_into().map_err(|_| Error::KeyLength { found: key.len(), want: 24 })
 }
 
 /// Number of bytes that a pass of the circuits takes on vectors with look-ups.

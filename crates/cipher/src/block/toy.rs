@@ -2,6 +2,7 @@
 //! cipher from its row to a sealed store. It is in no table: builds with the feature `testing` have
 //! it as `testing::TOY_CIPHERS`, others lack it.
 
+use super::key_length::sized;
 use super::word_sliced::{WordCipher, WordSliced};
 use crate::arch::{Lanes, with_every};
 use crate::backend::Backend;
@@ -42,17 +43,13 @@ pub const CIPHERS: &[Cipher] = &[Cipher {
 }];
 
 fn counter(key: &[u8], backend: Backend) -> Result<Protected<dyn Counter128>, Error> {
-    let key = checked(key)?;
+    let key = sized(key)?;
     Ok(with_every!(backend, |lanes| keyed(lanes, key).unsize(|toy| toy)))
 }
 
 fn block(key: &[u8], backend: Backend) -> Result<Protected<dyn BlockCipher<16>>, Error> {
-    let key = checked(key)?;
+    let key = sized(key)?;
     Ok(with_every!(backend, |lanes| keyed(lanes, key).unsize(|toy| toy)))
-}
-
-fn checked(key: &[u8]) -> Result<&[u8; 16], Error> {
-    key.try_into().map_err(|_| Error::KeyLength { found: key.len(), want: 16 })
 }
 
 fn keyed<L: Lanes>(lanes: L, key: &[u8; 16]) -> Protected<WordSliced<L, Toy>> {

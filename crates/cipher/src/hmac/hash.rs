@@ -23,6 +23,20 @@ pub(super) trait Hash: Send + Sync + 'static {
         states: &mut [State<W::Word>; M],
         blocks: &mut [[W::Word; 16]; M],
     );
+
+    /// Adds `worked`, what the rounds made of `states`, to them.
+    #[inline(always)]
+    fn add<W: HashWords, const M: usize>(
+        words: W,
+        states: &mut [State<W::Word>; M],
+        worked: &[State<W::Word>; M],
+    ) {
+        for (state, worked) in states.iter_mut().zip(worked) {
+            for (word, worked) in state.iter_mut().zip(worked).take(Self::WORDS) {
+                *word = words.add(*word, *worked);
+            }
+        }
+    }
 }
 
 /// A hash function for which CPUs have instructions.

@@ -119,10 +119,6 @@ impl Hash for Md5 {
         steps!(words, worked, blocks, g, 16, 1, 5, 5 9 14 20);
         steps!(words, worked, blocks, h, 32, 5, 3, 4 11 16 23);
         steps!(words, worked, blocks, i, 48, 0, 7, 6 10 15 21);
-        for (state, worked) in states.iter_mut().zip(worked) {
-            for (word, worked) in state.iter_mut().zip(worked).take(Self::WORDS) {
-                *word = words.add(*word, worked);
-            }
-        }
+        Self::add(words, states, &worked);
     }
 }

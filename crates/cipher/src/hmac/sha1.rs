@@ -65,11 +65,7 @@ impl Hash for Sha1 {
         rounds!(words, worked, blocks, parity, 20);
         rounds!(words, worked, blocks, majority, 40);
         rounds!(words, worked, blocks, parity, 60);
-        for (state, worked) in states.iter_mut().zip(worked) {
-            for (word, worked) in state.iter_mut().zip(worked).take(Self::WORDS) {
-                *word = words.add(*word, worked);
-            }
-        }
+        Self::add(words, states, &worked);
     }
 }
 

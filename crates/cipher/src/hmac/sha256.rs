@@ -149,11 +149,7 @@ impl Hash for Sha256 {
             round!(words, worked, blocks, i + 6, 2 3 4 5 6 7 0 1);
             round!(words, worked, blocks, i + 7, 1 2 3 4 5 6 7 0);
         }
-        for (state, worked) in states.iter_mut().zip(worked) {
-            for (word, worked) in state.iter_mut().zip(worked) {
-                *word = words.add(*word, worked);
-            }
-        }
+        Self::add(words, states, &worked);
     }
 }
 

@@ -67,3 +67,11 @@ fn whole<const N: usize>(data: &mut [u8]) -> Result<&mut [[u8; N]], Error> {
         _ => Err(Error::PartialBlock { found, block_bytes: N }),
     }
 }
+
+/// XORs `data` with the beginning of `other`.
+#[inline(always)]
+pub(super) fn xor(data: &mut [u8], other: &[u8]) {
+    for (byte, other) in data.iter_mut().zip(other) {
+        *byte ^= other;
+    }
+}

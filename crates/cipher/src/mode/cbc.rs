@@ -5,7 +5,7 @@ use std::fmt;
 
 use zeroize::Zeroize;
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, xor};
 use crate::declassify::revealed;
 use crate::error::Error;
 use crate::memory::Protected;
@@ -280,14 +280,6 @@ fn gather(messages: &[Message<'_>], start: usize, batch: &mut [u8; BATCH_BYTES])
         }
     }
     filled
-}
-
-/// XORs `data` with the beginning of `other`.
-#[inline(always)]
-fn xor(data: &mut [u8], other: &[u8]) {
-    for (byte, other) in data.iter_mut().zip(other) {
-        *byte ^= other;
-    }
 }
 
 /// Appends 1 to `block_bytes` bytes (1 to 255), each holding their count, so that `data` is whole

@@ -2,7 +2,7 @@
 
 use zeroize::{Zeroize, Zeroizing, optimization_barrier};
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, xor};
 use crate::error::Error;
 use crate::memory::Protected;
 
@@ -85,13 +85,6 @@ impl Drop for Subkeys {
         self.whole.zeroize();
         self.partial.zeroize();
         optimization_barrier(self);
-    }
-}
-
-/// XORs `data` with the beginning of `other`.
-fn xor(data: &mut [u8], other: &[u8]) {
-    for (byte, other) in data.iter_mut().zip(other) {
-        *byte ^= other;
     }
 }
 
