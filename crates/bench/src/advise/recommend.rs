@@ -64,13 +64,8 @@ pub fn recommend(question: Question<'_>, variants: &[Variant], cells: &[Cell]) -
     let relations = settle(question, &mut candidates, cells);
     let ratio = |variant: usize, other: usize| overall_estimate(cells, variant, other);
     let across = Measured { question, variants, quantity: Quantity::Throughput, ratio: &ratio };
-    let mut recommendation = Recommendation {
-        policy: plan.policy.word().into(),
-        open_questions: open_questions(plan, variants, cells),
-        warnings: warnings(&measured),
-        coverage: across.coverage(),
-        ..Recommendation::default()
-    };
+    let open_questions = open_questions(plan, variants, cells);
+    let mut recommendation = begun(&across, open_questions, &measured);
     let uncovered = place_choice::uncovered(question, variants);
     let noun = Noun::of(plan, variants.iter().filter_map(Algorithm::of));
     let is_sealed = variants.iter().any(|variant| Algorithm::of(variant).is_some());
@@ -120,6 +115,23 @@ pub fn recommend(question: Question<'_>, variants: &[Variant], cells: &[Cell]) -
     recommendation.ranking =
         candidates.iter().map(|candidate| ranked(plan, candidate, relations)).collect();
     recommendation
+}
+
+/// Returns a recommendation that has no answer yet.
+///
+/// - `measured`: each candidate with its measurements
+fn begun(
+    across: &Measured<'_>,
+    open_questions: Vec<String>,
+    measured: &[(Algorithm, Vec<&Cell>)],
+) -> Recommendation {
+    Recommendation {
+        policy: across.question.plan.policy.word().into(),
+        open_questions,
+        warnings: warnings(measured),
+        coverage: across.coverage(),
+        ..Recommendation::default()
+    }
 }
 
 fn candidates<'a>(

@@ -87,14 +87,7 @@ impl<'a> Comparison<'a> {
                 let at = part(workload.operations(), clients, rate * step_s, pass);
                 pass += at.passes;
                 for variant in 0..self.variants.len() {
-                    self.tell(
-                        Phase::WarmUp,
-                        name,
-                        variant,
-                        0,
-                        variant as u64,
-                        self.variants.len() as u64,
-                    );
+                    self.tell_in_turn(Phase::WarmUp, name, variant);
                     let (outcome, _) = self.slice(workload, stores, variant, at)?;
                     if variant == 0 {
                         rate = outcome.operations as f64 / outcome.elapsed_s.max(1e-9);

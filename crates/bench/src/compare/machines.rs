@@ -148,7 +148,7 @@ impl<'a> Comparison<'a> {
         let generator_cpu_s = self.generator_cpu_s(workload);
         let variants = self.variants.len();
         for variant in 0..variants {
-            self.tell(Phase::WarmUp, spec.name, variant, 0, variant as u64, variants as u64);
+            self.tell_in_turn(Phase::WarmUp, spec.name, variant);
             self.runner.until = Some(Instant::now() + Duration::from_secs_f64(slice_s));
             self.slice(workload, stores, variant, At { pass: 0, passes: 1, slice: 0, slices: 1 })?;
             let conditions = Conditions {

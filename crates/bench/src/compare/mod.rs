@@ -820,11 +820,16 @@ impl<'a> Comparison<'a> {
         let name = ready.workload.spec().name;
         for (variant, store) in stores.open.iter().enumerate() {
             self.go_on()?;
-            self.tell(Phase::Check, name, variant, 0, variant as u64, self.variants.len() as u64);
+            self.tell_in_turn(Phase::Check, name, variant);
             let failed = self.failed(format!("checking the store after workload {name}"), variant);
             ready.workload.check(store.target()).map_err(failed)?;
         }
         Ok(())
+    }
+
+    /// Reports that `phase`, which takes the variants one after the other, has come to `variant`.
+    fn tell_in_turn(&self, phase: Phase, workload: &str, variant: usize) {
+        self.tell(phase, workload, variant, 0, variant as u64, self.variants.len() as u64);
     }
 
     fn tell(

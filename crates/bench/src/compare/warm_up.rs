@@ -100,14 +100,7 @@ impl<'a> Comparison<'a> {
         let Slicing { slices, passes, .. } = ready.slicing;
         let at = At { pass: ready.next_pass, passes, slice: 0, slices };
         for variant in 0..self.variants.len() {
-            self.tell(
-                Phase::WarmUp,
-                spec.name,
-                variant,
-                0,
-                variant as u64,
-                self.variants.len() as u64,
-            );
+            self.tell_in_turn(Phase::WarmUp, spec.name, variant);
             self.slice(ready.workload, stores, variant, at)?;
         }
         ready.next_pass += passes;
@@ -153,14 +146,7 @@ impl<'a> Comparison<'a> {
             let mut elapsed_s = 0.0;
             let mut part = 0;
             loop {
-                self.tell(
-                    Phase::WarmUp,
-                    spec.name,
-                    variant,
-                    0,
-                    variant as u64,
-                    self.variants.len() as u64,
-                );
+                self.tell_in_turn(Phase::WarmUp, spec.name, variant);
                 let at = At {
                     pass: first_pass + part / slices,
                     passes: 1,
@@ -214,14 +200,7 @@ impl<'a> Comparison<'a> {
             }
         }
         for (variant, store) in stores.open.iter().enumerate() {
-            self.tell(
-                Phase::WarmUp,
-                workload.spec().name,
-                variant,
-                0,
-                variant as u64,
-                self.variants.len() as u64,
-            );
+            self.tell_in_turn(Phase::WarmUp, workload.spec().name, variant);
             let Target::Records(records) = store.target() else { continue };
             for table in &stores.options.tables {
                 let mut next = Vec::new();

@@ -57,6 +57,8 @@ use crate::results::Results;
 
 const TEMPLATE: &str = "report.html";
 const ONE_PAGE: &str = "one-page.html";
+/// Name of the part that both begin with.
+const HEAD: &str = "head.html";
 
 /// Returns one HTML file for one run or several: nothing is fetched from elsewhere, and without its
 /// few lines of script (which sort tables) the content is the same.
@@ -101,6 +103,7 @@ fn filled(
 ) -> Result<String, ReportError> {
     let mut templates = minijinja::Environment::new();
     // the name's ending turns on escaping
+    templates.add_template(HEAD, include_str!("../../templates/head.html"))?;
     templates.add_template(name, template)?;
     let words = words_in(options.language);
     let mut page = serde_json::to_value(page)?;

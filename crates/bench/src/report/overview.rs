@@ -8,7 +8,7 @@ use super::index::Run;
 use super::tables;
 use crate::conclude::fixed_rate::at_rate;
 use crate::results::open_loop::Ratio;
-use crate::results::{Cell, Interval, Overhead, Ranked};
+use crate::results::{Cell, Overhead, Ranked};
 use crate::words::verdict::{Quantity, Verdict};
 
 /// Variants that are drawn: the advised one and the next in order.
@@ -124,15 +124,7 @@ pub(super) fn of_cell(cell: Option<&Cell>) -> Option<Overhead> {
 
 /// Returns `ratio` in the form of a cost, for charts.
 pub(super) fn of_ratio(ratio: &Ratio) -> Overhead {
-    Overhead {
-        ratio: ratio.ratio,
-        interval: Some(Interval { low: ratio.low, high: ratio.high }),
-        pairs: 0,
-        loads: 1,
-        verdict: ratio.verdict,
-        words: ratio.words.clone(),
-        cpu_ratio: f64::NAN,
-    }
+    Overhead::of_ratio(ratio.ratio, (ratio.low, ratio.high), ratio.verdict, &ratio.words)
 }
 
 /// Returns the axis of `blocks`: of throughputs, or at a fixed rate of latencies, on which more is

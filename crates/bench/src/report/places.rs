@@ -10,7 +10,7 @@ use super::charts::{
 use super::index::Run;
 use super::tables::{Datum, Table, columns, head, judged, variant_head, words};
 use crate::conclude::figures;
-use crate::results::{Interval, Overhead};
+use crate::results::Overhead;
 use crate::study::coverage::{Cost, Coverage, CoverageRow};
 use crate::words::places::{Place, Protection, entry};
 use crate::words::threat::Threat;
@@ -41,17 +41,7 @@ pub(super) fn words_of<'a>(run: &Run<'a>, label: &str) -> impl Iterator<Item = &
 
 /// Returns the cost of a row in the form of the other charts.
 pub(super) fn overhead(cost: &Cost) -> Overhead {
-    let Cost { ratio, low, high, verdict, ref words } = *cost;
-    let interval = Some(Interval { low, high });
-    Overhead {
-        ratio,
-        interval,
-        pairs: 0,
-        loads: 1,
-        verdict,
-        words: words.clone(),
-        cpu_ratio: f64::NAN,
-    }
+    Overhead::of_ratio(cost.ratio, (cost.low, cost.high), cost.verdict, &cost.words)
 }
 
 /// Returns the name of a row: its variant, or the place that was not measured.

@@ -508,6 +508,27 @@ pub struct Overhead {
 }
 
 impl Overhead {
+    /// Returns a judged ratio in the form of a cost, for charts and tables of costs; its pairs and
+    /// its CPU time are unknown.
+    ///
+    /// - `interval`: the ends of its 95 % confidence interval
+    pub(crate) fn of_ratio(
+        ratio: f64,
+        interval: (f64, f64),
+        verdict: Verdict,
+        words: &str,
+    ) -> Self {
+        Self {
+            ratio,
+            interval: Some(interval.into()),
+            pairs: 0,
+            loads: 1,
+            verdict,
+            words: words.to_owned(),
+            cpu_ratio: f64::NAN,
+        }
+    }
+
     /// Returns whether nothing is concluded although the interval is beyond the effect of layout:
     /// alone it would be a claim, but among so many ratios it can be chance.
     #[must_use]
@@ -559,20 +580,9 @@ pub struct Between {
 }
 
 impl Between {
-    /// Returns the same in the form of a cost, for charts and tables of costs; its CPU time is
-    /// unknown.
+    /// Returns the same in the form of a cost, for charts and tables of costs.
     pub(crate) fn as_overhead(&self) -> Overhead {
-        let Self { ratio, low, high, verdict, ref words, .. } = *self;
-        let interval = Some(Interval { low, high });
-        Overhead {
-            ratio,
-            interval,
-            pairs: 0,
-            loads: 1,
-            verdict,
-            words: words.clone(),
-            cpu_ratio: f64::NAN,
-        }
+        Overhead::of_ratio(self.ratio, (self.low, self.high), self.verdict, &self.words)
     }
 }
 

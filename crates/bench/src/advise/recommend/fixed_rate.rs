@@ -3,9 +3,9 @@
 //! costs, then by standing. Not here: the answer by throughput, or by the highest rate
 //! (`recommend`).
 
-use super::{in_brackets, refusal, setting_costs};
+use super::{begun, in_brackets, refusal, setting_costs};
 use crate::advise::algorithm::{Algorithm, Noun};
-use crate::advise::eligibility::{module_stated, no_module, standing, unprotected, warnings};
+use crate::advise::eligibility::{module_stated, no_module, standing, unprotected};
 use crate::advise::place_choice::{self, Measured};
 use crate::conclude::figures;
 use crate::conclude::fixed_rate::{P99, at_rate};
@@ -85,13 +85,8 @@ pub(crate) fn recommend(
     let across = Measured { question, variants, quantity: Quantity::Latency, ratio: &ratio };
     let measured: Vec<_> =
         candidates.iter().map(|candidate| (candidate.algorithm, candidate.cells.clone())).collect();
-    let mut recommendation = Recommendation {
-        policy: plan.policy.word().into(),
-        open_questions: open_questions(plan, variants, cells),
-        warnings: warnings(&measured),
-        coverage: across.coverage(),
-        ..Recommendation::default()
-    };
+    let open_questions = open_questions(plan, variants, cells);
+    let mut recommendation = begun(&across, open_questions, &measured);
     let uncovered = place_choice::uncovered(question, variants);
     let noun = Noun::of(plan, candidates.iter().map(|candidate| candidate.algorithm));
     let mut pieces = behind(plan, rate, variants, cells);
