@@ -112,8 +112,6 @@ const CONVERT_IT: &str = "the server does not encrypt this engine: ALTER TABLE â
 const LOOK_AT_IT: &str = "check whether another plug-in encrypted this directory";
 /// Remedy for an unknown file.
 const NOT_OURS: &str = "not a file of MariaDB's: check what it contains";
-/// Remedy for something that could not be looked at.
-const SHOW_IT: &str = "give this user access to it, or remove it if nothing is meant to be there";
 
 /// Returns whether `dir` is a data directory.
 #[must_use]
@@ -226,22 +224,9 @@ pub(crate) fn written_in(dir: &Path) -> Option<Written> {
     Some(Written { last, redo: redo.map(|redo| redo.mode()) })
 }
 
-/// Returns the account of a file whose content is unknown.
+/// Returns the account of a file that could not be looked at.
 fn unread(dir: &Path, name: &Path, error: &io::Error) -> FileAccount {
-    let mut file = FileAccount {
-        name: name.to_string_lossy().into_owned(),
-        bytes: 0,
-        content: Content::Unknown,
-        standing: Standing::Unread,
-        sealed: Vec::new(),
-        clear_blocks: 0,
-        clear_bytes: 0,
-        other_blocks: 0,
-        other: None,
-        unread: Some(error.to_string()),
-        holds: None,
-        remedy: Some(SHOW_IT),
-    };
+    let mut file = FileAccount::unread(name, error);
     // the server listens there; a socket holds nothing
     let kind = dir.join(name).symlink_metadata().map(|found| found.file_type());
     if kind.is_ok_and(|kind| kind.is_socket()) && !is_file_name(name) {

@@ -107,9 +107,6 @@ const LOOK_AT_IT: &str =
 /// Remedy for an unknown file.
 const NOT_OURS: &str = "not a file of MongoDB's: check what it contains";
 
-/// Remedy for something that could not be looked at.
-const SHOW_IT: &str = "give this user access to it, or remove it if nothing is meant to be there";
-
 /// Returns whether `dir` is a data directory.
 #[must_use]
 pub(crate) fn is_data_directory(dir: &Path) -> bool {
@@ -137,7 +134,7 @@ pub fn look(dir: &Path) -> Result<Account, CheckError> {
     for walk::Found { name, bytes } in walk::below_with(dir, &is_file_name).map_err(cannot)? {
         let looked = bytes
             .and_then(|_| look_at(dir, &name))
-            .unwrap_or_else(|error| Some(unread(&name, &error)));
+            .unwrap_or_else(|error| Some(FileAccount::unread(&name, &error)));
         // a file that has disappeared in the meantime, as journal files do, is left out
         if let Some(file) = looked {
             account.add(file);
@@ -180,24 +177,6 @@ fn in_settings(dir: &Path) -> Option<String> {
     let (settings, _) = settings.split_once(')')?;
     let value = settings.split(',').find_map(|setting| setting.trim().strip_prefix("keyid="))?;
     Some(value.trim_matches('"').to_owned()).filter(|id| !id.is_empty())
-}
-
-/// Returns the account of a file whose content is unknown.
-fn unread(name: &Path, error: &io::Error) -> FileAccount {
-    FileAccount {
-        name: name.to_string_lossy().into_owned(),
-        bytes: 0,
-        content: Content::Unknown,
-        standing: Standing::Unread,
-        sealed: Vec::new(),
-        clear_blocks: 0,
-        clear_bytes: 0,
-        other_blocks: 0,
-        other: None,
-        unread: Some(error.to_string()),
-        holds: None,
-        remedy: Some(SHOW_IT),
-    }
 }
 
 /// Looks at the file `name` in `dir`; None if it has gone.

@@ -37,13 +37,7 @@ impl KeySource for EphemeralKey {
     }
 
     fn get(&self, key: &KeyRef) -> Result<Secret, KeyError> {
-        if key.id != self.id {
-            return Err(KeyError::OtherKey {
-                wanted: key.clone(),
-                place: self.describe(),
-                id: self.id.clone(),
-            });
-        }
+        KeyError::check_id(key, &self.id, || self.describe())?;
         if key.version != 1 {
             let place = self.describe();
             return Err(KeyError::MissingVersion {

@@ -485,6 +485,23 @@ impl From<TokenError> for KeyError {
 }
 
 impl KeyError {
+    /// Refuses the key `wanted` of a source that holds only the key `id`, if it is another one.
+    ///
+    /// - `place`: gives the source, as [`crate::KeySource::describe`] words it
+    ///
+    /// # Errors
+    /// [`KeyError::OtherKey`].
+    pub(crate) fn check_id(
+        wanted: &KeyRef,
+        id: &str,
+        place: impl FnOnce() -> String,
+    ) -> Result<(), Self> {
+        if wanted.id == id {
+            return Ok(());
+        }
+        Err(Self::OtherKey { wanted: wanted.clone(), place: place(), id: id.to_owned() })
+    }
+
     /// Returns whether the source has other versions of the key, and lacks this one, or must not
     /// use it any more.
     #[must_use]

@@ -604,13 +604,7 @@ impl KeySource for KeyFile {
 
     /// Looks at the file only for a version that it did not have when it was last read.
     fn get(&self, key: &KeyRef) -> Result<Secret, KeyError> {
-        if key.id != self.id {
-            return Err(KeyError::OtherKey {
-                wanted: key.clone(),
-                place: self.describe(),
-                id: self.id.clone(),
-            });
-        }
+        KeyError::check_id(key, &self.id, || self.describe())?;
         let find =
             |state: &State| state.content.find(key.version).map(|found| found.secret.duplicate());
         if let Some(Ok(secret)) = find(&self.held()) {

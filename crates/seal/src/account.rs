@@ -1,10 +1,14 @@
 //! Accounts of data directories: the data that a server has sealed in its files, its keys, and the
 //! data in the clear.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use sealstone_cipher::{Cipher, Mode};
 use serde::{Serialize, Serializer};
+
+/// Remedy for a file that could not be looked at.
+const SHOW_IT: &str = "give this user access to it, or remove it if nothing is meant to be there";
 
 /// Blocks under one key and cipher.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -97,6 +101,28 @@ pub struct FileAccount {
     pub holds: Option<&'static str>,
     /// Remedy for a file that is in the clear.
     pub remedy: Option<&'static str>,
+}
+
+impl FileAccount {
+    /// Returns the account of the file `name`, within the data directory, whose content is unknown
+    /// since looking at it failed with `error`.
+    #[must_use]
+    pub fn unread(name: &Path, error: &io::Error) -> Self {
+        Self {
+            name: name.to_string_lossy().into_owned(),
+            bytes: 0,
+            content: Content::Unknown,
+            standing: Standing::Unread,
+            sealed: Vec::new(),
+            clear_blocks: 0,
+            clear_bytes: 0,
+            other_blocks: 0,
+            other: None,
+            unread: Some(error.to_string()),
+            holds: None,
+            remedy: Some(SHOW_IT),
+        }
+    }
 }
 
 /// Account of the sealed and the unsealed data in a data directory.
