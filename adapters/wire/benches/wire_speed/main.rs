@@ -117,9 +117,9 @@ fn measure(
     stretch: Duration,
 ) -> Result<Sample, Box<dyn Error>> {
     let links = Links::new(link)?;
-    let carrier = arm.start(&links, suite)?;
-    let sample = stream::measure(&links, carrier.addresses, stretch, &carrier.processes)?;
-    if let Some(trouble) = carrier.trouble() {
+    let carried = arm.start(&links, suite)?;
+    let sample = stream::measure(&links, carried.addresses, stretch, &carried.processes)?;
+    if let Some(trouble) = arm::trouble(&carried) {
         eprintln!("{trouble}");
     }
     Ok(sample)

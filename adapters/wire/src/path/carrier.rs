@@ -19,6 +19,7 @@ use zeroize::Zeroizing;
 use self::strongswan::{INNER, StrongSwan};
 use super::Path;
 use super::associations::Associations;
+use super::counters::PathCounters;
 use super::mtu::inner_mtu;
 use super::sources::Sources;
 use super::tun::Tun;
@@ -69,7 +70,7 @@ pub struct Carried {
     /// Ids of other processes that work for it.
     pub processes: Vec<u32>,
     _rekeyer: Option<Rekeyer>,
-    _paths: Vec<Path>,
+    paths: Vec<Path>,
     _strongswan: Option<StrongSwan>,
 }
 
@@ -82,7 +83,7 @@ impl Carried {
             addresses,
             processes: Vec::new(),
             _rekeyer: None,
-            _paths: Vec::new(),
+            paths: Vec::new(),
             _strongswan: None,
         }
     }
@@ -114,7 +115,7 @@ impl Carried {
             Carrier::Sealstone => {
                 let associations = [0, 1].map(|_| Arc::new(Associations::new()));
                 for end in [0, 1] {
-                    carried._paths.push(path(
+                    carried.paths.push(path(
                         links,
                         end,
                         suite,
@@ -126,6 +127,12 @@ impl Carried {
             }
         }
         Ok(carried)
+    }
+
+    /// Returns the counters of our path at each end so far; none for another carrier.
+    #[must_use]
+    pub fn counters(&self) -> Vec<PathCounters> {
+        self.paths.iter().map(Path::counters).collect()
     }
 }
 
