@@ -1,5 +1,5 @@
-//! Helpers that tests with real servers share: a check that a program is there, a directory that
-//! its user can reach, a disk that fills up, data sent there and back.
+//! Helpers that tests with real servers share: checks that a program is there and that a process
+//! runs, a directory that its user can reach, a disk that fills up, data sent there and back.
 
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
@@ -33,6 +33,13 @@ pub fn reachable() -> TempDir {
     let dir = tempfile::tempdir().expect("a directory");
     fs::set_permissions(dir.path(), Permissions::from_mode(0o711)).expect("to open it to others");
     dir
+}
+
+/// Returns whether the process `pid` is there and has not ended.
+#[must_use]
+pub fn runs(pid: i32) -> bool {
+    let facts = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    facts.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
 /// A small file system in memory, which ends with the value.

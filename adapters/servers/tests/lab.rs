@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use sealstone_servers::testing::{is_installed, reachable};
+use sealstone_servers::testing::{is_installed, reachable, runs};
 use sealstone_servers::{
     Lab, LabError, MONGOD_PROGRAM, Mongod, MongodOptions, ReplicaSet, Settings, servers,
 };
@@ -19,11 +19,6 @@ fn available(name: &str) -> bool {
 
 fn options() -> MongodOptions {
     MongodOptions::default()
-}
-
-fn runs(pid: i32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
 #[test]

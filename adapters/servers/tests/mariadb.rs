@@ -1,14 +1,13 @@
 //! A real MariaDB: started, ended, found again by another process.
 
+mod life_cycle;
+
 use std::fs;
-use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 
+use life_cycle::{a_lab_takes, ends_and_is_found_again};
 use sealstone_servers::testing::{is_installed, reachable};
-use sealstone_servers::{
-    Lab, LabError, MARIADB_PROGRAM, MARIADB_SERVER, MariaDb, MariaDbOptions, Settings, list,
-    start_mariadb,
-};
+use sealstone_servers::{LabError, MARIADB_PROGRAM, MARIADB_SERVER, MariaDbOptions, start_mariadb};
 
 /// Returns whether there is a MariaDB; prints SKIP if not.
 fn available(name: &str) -> bool {
@@ -19,22 +18,15 @@ fn options() -> MariaDbOptions {
     MariaDbOptions::default()
 }
 
-fn runs(pid: i32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
-}
-
 #[test]
 fn a_mariadb_starts_ends_and_is_found_again() {
     if !available("a_mariadb_starts_ends_and_is_found_again") {
         return;
     }
     let dir = reachable();
-    let mut server =
+    let server =
         start_mariadb(dir.path(), MariaDbOptions { password: Some("geheim".into()), ..options() })
             .unwrap();
-    let (port, pid) = (server.port(), server.pid().expect("it runs"));
-    assert!(runs(pid) && TcpStream::connect(server.address()).is_ok());
     let rights =
         |name: &str| fs::metadata(dir.path().join(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!((rights("client.cnf"), rights("data")), (0o600, 0o700));
@@ -46,18 +38,7 @@ fn a_mariadb_starts_ends_and_is_found_again() {
         !server.uri().contains("geheim") && !format!("{:?}", server.options()).contains("geheim")
     );
     assert!(matches!(start_mariadb(dir.path(), options()), Err(LabError::Running { .. })));
-    server.kill().unwrap();
-    assert!(!server.is_running() && !runs(pid));
-    server.start_again().unwrap();
-    assert_eq!(server.port(), port);
-
-    // as another process does it
-    let pid = server.pid().unwrap();
-    server.leave_running();
-    let mut found = MariaDb::find(dir.path()).unwrap().expect("a record");
-    assert_eq!((found.pid(), found.port()), (Some(pid), port));
-    found.stop().unwrap();
-    assert!(!runs(pid));
+    ends_and_is_found_again(dir.path(), server);
 }
 
 #[test]
@@ -91,18 +72,5 @@ fn a_lab_takes_mariadb() {
     if !available("a_lab_takes_mariadb") {
         return;
     }
-    let dir = reachable();
-    let mut lab = Lab::new(&dir.path().join("one"));
-    lab.start(&MARIADB_SERVER, &Settings::default()).unwrap();
-    let standing = lab.standing();
-    assert!(
-        standing.serves() && standing.servers[0].uri.starts_with("mysql://sealstone@127.0.0.1:")
-    );
-    lab.leave_running();
-    let listed = list(dir.path()).unwrap();
-    assert_eq!(listed.len(), 1);
-    assert!(listed[0].standing.as_ref().unwrap().serves());
-    assert_eq!(Lab::open(&dir.path().join("one")).unwrap().stop().unwrap(), 1);
-    let again = Lab::open(&dir.path().join("one")).unwrap().start_again(None, false).unwrap();
-    assert_eq!(again.stop().unwrap(), 1);
+    a_lab_takes(&MARIADB_SERVER, "mysql://sealstone@127.0.0.1:");
 }

@@ -1,13 +1,14 @@
 //! A real PostgreSQL: started, ended, found again by another process.
 
+mod life_cycle;
+
 use std::fs;
-use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 
+use life_cycle::{a_lab_takes, ends_and_is_found_again};
 use sealstone_servers::testing::{is_installed, reachable};
 use sealstone_servers::{
-    Lab, LabError, POSTGRES_PROGRAM, POSTGRES_SERVER, Postgres, PostgresOptions, Settings, list,
-    process_family, start_postgres,
+    LabError, POSTGRES_PROGRAM, POSTGRES_SERVER, PostgresOptions, process_family, start_postgres,
 };
 
 /// Returns whether there is a PostgreSQL; prints SKIP if not.
@@ -17,11 +18,6 @@ fn available(name: &str) -> bool {
 
 fn options() -> PostgresOptions {
     PostgresOptions::default()
-}
-
-fn runs(pid: i32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
 #[test]
@@ -35,8 +31,7 @@ fn a_postgres_starts_ends_and_is_found_again() {
         PostgresOptions { password: Some("geheim".into()), ..options() },
     )
     .unwrap();
-    let (port, pid) = (server.port(), server.pid().expect("it runs"));
-    assert!(runs(pid) && TcpStream::connect(server.address()).is_ok());
+    let pid = server.pid().expect("it runs");
     assert!(process_family(pid).len() > 2, "it does its work in processes of their own");
     let rights =
         |name: &str| fs::metadata(dir.path().join(name)).unwrap().permissions().mode() & 0o777;
@@ -49,19 +44,7 @@ fn a_postgres_starts_ends_and_is_found_again() {
         !server.uri().contains("geheim") && !format!("{:?}", server.options()).contains("geheim")
     );
     assert!(matches!(start_postgres(dir.path(), options()), Err(LabError::Running { .. })));
-    server.kill().unwrap();
-    assert!(!server.is_running() && !runs(pid));
-    server.start_again().unwrap();
-    assert_eq!(server.port(), port);
-
-    // as another process does it
-    let pid = server.pid().unwrap();
-    server.leave_running();
-    let mut found = Postgres::find(dir.path()).unwrap().expect("a record");
-    assert_eq!((found.pid(), found.port()), (Some(pid), port));
-    let family = process_family(pid);
-    found.stop().unwrap();
-    assert!(!family.into_iter().any(runs), "all of it has ended");
+    ends_and_is_found_again(dir.path(), server);
 }
 
 #[test]
@@ -98,18 +81,5 @@ fn a_lab_takes_postgres() {
     if !available("a_lab_takes_postgres") {
         return;
     }
-    let dir = reachable();
-    let mut lab = Lab::new(&dir.path().join("one"));
-    lab.start(&POSTGRES_SERVER, &Settings::default()).unwrap();
-    let standing = lab.standing();
-    assert!(
-        standing.serves() && standing.servers[0].uri.starts_with("postgres://sealstone@127.0.0.1:")
-    );
-    lab.leave_running();
-    let listed = list(dir.path()).unwrap();
-    assert_eq!(listed.len(), 1);
-    assert!(listed[0].standing.as_ref().unwrap().serves());
-    assert_eq!(Lab::open(&dir.path().join("one")).unwrap().stop().unwrap(), 1);
-    let again = Lab::open(&dir.path().join("one")).unwrap().start_again(None, false).unwrap();
-    assert_eq!(again.stop().unwrap(), 1);
+    a_lab_takes(&POSTGRES_SERVER, "postgres://sealstone@127.0.0.1:");
 }

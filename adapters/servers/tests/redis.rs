@@ -1,12 +1,14 @@
 //! Real Redis servers and clusters: started, ended, found again by another process.
 
-use std::fs;
-use std::net::TcpStream;
+mod life_cycle;
 
-use sealstone_servers::testing::is_installed;
+use std::fs;
+
+use life_cycle::{a_lab_takes, ends_and_is_found_again};
+use sealstone_servers::testing::{is_installed, runs};
 use sealstone_servers::{
-    Authority, CertificateUse, Lab, LabError, Persistence, REDIS_PROGRAM, REDIS_SERVER, Redis,
-    RedisOptions, RedisServers, Settings, list, start_redis,
+    Authority, CertificateUse, LabError, Persistence, REDIS_PROGRAM, REDIS_SERVER, RedisOptions,
+    RedisServers, Settings, start_redis,
 };
 
 /// Returns whether there is a redis-server; prints SKIP if not.
@@ -18,33 +20,16 @@ fn options() -> RedisOptions {
     RedisOptions::default()
 }
 
-fn runs(pid: i32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
-}
-
 #[test]
 fn a_redis_starts_ends_and_is_found_again() {
     if !available("a_redis_starts_ends_and_is_found_again") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let mut server = start_redis(dir.path(), options()).unwrap();
-    let (port, pid) = (server.port(), server.pid().expect("it runs"));
-    assert!(runs(pid) && TcpStream::connect(server.address()).is_ok());
+    let server = start_redis(dir.path(), options()).unwrap();
+    assert_eq!(server.uri(), format!("redis://127.0.0.1:{}", server.port()));
     assert!(matches!(start_redis(dir.path(), options()), Err(LabError::Running { .. })));
-    server.kill().unwrap();
-    assert!(!server.is_running() && !runs(pid));
-    server.start_again().unwrap();
-    assert_eq!((server.port(), server.uri()), (port, format!("redis://127.0.0.1:{port}")));
-
-    // as another process does it
-    let pid = server.pid().unwrap();
-    server.leave_running();
-    let mut found = Redis::find(dir.path()).unwrap().expect("a record");
-    assert_eq!((found.pid(), found.port()), (Some(pid), port));
-    found.stop().unwrap();
-    assert!(!runs(pid));
+    ends_and_is_found_again(dir.path(), server);
 }
 
 #[test]
@@ -140,17 +125,9 @@ fn a_lab_takes_redis() {
     if !available("a_lab_takes_redis") {
         return;
     }
+    a_lab_takes(&REDIS_SERVER, "redis://127.0.0.1:");
     let dir = tempfile::tempdir().unwrap();
     let mut settings = Settings::default();
-    let mut lab = Lab::new(&dir.path().join("one"));
-    lab.start(&REDIS_SERVER, &settings).unwrap();
-    let standing = lab.standing();
-    assert!(standing.serves() && standing.servers[0].uri.starts_with("redis://127.0.0.1:"));
-    lab.leave_running();
-    let listed = list(dir.path()).unwrap();
-    assert_eq!(listed.len(), 1);
-    assert!(listed[0].standing.as_ref().unwrap().serves());
-    assert_eq!(Lab::open(&dir.path().join("one")).unwrap().stop().unwrap(), 1);
     settings.set("nodes", "2");
     assert!(
         (REDIS_SERVER.check)(dir.path(), &settings)

@@ -3,7 +3,7 @@
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 
-use sealstone_servers::testing::is_installed;
+use sealstone_servers::testing::{is_installed, runs};
 use sealstone_servers::{
     Lab, LabError, Settings, TGT_PROGRAM, TGT_SERVER, Tgt, TgtOptions, start_tgt,
 };
@@ -15,11 +15,6 @@ fn available(name: &str) -> bool {
 
 fn options() -> TgtOptions {
     TgtOptions { bytes: 8 << 20, ..TgtOptions::default() }
-}
-
-fn runs(pid: i32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
 #[test]
