@@ -9,6 +9,8 @@ use sealstone_keys::{EphemeralKey, InModule, KeyError, KeyFile, KeySource, Secre
 use sealstone_modules::ModuleError;
 use sealstone_modules::testing::compiled;
 use sealstone_seal::frame::{FrameReader, FrameWriter};
+use sealstone_seal::paged::PageWriter;
+use sealstone_seal::volume::VolumeKeys;
 use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile};
 
 /// Loads the reference shim with the fault that `defines` choose, under the name `name`.
@@ -179,6 +181,46 @@ fn a_module_that_dies_while_it_seals_leaves_what_was_whole() {
         assert_eq!(reader.next_frame().unwrap().unwrap().data, secret);
     }
     assert!(reader.next_frame().unwrap().is_none());
+}
+
+/// Pages that a dying module did not seal are not written, and the error names the module, wherever
+/// in a run of pages it dies.
+#[test]
+fn a_module_that_dies_while_it_seals_pages_is_named() {
+    let secret = b"a row that must not be in the clear ".repeat(700);
+    let layout = Layout::Paged { page_bytes: 1024 };
+    let (mut died, mut longest) = (0, 0);
+    for calls in [1, 2, 5, 12, 20] {
+        let (name, limit) = (format!("dies-paging-{calls}"), format!("CALLS={calls}"));
+        let keys = keys(failing(&name, &["FAILS_SEAL", &limit]).unwrap());
+        let aria = cipher("aria-256").unwrap();
+        let (file, header) = SealedFile::create(&keys, aria, Backend::auto(), layout).unwrap();
+        let mut stored = header.to_vec();
+        let mut pages = PageWriter::new(&file).unwrap();
+        let done =
+            secret.chunks(5_000).try_for_each(|chunk| pages.append(chunk, &mut stored)).err();
+        let error = done.or_else(|| pages.finish(&mut stored).err()).expect("it dies");
+        let module = Error::Module { module: file.provider().name(), doing: "encrypting" };
+        assert!(matches!(&error, SealError::Module(found) if *found == module), "{error:?}");
+        assert!(error.to_string().starts_with(&format!("module {name} failed: encrypting;")));
+        assert!(!stored.windows(36).any(|window| window == &secret[..36]), "{calls}");
+        (died, longest) = (died + 1, longest.max(stored.len()));
+    }
+    assert!(died == 5 && longest > 8_192, "it died after pages were written, too: {longest}");
+}
+
+/// So are blocks of a volume.
+#[test]
+fn a_module_that_dies_while_it_seals_blocks_is_named() {
+    let module = failing("dies-blocking", &["FAILS_SEAL", "CALLS=4"]).unwrap();
+    let layout = Layout::Volume { block_bytes: 4096 };
+    let aria = cipher("aria-256").unwrap();
+    let (file, _) = SealedFile::create(&keys(module), aria, Backend::auto(), layout).unwrap();
+    let epoch = VolumeKeys::new(file, Vec::new()).unwrap().begin().unwrap();
+    let numbers: Vec<u64> = (0..16).collect();
+    let error = epoch.seal_blocks(&numbers, &mut vec![7; 16 * 4096]).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("module dies-blocking failed: encrypting;"), "{text}");
 }
 
 /// A module that fails while it opens is no wrong key and no tampering: another error, and no data.

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sealstone_cipher::Provider;
 use sealstone_keys::{EphemeralKey, KeyFile, KeySource};
 use sealstone_store::StoreError;
-#[cfg(any(feature = "mongodb", feature = "mysql", feature = "postgres", feature = "volume"))]
 use sealstone_store::kind::Request;
 
 #[cfg(any(feature = "mongodb", feature = "mysql", feature = "volume"))]
@@ -21,22 +21,22 @@ use crate::at_rest::{EXTENSION, SealedServer, Sealing};
 /// Id of that key.
 const KEY_ID: &str = "compare";
 
-/// Returns the key of stores that stay in `keep`, or are removed if it is absent; and the notes for
-/// the user about it.
+/// Returns the key of stores that stay in the directory of `request`, or are removed if it has
+/// none; and the note for the user about it.
 ///
 /// # Errors
-/// A key file that cannot be read or made.
+/// A key file that cannot be read or made; a module that draws none.
 pub(crate) fn run_key(
-    keep: Option<&Path>,
+    request: &Request,
 ) -> Result<(Arc<dyn KeySource>, Option<String>), StoreError> {
-    let forgotten = || EphemeralKey::new().map_err(StoreError::engine);
-    let Some(keep) = keep else { return Ok((Arc::new(forgotten()?), None)) };
+    let forgotten = || EphemeralKey::drawn_by(request.generator).map_err(StoreError::engine);
+    let Some(keep) = &request.keep else { return Ok((Arc::new(forgotten()?), None)) };
     // a directory that is in use already will be refused, and needs no key
     if fs::read_dir(keep).is_ok_and(|mut entries| entries.next().is_some()) {
         return Ok((Arc::new(forgotten()?), None));
     }
     let file = beside(keep);
-    Ok((Arc::new(key_in(&file)?), Some(kept(keep, &file))))
+    Ok((Arc::new(key_in(&file, request.generator)?), Some(kept(keep, &file))))
 }
 
 /// A key source, if there is one, and the notes for the user about it.
@@ -55,7 +55,7 @@ pub(crate) fn for_functions(request: &Request) -> Result<Noted, StoreError> {
     }
     let (key, note) = match &request.key {
         Some(key) => (key.source.clone(), None),
-        None => run_key(request.keep.as_deref())?,
+        None => run_key(request)?,
     };
     Ok((Some(key), note.into_iter().collect()))
 }
@@ -135,7 +135,7 @@ pub(crate) fn for_program(request: &Request) -> Result<(ProgramKey, Option<Strin
             key_dir.insert(directory).path().join("key")
         }
     };
-    let source = Arc::new(key_in(&file)?);
+    let source = Arc::new(key_in(&file, request.generator)?);
     let named = absolute_text(&file).map_err(StoreError::engine)?;
     Ok((ProgramKey { named, passphrase_file: None, source, key_dir }, note))
 }
@@ -151,12 +151,16 @@ enum RunKeyError {
     Directory(std::io::Error),
 }
 
-/// Returns the key in `file`, which is created if it does not exist.
+/// Returns the key in `file`, which is created if it does not exist, with a key that `generator`
+/// draws.
 ///
 /// # Errors
-/// A key file that cannot be read or made.
-fn key_in(file: &Path) -> Result<KeyFile, StoreError> {
-    let key = if file.exists() { KeyFile::open(file) } else { KeyFile::create(file, KEY_ID) };
+/// A key file that cannot be read or made; a module that draws none.
+fn key_in(file: &Path, generator: Provider) -> Result<KeyFile, StoreError> {
+    let key = match file.exists() {
+        true => KeyFile::open(file),
+        false => KeyFile::create_by(generator, file, KEY_ID),
+    };
     key.map_err(StoreError::engine)
 }
 
@@ -187,11 +191,13 @@ mod tests {
     fn kept_stores_get_a_key_that_stays() {
         let dir = tempfile::tempdir().unwrap();
         let keep = dir.path().join("kept");
-        let (first, note) = run_key(Some(&keep)).unwrap();
+        let mut request = Request { keep: Some(keep), ..Request::default() };
+        let (first, note) = run_key(&request).unwrap();
         let (first, _) = first.current().unwrap();
         assert_eq!(first.id, KEY_ID);
         assert!(note.unwrap().ends_with("kept.key"));
-        run_key(Some(&keep)).unwrap().0.get(&first).unwrap();
-        assert!(run_key(None).unwrap().1.is_none());
+        run_key(&request).unwrap().0.get(&first).unwrap();
+        request.keep = None;
+        assert!(run_key(&request).unwrap().1.is_none());
     }
 }

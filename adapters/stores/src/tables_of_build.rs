@@ -126,7 +126,7 @@ pub fn engine(kind: &StoreKind, request: &Request) -> Result<Opened, StoreError>
     let source = match &request.key {
         Some(key) => key.source.clone(),
         None => {
-            let (source, note) = run_key(request.keep.as_deref())?;
+            let (source, note) = run_key(request)?;
             if let Some(note) = note.filter(|note| !notes.contains(note)) {
                 notes.push(note);
             }

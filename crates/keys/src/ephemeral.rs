@@ -24,8 +24,8 @@ impl EphemeralKey {
     /// As [`EphemeralKey::new`], drawn by `provider`.
     ///
     /// # Errors
-    /// [`KeyError::Random`].
-    pub(crate) fn drawn_by(provider: impl Into<Provider>) -> Result<Self, KeyError> {
+    /// [`KeyError::Random`]; the error of a module.
+    pub fn drawn_by(provider: impl Into<Provider>) -> Result<Self, KeyError> {
         Ok(Self { id: "ephemeral".into(), secret: Secret::random(provider)? })
     }
 }

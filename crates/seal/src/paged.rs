@@ -541,7 +541,7 @@ impl PageWriter {
             let context = Context { nonce: &nonce[unused_nonce..], associated };
             messages.push(Unsealed { context, data, tag });
         }
-        keyed.seal_run(&mut messages).map_err(|failed| SealError::Cipher(failed.error))
+        keyed.seal_run(&mut messages).map_err(|failed| failed.error.into())
     }
 
     /// Seals what `stored` holds from `start` on as the last page, in place, and adds the tag.

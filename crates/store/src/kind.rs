@@ -143,6 +143,9 @@ pub struct Request {
     pub keep: Option<PathBuf>,
     /// The user's key; absent: one is made for the run.
     pub key: Option<UserKey>,
+    /// Generator from which a key that is made for the run is drawn: that of the module that
+    /// computes, if one does.
+    pub generator: Provider,
     /// Columns that are sealed in front of the store, if any are.
     pub columns: Option<SealedColumns>,
     /// The store's own settings.
@@ -169,6 +172,29 @@ pub struct Opened {
     pub engine: Box<dyn Engine>,
     /// Facts that the user must know, such as the place of a key.
     pub notes: Vec<String>,
+}
+
+impl Default for Request {
+    /// Returns the request for a store of one member and one client, of which nothing is encrypted.
+    fn default() -> Self {
+        Self {
+            members: 1,
+            clients: 1,
+            device_bytes: 0,
+            link: None,
+            sealed: false,
+            own_seal: false,
+            on_volume: false,
+            server_rest: false,
+            tls: false,
+            keep: None,
+            key: None,
+            generator: Provider::own(),
+            columns: None,
+            settings: Settings::new(),
+            joins: false,
+        }
+    }
 }
 
 impl Request {

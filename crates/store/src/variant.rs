@@ -1,6 +1,7 @@
 //! Protection of a store: a choice for each layer. Names are resolved once, where settings are
 //! checked; after that ciphers and backends are passed as values.
 
+use sealstone_cipher::module::Module;
 use sealstone_cipher::{Backend, Cipher, Provider};
 
 use crate::server_encryption::ServerEncryption;
@@ -166,6 +167,13 @@ impl Variant {
             Some(RestSeal::Own(choice)) => Some(choice),
             _ => None,
         }
+    }
+
+    /// Returns the cryptographic module that computes the cipher of a layer, if one does.
+    #[must_use]
+    pub fn module(&self) -> Option<&'static dyn Module> {
+        let rest = self.rest.as_ref().and_then(RestSeal::choice);
+        self.field.into_iter().chain(rest).find_map(|choice| choice.provider.module())
     }
 
     /// Returns the layers that encrypt, from the caller down.

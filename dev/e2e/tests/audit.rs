@@ -202,6 +202,36 @@ fn what_must_not_be_anywhere_is_found_and_not_repeated() {
     }
 }
 
+/// Values of the forms of a policy are found wherever they are in the clear, and numbers that are
+/// only as long are not.
+#[test]
+fn values_of_the_forms_of_a_policy_are_found() {
+    let home = sealed();
+    let dir = home.path();
+    let policy = "cipher = \"aria-256\"\n[tables.people.columns]\n\
+                  rrn = { method = \"ff1\", format = \"rrn\" }\n\
+                  note = { method = \"aead\" }\n";
+    fs::write(dir.join("policy.toml"), policy).expect("room");
+    fs::create_dir(dir.join("logs")).expect("room");
+    let search = "audit db --leak-policy policy.toml --search logs --out";
+    // one digit off, so that it is no resident number
+    fs::write(dir.join("logs/app.log"), "order 900101-1234567 went out\n").expect("room");
+    let done = call(dir, &format!("{search} clean"));
+    assert_eq!(done.code, Some(0), "{}{}", done.stdout, done.stderr);
+    fs::write(dir.join("logs/app.log"), "resident 900101-1234568 called\n").expect("room");
+    let done = call(dir, &format!("{search} leaks"));
+    assert_eq!(done.code, Some(1), "{}{}", done.stdout, done.stderr);
+    let audit = json(&dir.join("leaks/audit.json"));
+    let hit = &audit["search"]["hits"][&format!("{}/logs/app.log", dir.display())][0];
+    assert_eq!((&hit["encoding"], &hit["first_offset"]), (&"plain".into(), &9.into()), "{audit}");
+    let page = fs::read_to_string(dir.join("leaks/audit.html")).expect("a page");
+    assert!(!page.contains("1234568") && !audit.to_string().contains("1234568"));
+    // a policy without such a form is refused, and nothing is searched
+    fs::write(dir.join("policy.toml"), policy.replace("rrn = {", "# rrn = {")).expect("room");
+    let refused = call(dir, &format!("{search} none"));
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+}
+
 /// Data of a server that seals nothing is sealed if it is on a volume, and a search looks at the
 /// volume's own files, not through the mount.
 #[test]

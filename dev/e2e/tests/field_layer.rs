@@ -229,22 +229,7 @@ fn functions_of_the_server_hide_values(sql: &Sql, name: &str) {
     assert!(!kind.functions.is_empty());
     for function in kind.functions {
         let settings = Settings::from([(format!("{}-url", sql.store), vec![uri.clone()])]);
-        let request = Request {
-            members: 1,
-            clients: 1,
-            device_bytes: 0,
-            link: None,
-            sealed: true,
-            own_seal: false,
-            on_volume: false,
-            server_rest: false,
-            tls: false,
-            keep: None,
-            key: None,
-            columns: None,
-            settings,
-            joins: false,
-        };
+        let request = Request { sealed: true, settings, ..Request::default() };
         let engine = (kind.engine)(&request).unwrap().engine;
         let store = engine
             .open(

@@ -49,7 +49,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
 fn engine(request: &Request) -> Result<Opened, StoreError> {
     let (key, note) = match &request.key {
         Some(key) => (key.source.clone(), None),
-        None => run_key(request.keep.as_deref())?,
+        None => run_key(request)?,
     };
     let block_bytes = match request.setting("rocksdb-block") {
         None => BLOCK_BYTES,

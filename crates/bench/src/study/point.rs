@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use sealstone_cipher::Provider;
 use sealstone_store::kind::{Request, StoreKind, UserKey};
 use sealstone_store::{EngineError, FieldPolicy, Layer, Seal, SealedColumns, Variant, WireSuite};
 
@@ -109,6 +110,11 @@ impl StudyPoint {
             tls: self.variants.iter().any(is_tls),
             keep: plan.keep.clone(),
             key: key.cloned(),
+            generator: self
+                .variants
+                .iter()
+                .find_map(Variant::module)
+                .map_or_else(Provider::own, Provider::Module),
             columns: plan
                 .has_layer(Layer::Field)
                 .then(|| self.policy.clone().map_or(SealedColumns::All, SealedColumns::Named)),

@@ -500,3 +500,34 @@ fn whatever_the_answer_is_a_policy_by_a_list_speaks_of_no_module() {
         assert!(answers.iter().any(|answer| answer.contains(wanted)), "{wanted}: {answers:#?}");
     }
 }
+
+/// Our own code is faster, and no policy that asks for a module takes it: what ran in one is
+/// recommended, and where the module's cipher is not on the list, nothing is.
+#[test]
+fn a_policy_by_module_recommends_only_what_ran_in_one() {
+    for (policy, cipher, list) in
+        [(Policy::FipsModule, "aes-256", "aria-256"), (Policy::KcmvpModule, "aria-256", "aes-256")]
+    {
+        let in_module = |cipher: &str| {
+            let own = variants(&["none", cipher]);
+            let mut module = own[1].clone();
+            module.label = format!("{cipher} openssl:fips");
+            let choice = module.layers.get_mut(&Layer::Rest).unwrap();
+            (choice.module, choice.backend) =
+                ("openssl:fips 3.0.9".into(), "openssl:fips".into());
+            [own, vec![module]].concat()
+        };
+        let all = in_module(cipher);
+        let found = recommend(&plan(policy), &all, &cells(&[0.99, 0.80], 0.002));
+        assert_eq!(found.take.as_deref(), Some(&*all[2].label), "{}", found.answer);
+        assert_eq!(labels(&found)[0], all[2].label);
+        let own = found.ranking.iter().find(|ranked| ranked.label == cipher).unwrap();
+        let barred = "computed by sealstone itself, which is no validated module";
+        assert_eq!(own.reasons[0], barred);
+        let other = recommend(&plan(policy), &in_module(list), &cells(&[0.99, 0.80], 0.002));
+        assert_eq!(other.take, None, "{}", other.answer);
+        // without such a policy the faster one is taken
+        let any = recommend(&plan(Policy::Any), &all, &cells(&[0.99, 0.80], 0.002));
+        assert_eq!(any.take.as_deref(), Some(cipher), "{}", any.answer);
+    }
+}
