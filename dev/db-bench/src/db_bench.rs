@@ -4,11 +4,24 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
+use sealstone_bench::measure::CpuTime;
 
-/// Benchmarks of one run of the program, by its own names and in order.
-const UNSYNCED: &str = "fillseq,overwrite,readrandom,seekrandom,readseq";
-const SYNCED: &str = "fillsync";
+/// Benchmarks on one store, by the program's own names and in order, each by a process of its own,
+/// so that its CPU time is known. What writes goes on until everything is in tables and no
+/// compaction is left, so that later ones find the store at rest.
+const UNSYNCED: [&str; 6] = [
+    "fillseq,flush,waitforcompaction",
+    "overwrite,flush,waitforcompaction",
+    "readrandom",
+    "multireadrandom",
+    "seekrandom",
+    "readseq",
+];
+const SYNCED: [&str; 1] = ["fillsync"];
+
+/// Keys that `multireadrandom` asks for at once.
+const BATCH: u32 = 16;
 
 /// Work done in one run.
 #[derive(Clone, Copy)]
@@ -33,6 +46,17 @@ pub(crate) enum Files<'a> {
     Sealed { plugin: &'a Path, cipher: &'a str, page_bytes: Option<u32>, accel: Option<&'a str> },
 }
 
+/// Figures of one benchmark.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Figures {
+    /// Its name.
+    pub(crate) name: String,
+    /// Operations a second.
+    pub(crate) per_s: f64,
+    /// Operations.
+    pub(crate) operations: f64,
+}
+
 /// One run.
 pub(crate) struct Run<'a> {
     /// Directory in which the store is made; has the key, `store.key`.
@@ -42,15 +66,39 @@ pub(crate) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Operations a second of each benchmark, by its name. The store is removed.
-    pub(crate) fn measure(&self, workload: &Workload) -> Result<Vec<(String, f64)>> {
+    /// Runs all benchmarks of `workload` on a new store, which is removed. Returns the figures of
+    /// each, with the operations in a second of the CPU time of its process, in which opening and
+    /// closing the store are included.
+    pub(crate) fn measure(&self, workload: &Workload) -> Result<Vec<(Figures, f64)>> {
         let store = self.scratch.join("store");
-        let benchmarks = if workload.synced { SYNCED } else { UNSYNCED };
+        let benchmarks = if workload.synced { &SYNCED[..] } else { &UNSYNCED };
+        let mut all = Vec::new();
+        for (number, benchmark) in benchmarks.iter().enumerate() {
+            let mut command = self.command(workload, &store);
+            command.arg(format!("--benchmarks={benchmark}"));
+            command.arg(format!("--use_existing_db={}", number > 0));
+            let before = CpuTime::of_ended_children();
+            let output = output(command)?;
+            let cpu_s = CpuTime::of_ended_children().since(before).total_s();
+            let found = figures(&output);
+            let [figures] = <[Figures; 1]>::try_from(found).map_err(|found| {
+                anyhow!("db_bench printed {} figures for {benchmark}:\n{output}", found.len())
+            })?;
+            let per_cpu_s = figures.operations / cpu_s;
+            all.push((figures, per_cpu_s));
+        }
+        fs::remove_dir_all(&store).with_context(|| format!("remove {}", store.display()))?;
+        Ok(all)
+    }
+
+    /// Returns the program with all its flags but those of a benchmark.
+    fn command(&self, workload: &Workload, store: &Path) -> Command {
         let mut command = Command::new("db_bench");
         command
             .args([
                 "--compression_type=none",
-                &format!("--benchmarks={benchmarks}"),
+                "--multiread_batched=true",
+                &format!("--batch_size={BATCH}"),
                 &format!("--seed={}", self.seed),
             ])
             .args([
@@ -76,13 +124,7 @@ impl Run<'_> {
                 ));
             }
         }
-        let output = output(command)?;
-        fs::remove_dir_all(&store).with_context(|| format!("remove {}", store.display()))?;
-        let figures = figures(&output);
-        if figures.len() != benchmarks.split(',').count() {
-            bail!("db_bench printed {} figures for {benchmarks}:\n{output}", figures.len());
-        }
-        Ok(figures)
+        command
     }
 }
 
@@ -116,13 +158,18 @@ fn output(mut command: Command) -> Result<String> {
 
 /// Returns the figures in lines such as `fillseq : 9.589 micros/op 104264 ops/sec 0.192 seconds
 /// 20000 operations; …`
-fn figures(output: &str) -> Vec<(String, f64)> {
-    let figure = |line: &str| {
+fn figures(output: &str) -> Vec<Figures> {
+    let figures = |line: &str| {
         let (name, rest) = line.split_once(':')?;
-        let per_s = rest.split_once(" micros/op ")?.1.split_once(" ops/sec")?.0;
-        Some((name.trim().to_owned(), per_s.trim().parse().ok()?))
+        let (per_s, rest) = rest.split_once(" micros/op ")?.1.split_once(" ops/sec ")?;
+        let operations = rest.split_once(" seconds ")?.1.split_once(" operations")?.0;
+        Some(Figures {
+            name: name.trim().to_owned(),
+            per_s: per_s.trim().parse().ok()?,
+            operations: operations.trim().parse().ok()?,
+        })
     };
-    output.lines().filter_map(figure).collect()
+    output.lines().filter_map(figures).collect()
 }
 
 #[cfg(test)]
@@ -133,12 +180,10 @@ mod tests {
     fn figures_are_found_among_other_lines() {
         let output = "Write rate: 0 bytes/second\nRead rate: 0 ops/second\nDB path: [/tmp/b]\n\
                       fillseq      :       9.589 micros/op 104264 ops/sec 0.192 seconds 20000 \
-                      operations;   11.5 MB/s\n\
+                      operations;   11.5 MB/s\nwaitforcompaction(/tmp/b): started\n\
                       readrandom   :       5.549 micros/op 172114 ops/sec 0.116 seconds 20000 \
                       operations;   19.0 MB/s (1 of 2)\n";
-        assert_eq!(
-            figures(output),
-            [("fillseq".to_owned(), 104_264.0), ("readrandom".to_owned(), 172_114.0)]
-        );
+        let of = |name: &str, per_s| Figures { name: name.into(), per_s, operations: 20_000.0 };
+        assert_eq!(figures(output), [of("fillseq", 104_264.0), of("readrandom", 172_114.0)]);
     }
 }

@@ -136,8 +136,9 @@ fn measure(
         };
         for workload in [all, Workload { synced: true, records: flags.synced, ..all }] {
             let run = Run { scratch, files: variants[variant].1, seed: 1 + round as u64 };
-            for (name, per_s) in run.measure(&workload)? {
-                samples.add(&name, variant, per_s);
+            for (figures, per_cpu_s) in run.measure(&workload)? {
+                samples.add(&figures.name, variant, figures.per_s);
+                samples.add(&format!("{}, a CPU second", figures.name), variant, per_cpu_s);
             }
         }
     }

@@ -37,7 +37,12 @@ impl CpuTime {
 
     /// Returns the CPU time of this process so far, and of its children that have ended.
     pub fn with_ended_children() -> Self {
-        Self::now().plus(Self::usage(UsageWho::RUSAGE_CHILDREN))
+        Self::now().plus(Self::of_ended_children())
+    }
+
+    /// Returns the CPU time of the children of this process that have ended.
+    pub fn of_ended_children() -> Self {
+        Self::usage(UsageWho::RUSAGE_CHILDREN)
     }
 
     fn usage(who: UsageWho) -> Self {
