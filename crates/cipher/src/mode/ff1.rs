@@ -269,7 +269,7 @@ const FEW: usize = 4;
 /// longer than 96 bits, and that on many.
 const STACK_OF_ONE: usize = 2048;
 const STACK_OF_WIDE: usize = 12 << 10;
-const STACK_OF_MANY: usize = 24 << 10;
+const STACK_OF_MANY: usize = 28 << 10;
 
 impl<const N: usize> Over<N> {
     /// Seals or opens `values`, of which all was checked.
