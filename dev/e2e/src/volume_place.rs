@@ -19,19 +19,31 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Reasons, in the program's own words, why a machine has no volumes: a container may have the
 /// devices and no right to use them.
-const LACKS: [&str; 6] = [
+const LACKS: [&str; 4] = [
     "two steps need root",
     "no store can be put on a sealed volume here: ",
     "cannot make a sealed volume on this machine: ",
     "FUSE refused",
-    "losetup:",
-    "mount:",
+];
+
+/// Reasons that `losetup` and `mount` give for it; whatever else they say is a failure of ours.
+const REFUSALS: [&str; 5] = [
+    "ermission denied",
+    "ot permitted",
+    "must be superuser",
+    "cannot find an unused loop device",
+    "failed to access loop",
 ];
 
 /// Returns whether `transcript` failed because this machine has no volumes; prints that `test` is
 /// skipped then.
 pub fn is_skipped(test: &str, transcript: &Transcript) -> bool {
-    let is_lack = |line: &&str| LACKS.iter().any(|lack| line.contains(lack));
+    let is_refusal = |line: &str| {
+        let names = line.contains("losetup:") || line.contains("mount:");
+        names && REFUSALS.iter().any(|refusal| line.contains(refusal))
+    };
+    let is_lack =
+        |line: &&str| LACKS.iter().any(|lack| line.contains(lack)) || is_refusal(line);
     let lack = transcript.stderr.lines().find(is_lack).filter(|_| transcript.code == Some(2));
     if let Some(line) = lack {
         println!("SKIP: {test}: {line}");

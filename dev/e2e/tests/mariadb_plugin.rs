@@ -3,11 +3,13 @@
 //! not be readable; and what is wrong with keys, said in the server's log.
 
 use std::fs;
+use std::os::unix::fs::{MetadataExt, chown};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sealstone_e2e::binary::mariadb_plugin;
+use sealstone_e2e::kmip_server::Certificates;
 use sealstone_e2e::mariadb_place::{MariaDbPlace, copy_as, does};
 use sealstone_e2e::promtool::sample;
 use sealstone_e2e::sql_server::{SqlKind, SqlServer, SqlSession};
@@ -292,6 +294,20 @@ fn wait_until_encrypted(place: &MariaDbPlace) -> serde_json::Value {
     }
 }
 
+/// Returns the address of a key server at which nobody listens, with certificates that the server of
+/// `place` can read.
+fn address_of_a_server_that_is_gone(place: &MariaDbPlace) -> String {
+    let certificates = Certificates::make();
+    let owner = fs::metadata(place.at("k.key")).unwrap();
+    let paths = ["client.pem", "client-key.pem", "ca.pem"].map(|name| {
+        fs::copy(certificates.path(name), place.at(name)).unwrap();
+        chown(place.at(name), Some(owner.uid()), Some(owner.gid())).unwrap();
+        place.at(name).display().to_string()
+    });
+    let [cert, key, ca] = paths;
+    format!("kmip://127.0.0.1:1/orders?cert={cert}&key={key}&ca={ca}&retries=0")
+}
+
 #[test]
 fn what_is_wrong_with_keys_is_one_line_in_the_log_and_loses_nothing() {
     let test = "what_is_wrong_with_keys_is_one_line_in_the_log_and_loses_nothing";
@@ -320,6 +336,7 @@ fn what_is_wrong_with_keys_is_one_line_in_the_log_and_loses_nothing() {
     place.sealstone(&["keys", "new", "other.key"]).done();
     let key = |path: &str| vec![format!("--sealstone-key={path}")];
     let with = |more: &str| [place.settings("k.key", "lea-256"), vec![more.to_owned()]].concat();
+    let gone = address_of_a_server_that_is_gone(&place);
     let wrong = [
         (Vec::new(), "no key is named: nothing is encrypted without one; set sealstone_key="),
         (key("k.key"), "sealstone_key is \"k.key\", not an absolute path: "),
@@ -331,6 +348,7 @@ fn what_is_wrong_with_keys_is_one_line_in_the_log_and_loses_nothing() {
         (place.settings("k.key", "3des"), "3des has blocks of 8 bytes; pages need a cipher with "),
         (with("--sealstone-accel=sse9"), "sse9"),
         (key("kmip://127.0.0.1:1/orders"), "it names no client certificate"),
+        (key(&gone), "no key server answered (127.0.0.1:1: "),
     ];
     for (settings, line) in wrong {
         let refused = start_mariadb(&place.at("server"), place.options(&settings));

@@ -299,7 +299,7 @@ fn mistakes_are_said_and_change_nothing() {
     );
     assert!(place.verify().done().starts_with("vol is whole: "));
     let unit = place.sealstone(&["volume", "unit", "vol", "m", "--key", "k.key"]).done();
-    assert!(unit.contains(&format!("RequiresMountsFor={}", place.at("m").display())), "{unit}");
+    assert!(unit.contains("BindsTo=sealstone-volume.service"), "{unit}");
 }
 
 /// All of its memory is locked, where this user may do that.

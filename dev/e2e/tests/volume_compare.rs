@@ -8,11 +8,14 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use sealstone_e2e::binary::{mariadb_plugin, wiredtiger_extension};
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
 use sealstone_e2e::volume_place::{holds, is_skipped};
 use sealstone_modules::testing::compiled;
 use sealstone_servers::testing::{is_installed, reachable};
-use sealstone_servers::{MARIADB_PROGRAM, POSTGRES_PROGRAM, Program, REDIS_PROGRAM};
+use sealstone_servers::{
+    MARIADB_PROGRAM, MONGOD_PROGRAM, POSTGRES_PROGRAM, Program, REDIS_PROGRAM,
+};
 use serde_json::Value;
 
 /// Small enough for a test: a measurement needs more.
@@ -199,6 +202,43 @@ fn a_store_is_sealed_in_two_ways_side_by_side() {
     let wanted = "the process that serves the volume: ";
     assert!(failed.code == Some(2) && failed.stderr.contains(wanted), "{failed:?}");
     assert_eq!(mounts(home.path()), [""; 0]);
+}
+
+/// A server that seals its files by something that it loads, and the same on a volume: each alone.
+fn server_is_sealed_in_two_ways(test: &str, store: &str, program: &'static Program) {
+    if !is_installed(program, test) {
+        return;
+    }
+    let home = reachable();
+    let store = format!("--store={store}");
+    let mut compare = compare(home.path(), &[&store, "--layer=rest", "--seal=own,volume"]);
+    compare.env("SEALSTONE_WT_EXTENSION", wiredtiger_extension());
+    compare.env("SEALSTONE_MARIADB_PLUGIN", mariadb_plugin());
+    let done = run(&mut compare);
+    if is_skipped(test, &done) {
+        return;
+    }
+    done.done();
+    let results = results(home.path());
+    let variants = results["variants"].as_array().unwrap();
+    let labels: Vec<&str> =
+        variants.iter().map(|variant| variant["label"].as_str().unwrap()).collect();
+    assert_eq!(labels, ["none", "lea-256 own", "lea-256 volume"]);
+    let cells = results["groups"][0]["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 3, "each was measured: {cells:?}");
+    assert_eq!(mounts(home.path()), [""; 0]);
+}
+
+#[test]
+fn mongodb_is_sealed_in_two_ways_side_by_side() {
+    let test = "mongodb_is_sealed_in_two_ways_side_by_side";
+    server_is_sealed_in_two_ways(test, "mongodb", &MONGOD_PROGRAM);
+}
+
+#[test]
+fn mysql_is_sealed_in_two_ways_side_by_side() {
+    let test = "mysql_is_sealed_in_two_ways_side_by_side";
+    server_is_sealed_in_two_ways(test, "mysql", &MARIADB_PROGRAM);
 }
 
 /// A comparison that is killed leaves no mount and no process behind, only its directory.

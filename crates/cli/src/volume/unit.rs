@@ -43,7 +43,7 @@ pub(super) fn run(
         "\
 # install: sealstone volume unit ... > /etc/systemd/system/sealstone-volume.service
 #          systemctl enable --now sealstone-volume
-# A database on it says: RequiresMountsFor={at}, and After=sealstone-volume.service
+# A database on it says: BindsTo=sealstone-volume.service, and After=sealstone-volume.service
 [Unit]
 Description=Sealed volume at {at}
 After=network-online.target local-fs.target

@@ -1,0 +1,78 @@
+//! A volume under a key on a key server, with an anchor on it: made, rotated, checked, put back to
+//! an older state, and without the server.
+
+use std::fs;
+use std::path::Path;
+
+use sealstone_e2e::kmip_server::{Kind, started};
+use sealstone_e2e::transcript::{Transcript, run, sealstone};
+
+fn call(dir: &Path, line: &str) -> Transcript {
+    run(&mut sealstone(dir, &line.split(' ').collect::<Vec<_>>()))
+}
+
+/// Copies the files of the volume `from`, and those of its log.
+fn copy(from: &Path, to: &Path) {
+    let _ = fs::remove_dir_all(to);
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy(&entry.path(), &to),
+            false => drop(fs::copy(entry.path(), to).unwrap()),
+        }
+    }
+}
+
+fn under_a_key_on_the_server(kind: Kind, test: &str) {
+    let Some((certificates, mut server)) = started(kind, test) else { return };
+    let home = tempfile::tempdir().unwrap();
+    let dir = home.path();
+    let key = certificates.url(server.port, "orders", "&retries=0");
+    let anchor = certificates.url(server.port, "orders-anchor", "&retries=0");
+    call(dir, &format!("keys new {key} --cipher aria-256")).done();
+    call(dir, &format!("volume create vol --size 16MiB --key {key}")).done();
+    let status = call(dir, "volume status vol").done();
+    assert!(status.contains("aria-256"), "the cipher that the server recorded: {status}");
+    let verify = format!("volume verify vol --key {key} --anchor {anchor}");
+    assert!(call(dir, &verify).done().starts_with("vol is whole: "));
+
+    // the header under the next version, and a new volume from it
+    call(dir, &format!("keys rotate {key}")).done();
+    call(dir, &format!("volume rotate vol --key {key}")).done();
+    assert!(call(dir, &verify).done().starts_with("vol is whole: "));
+    call(dir, &format!("volume reseal vol --key {key} --cipher lea-256 --out new")).done();
+    let said = call(dir, &format!("volume verify new --key {key}")).done();
+    assert!(said.starts_with("new is whole: "), "{said}");
+
+    // the anchor knows `vol`, and no other volume is taken for it
+    copy(&dir.join("vol"), &dir.join("kept"));
+    fs::remove_dir_all(dir.join("vol")).unwrap();
+    copy(&dir.join("new"), &dir.join("vol"));
+    let other = call(dir, &verify);
+    assert_ne!(other.code, Some(0), "{}", other.stdout);
+    assert!((other.stdout + &other.stderr).contains("orders-anchor on 127.0.0.1"), "of the anchor");
+    copy(&dir.join("kept"), &dir.join("vol"));
+    assert!(call(dir, &verify).done().starts_with("vol is whole: "));
+
+    // another key of the same server, and no server
+    let others = certificates.url(server.port, "others", "&retries=0");
+    call(dir, &format!("keys new {others}")).done();
+    let wrong = call(dir, &format!("volume verify vol --key {others}"));
+    assert_eq!(wrong.code, Some(2), "{}", wrong.stdout);
+    server.kill();
+    let gone = call(dir, &verify);
+    assert_eq!(gone.code, Some(2), "{}", gone.stdout);
+    assert!(gone.stderr.contains("no key server answered"), "{}", gone.stderr);
+}
+
+#[test]
+fn a_volume_under_a_key_of_pykmip() {
+    under_a_key_on_the_server(Kind::PyKmip, "a_volume_under_a_key_of_pykmip");
+}
+
+#[test]
+fn a_volume_under_a_key_of_the_go_server() {
+    under_a_key_on_the_server(Kind::Go, "a_volume_under_a_key_of_the_go_server");
+}
