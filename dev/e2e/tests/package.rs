@@ -94,7 +94,7 @@ fn a_package_installs_and_runs() {
             .output()
             .is_ok_and(|output| output.status.success())
         {
-            println!("SKIP: package: {program} is not installed");
+            println!("SKIP: a_package_installs_and_runs: {program} is not installed");
             return;
         }
     }

@@ -116,8 +116,19 @@ fn other(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
         None => Some(("empty", ANY)),
         Some(b'<') => Some(("a page, such as a report that was drawn already", BESIDE)),
         Some(b'{') => None,
+        Some(_) if is_csv(text) => {
+            Some(("a CSV, which has neither settings nor conclusions", BESIDE))
+        }
         Some(_) => Some(("no JSON", ANY)),
     }
+}
+
+/// Returns whether the first two lines of `text` have as many fields, more than one.
+fn is_csv(text: &[u8]) -> bool {
+    let mut lines = text.split(|&byte| byte == b'\n');
+    let fields = |line: &[u8]| line.iter().filter(|&&byte| byte == b',').count();
+    let [first, second] = [lines.next(), lines.next()].map(|line| line.map_or(0, fields));
+    first > 0 && first == second
 }
 
 #[cfg(test)]
@@ -158,7 +169,8 @@ mod tests {
             (b"\n<!doctype html>", "it is a page"),
             (b"\x28\xb5\x2f\xfdabc", "it is compressed, and not by gzip\nunpack it first"),
             (b"  ", "it is empty\nname a results.json"),
-            (b"a,b\n1,2\n", "it is no JSON\nname a results.json"),
+            (b"a,b\n1,2\n", "it is a CSV, which has neither settings nor conclusions\nname the"),
+            (b"a, b\nc\n", "it is no JSON\nname a results.json"),
         ] {
             let error = read(bytes).unwrap_err();
             assert!(error.contains(found), "{error}");
