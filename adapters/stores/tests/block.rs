@@ -149,7 +149,8 @@ fn what_no_link_has_is_refused_with_what_there_is() {
     let error = sealstone_stores::block::link_called("10").unwrap_err().to_string();
     assert_eq!(
         error,
-        "unknown link \"10\"\nknown links: unlimited, 1000, 100, 5.28; numbers are Mbit/s"
+        "unknown link \"10\"; did you mean 100?\nknown links: unlimited, 1000, 100, 5.28; \
+         numbers are Mbit/s"
     );
 }
 

@@ -42,8 +42,7 @@ pub fn is_skipped(test: &str, transcript: &Transcript) -> bool {
         let names = line.contains("losetup:") || line.contains("mount:");
         names && REFUSALS.iter().any(|refusal| line.contains(refusal))
     };
-    let is_lack =
-        |line: &&str| LACKS.iter().any(|lack| line.contains(lack)) || is_refusal(line);
+    let is_lack = |line: &&str| LACKS.iter().any(|lack| line.contains(lack)) || is_refusal(line);
     let lack = transcript.stderr.lines().find(is_lack).filter(|_| transcript.code == Some(2));
     if let Some(line) = lack {
         println!("SKIP: {test}: {line}");

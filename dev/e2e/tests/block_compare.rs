@@ -150,7 +150,8 @@ fn what_makes_no_sense_is_refused() {
     let link = refused(&["--store=iscsi", "--layer=wire", "--links=10"]);
     assert!(
         link.contains(
-            "unknown link \"10\"\n  known links: unlimited, 1000, 100, 5.28; numbers are Mbit/s"
+            "unknown link \"10\"; did you mean 100?\n  known links: unlimited, 1000, 100, 5.28; \
+             numbers are Mbit/s"
         ),
         "{link}"
     );

@@ -294,8 +294,8 @@ fn wait_until_encrypted(place: &MariaDbPlace) -> serde_json::Value {
     }
 }
 
-/// Returns the address of a key server at which nobody listens, with certificates that the server of
-/// `place` can read.
+/// Returns the address of a key server at which nobody listens, with certificates that the server
+/// of `place` can read.
 fn address_of_a_server_that_is_gone(place: &MariaDbPlace) -> String {
     let certificates = Certificates::make();
     let owner = fs::metadata(place.at("k.key")).unwrap();

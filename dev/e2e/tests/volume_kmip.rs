@@ -56,11 +56,11 @@ fn under_a_key_on_the_server(kind: Kind, test: &str) {
     copy(&dir.join("kept"), &dir.join("vol"));
     assert!(call(dir, &verify).done().starts_with("vol is whole: "));
 
-    // another key of the same server, and no server
-    let others = certificates.url(server.port, "others", "&retries=0");
-    call(dir, &format!("keys new {others}")).done();
-    let wrong = call(dir, &format!("volume verify vol --key {others}"));
-    assert_eq!(wrong.code, Some(2), "{}", wrong.stdout);
+    // a stranger's certificate, and no server
+    let stranger = certificates.query("other-client", "ca");
+    let stranger = format!("kmip://127.0.0.1:{}/orders?{stranger}&retries=0", server.port);
+    let refused = call(dir, &format!("volume verify vol --key {stranger}"));
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
     server.kill();
     let gone = call(dir, &verify);
     assert_eq!(gone.code, Some(2), "{}", gone.stdout);

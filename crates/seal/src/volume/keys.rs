@@ -346,7 +346,7 @@ impl Epoch {
                 tag: &mut entry.tag,
             })
             .collect();
-        keyed.seal_run(&mut messages).map_err(|failed| failed.error)?;
+        keyed.seal_run(&mut messages).map_err(|failed| SealError::from(failed.error))?;
         Ok(())
     }
 

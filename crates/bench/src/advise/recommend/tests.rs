@@ -513,8 +513,7 @@ fn a_policy_by_module_recommends_only_what_ran_in_one() {
             let mut module = own[1].clone();
             module.label = format!("{cipher} openssl:fips");
             let choice = module.layers.get_mut(&Layer::Rest).unwrap();
-            (choice.module, choice.backend) =
-                ("openssl:fips 3.0.9".into(), "openssl:fips".into());
+            (choice.module, choice.backend) = ("openssl:fips 3.0.9".into(), "openssl:fips".into());
             [own, vec![module]].concat()
         };
         let all = in_module(cipher);
