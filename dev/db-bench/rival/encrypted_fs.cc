@@ -6,7 +6,7 @@
 // use do (a random initial counter in a prefix of each file), and as quickly as the interface allows: the key is set once a
 // thread, and a call encrypts whole buffers. `db_bench` takes it by LD_PRELOAD and --fs_uri=encrypted-fs://.
 //
-// Not here: keys (one is drawn for the process, since db_bench reads what it wrote itself).
+// Not here: management of keys. ENCRYPTED_FS_KEY names a file with the 32 bytes of one, since every benchmark is a process.
 
 #include <openssl/evp.h>
 #include <openssl/rand.h>
@@ -14,7 +14,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -35,9 +37,11 @@ const char kScheme[] = "encrypted-fs";
 
 const std::array<unsigned char, 32>& Key() {
   static const std::array<unsigned char, 32> key = [] {
-    std::array<unsigned char, 32> drawn{};
-    if (RAND_bytes(drawn.data(), drawn.size()) != 1) abort();
-    return drawn;
+    std::array<unsigned char, 32> read{};
+    const char* path = std::getenv("ENCRYPTED_FS_KEY");
+    std::ifstream file(path == nullptr ? "" : path, std::ios::binary);
+    if (!file.read(reinterpret_cast<char*>(read.data()), read.size())) abort();
+    return read;
   }();
   return key;
 }
@@ -106,7 +110,7 @@ class CounterProvider final : public rocksdb::EncryptionProvider {
   }
 
   Status AddCipher(const std::string&, const char*, size_t, bool) override {
-    return Status::NotSupported("the key is drawn for the process");
+    return Status::NotSupported("the key is that of ENCRYPTED_FS_KEY");
   }
 
   Status CreateCipherStream(const std::string& name, const rocksdb::EnvOptions&, Slice& prefix,

@@ -59,7 +59,7 @@ pub(crate) struct Figures {
 
 /// One run.
 pub(crate) struct Run<'a> {
-    /// Directory in which the store is made; has the key, `store.key`.
+    /// Directory in which the store is made; has the keys, `store.key` and the rival's `rival.key`.
     pub(crate) scratch: &'a Path,
     pub(crate) files: Files<'a>,
     pub(crate) seed: u64,
@@ -111,6 +111,7 @@ impl Run<'_> {
         match self.files {
             Files::Plain => {}
             Files::Rival { library } => {
+                command.env("ENCRYPTED_FS_KEY", self.scratch.join("rival.key"));
                 command.env("LD_PRELOAD", library).arg("--fs_uri=encrypted-fs://");
             }
             Files::Sealed { plugin, cipher, page_bytes, accel } => {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
-use sealstone_keys::KeyFile;
+use sealstone_keys::{EphemeralKey, KeyFile, KeySource};
 use sealstone_turns::Samples;
 
 use crate::db_bench::{Files, Run, Workload};
@@ -88,6 +88,8 @@ fn main() -> Result<()> {
         None => tempfile::tempdir().context("make a directory")?,
     };
     KeyFile::create(scratch.path().join("store.key"), "db-bench")?;
+    let (_, key) = EphemeralKey::new()?.current()?;
+    fs::write(scratch.path().join("rival.key"), key.as_bytes()).context("write the rival's key")?;
     let mut samples = Samples::new(variants.iter().map(|(name, _)| name.clone()).collect());
     for round in 0..flags.rounds {
         measure(&flags, &variants, scratch.path(), round, &mut samples)?;
