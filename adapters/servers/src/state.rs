@@ -4,7 +4,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Component, Path};
 
 use nix::fcntl::{Flock, FlockArg};
 use sealstone_file::input;
@@ -55,7 +55,8 @@ pub fn write(path: &Path, state: &impl Serialize) -> Result<(), LabError> {
 /// [`LabError::BadState`].
 #[cfg(any(feature = "mongodb", feature = "redis"))]
 pub(crate) fn check_member(path: &Path, name: &str) -> Result<(), LabError> {
-    if Path::new(name).components().count() == 1 && name != ".." {
+    let mut parts = Path::new(name).components();
+    if let (Some(Component::Normal(_)), None) = (parts.next(), parts.next()) {
         return Ok(());
     }
     let found = format!("{name:?} is not a directory within the lab");
@@ -84,5 +85,20 @@ pub fn check_free(dir: &Path) -> Result<(), LabError> {
     match entries.any(|entry| !entry.file_name().to_string_lossy().starts_with(OWN_FILES)) {
         true => Err(LabError::NotEmpty { dir: dir.to_owned() }),
         false => Ok(()),
+    }
+}
+
+#[cfg(all(test, any(feature = "mongodb", feature = "redis")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_right_within_the_lab() {
+        let check = |name: &str| check_member(Path::new("lab/state.toml"), name);
+        assert!(check("member-1").is_ok() && check("member 2").is_ok());
+        for elsewhere in ["", "/", ".", "..", "a/b", "../a", "/a", "./..", "a/.."] {
+            let refused = check(elsewhere);
+            assert!(matches!(refused, Err(LabError::BadState { .. })), "{elsewhere:?}");
+        }
     }
 }

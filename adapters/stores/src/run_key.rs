@@ -75,7 +75,8 @@ pub(crate) struct RunSealing {
 /// made for this run.
 ///
 /// # Errors
-/// No library for the server to load; a key file that cannot be read or made.
+/// No library for the server to load; a key file that cannot be read or made; a module that draws
+/// none.
 #[cfg(any(feature = "mongodb", feature = "mysql"))]
 pub(crate) fn for_server(
     engine: &dyn SealedServer,
@@ -112,7 +113,7 @@ pub(crate) struct ProgramKey {
 /// this run; and a note for the user about it.
 ///
 /// # Errors
-/// A key file that cannot be read or made.
+/// A key file that cannot be read or made; a module that draws none.
 #[cfg(any(feature = "mongodb", feature = "mysql", feature = "volume"))]
 pub(crate) fn for_program(request: &Request) -> Result<(ProgramKey, Option<String>), StoreError> {
     if let Some(key) = &request.key {

@@ -1,5 +1,5 @@
 //! Facts that the servers of a comparison report about themselves. All servers of an engine are
-//! identical, so the first one that is opened is asked.
+//! identical, so those of the first one that is opened are taken.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -20,12 +20,12 @@ impl ServerFacts {
         Self { name, known: Mutex::default(), tls: Mutex::default() }
     }
 
-    /// Notes the answer of `ask`, unless a server was asked before.
-    pub(crate) fn learn(&self, ask: impl FnOnce() -> EngineFacts) {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(ask);
+    /// Keeps what `facts` returns, unless there are some.
+    pub(crate) fn learn(&self, facts: impl FnOnce() -> EngineFacts) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(facts);
     }
 
-    /// Notes the description of TLS, `words`.
+    /// Keeps the description of TLS, `words`.
     pub(crate) fn set_tls(&self, words: Option<String>) {
         *self.tls.lock().unwrap_or_else(PoisonError::into_inner) = words;
     }

@@ -16,7 +16,10 @@ const WRITE_BYTES: u64 = 16 << 10;
 fn main() {
     // as `cargo bench` calls it, with a flag of its own at the end
     let args: Vec<String> = std::env::args().filter(|arg| arg != "--bench").collect();
-    let dir = args.get(1).expect("DIR [TEBIBYTES]");
+    let Some(dir) = args.get(1) else {
+        eprintln!("limits: nothing was measured; usage: limits DIR [TEBIBYTES]");
+        return;
+    };
     let bytes = args.get(2).map_or(10, |tebibytes| tebibytes.parse().unwrap()) << 40;
     std::fs::create_dir(dir).unwrap();
     let (disk, keys) = (Directory::new(dir), EphemeralKey::new().unwrap());

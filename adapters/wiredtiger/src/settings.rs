@@ -385,8 +385,12 @@ mod tests {
             Err(SettingsError::Twice { name: "key".into() })
         );
         assert_eq!(
-            Settings::parse("key=/a,ciphre=x").unwrap_err().to_string().lines().next(),
-            Some("unknown setting \"ciphre\" in the extension's config; did you mean cipher?")
+            Settings::parse("key=/a,ciphre=x").unwrap_err().to_string(),
+            format!(
+                "unknown setting \"ciphre\" in the extension's config; did you mean cipher?\nknown \
+                 settings: {}",
+                NAMES.map(|(name, _)| name).join(", ")
+            )
         );
         assert_eq!(
             Settings::parse("key=a.key").unwrap_err().to_string(),

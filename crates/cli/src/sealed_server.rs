@@ -55,7 +55,7 @@ pub(crate) fn sealing(
     (flags, named): (&SealingFlags, Option<&'static Cipher>),
     sealed: bool,
 ) -> anyhow::Result<Sealing> {
-    // as a wrong cipher, reported before a passphrase is asked for
+    // reported before a passphrase is asked for, as a wrong cipher is
     if let Some(accel) = flags.accel.as_deref().filter(|name| *name != "auto") {
         Backend::by_name(accel)?;
     }

@@ -15,7 +15,7 @@ use toml::{Table as Toml, Value};
 use crate::error::FieldsError;
 use crate::manifest_error::{ManifestError, VERSION_MAX};
 use crate::manifest_text::{
-    ID_BYTES, MAC_BYTES, MODULE, ManifestText, bytes, checked, entries, hex, text,
+    ID_BYTES, MAC_BYTES, MODULE, ManifestText, bytes, check, entries, hex, text,
 };
 use crate::policy::Table;
 use crate::table_key::Keyed;
@@ -26,7 +26,8 @@ pub const ENDING: &str = ".sealed.toml";
 /// Version of the format for CSV files.
 const VERSION: i64 = 1;
 /// Version for files of other kinds, which have a `layout` instead of delimiter and encoding.
-const VERSION_LAYOUT: i64 = VERSION_MAX;
+const VERSION_LAYOUT: i64 = 2;
+const _: () = assert!(VERSION_LAYOUT <= VERSION_MAX);
 /// The `layout` of a Parquet file.
 const PARQUET: &str = "parquet";
 /// Text at its beginning.
@@ -207,7 +208,7 @@ impl Manifest {
         let toml: Toml = text.parse().map_err(|_| ManifestError::Damaged("mac"))?;
         let tag: Option<[u8; MAC_BYTES]> = toml.get("mac").and_then(Value::as_str).and_then(bytes);
         let tag = tag.ok_or(ManifestError::Damaged("mac"))?;
-        checked(self.mac(keyed)?, &tag, &self.key, keyed)
+        check(self.mac(keyed)?, &tag, &self.key, keyed)
     }
 
     /// Returns whether the file whose bytes `mac` took, with `rows` rows, is the file that was

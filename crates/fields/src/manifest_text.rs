@@ -1,5 +1,6 @@
 //! Text that the manifests of files and of tables have in common: id, table, key and module,
-//! written and read. Not here: the rest of each (`manifest`, `table_manifest`).
+//! written and read; and the check of a MAC over it. Not here: the rest of each (`manifest`,
+//! `table_manifest`).
 
 use std::path::Path;
 
@@ -116,11 +117,11 @@ pub(crate) fn entries(
     .chain(module.map(|module| (MODULE, text(module))))
 }
 
-/// Checks that `mac`, which took what a manifest under `key` says, gives `tag`.
+/// Checks that `mac`, which took the text of a manifest under `key`, gives `tag`.
 ///
 /// # Errors
 /// [`ManifestError::WrongKey`]; that of a module that failed.
-pub(crate) fn checked(
+pub(crate) fn check(
     mac: HmacSha256,
     tag: &[u8; MAC_BYTES],
     key: &KeyRef,

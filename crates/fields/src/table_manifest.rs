@@ -11,7 +11,7 @@ use toml::Table as Toml;
 use crate::error::FieldsError;
 use crate::manifest_error::ManifestError;
 use crate::manifest_text::{
-    ID_BYTES, MAC_BYTES, MODULE, ManifestText, bytes, checked, entries, hex, text,
+    ID_BYTES, MAC_BYTES, MODULE, ManifestText, bytes, check, entries, hex, text,
 };
 use crate::policy::{Table, columns_text};
 use crate::table_key::Keyed;
@@ -132,7 +132,7 @@ impl TableManifest {
     /// [`ManifestError::WrongKey`], [`ManifestError::Damaged`].
     pub(crate) fn check(&self, text: &str, keyed: &Keyed) -> Result<(), ManifestError> {
         let (tag, body) = split(text)?;
-        checked(self.mac(body, keyed)?, &tag, &self.key, keyed)
+        check(self.mac(body, keyed)?, &tag, &self.key, keyed)
     }
 
     fn mac(&self, body: &str, keyed: &Keyed) -> Result<HmacSha256, FieldsError> {

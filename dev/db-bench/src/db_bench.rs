@@ -20,7 +20,7 @@ const UNSYNCED: [&str; 6] = [
 ];
 const SYNCED: [&str; 1] = ["fillsync"];
 
-/// Keys that `multireadrandom` asks for at once.
+/// Keys that `multireadrandom` reads at once.
 const BATCH: u32 = 16;
 
 /// Work done in one run.

@@ -39,6 +39,7 @@ fn under_a_key_on_the_server(kind: Kind, test: &str) {
     assert!(call(dir, &verify).done().starts_with("vol is whole: "));
 
     // the header under the next version, and a new volume from it
+    copy(&dir.join("vol"), &dir.join("older"));
     call(dir, &format!("keys rotate {key}")).done();
     call(dir, &format!("volume rotate vol --key {key}")).done();
     assert!(call(dir, &verify).done().starts_with("vol is whole: "));
@@ -46,13 +47,15 @@ fn under_a_key_on_the_server(kind: Kind, test: &str) {
     let said = call(dir, &format!("volume verify new --key {key}")).done();
     assert!(said.starts_with("new is whole: "), "{said}");
 
-    // the anchor knows `vol`, and no other volume is taken for it
+    // the anchor is of `vol`: an older state of it is refused, and so is another volume
     copy(&dir.join("vol"), &dir.join("kept"));
-    fs::remove_dir_all(dir.join("vol")).unwrap();
-    copy(&dir.join("new"), &dir.join("vol"));
-    let other = call(dir, &verify);
-    assert_ne!(other.code, Some(0), "{}", other.stdout);
-    assert!((other.stdout + &other.stderr).contains("orders-anchor on 127.0.0.1"), "of the anchor");
+    for other in ["older", "new"] {
+        copy(&dir.join(other), &dir.join("vol"));
+        let refused = call(dir, &verify);
+        let said = refused.stdout + &refused.stderr;
+        assert_ne!(refused.code, Some(0), "{other}: {said}");
+        assert!(said.contains("orders-anchor on 127.0.0.1"), "{other}: {said}");
+    }
     copy(&dir.join("kept"), &dir.join("vol"));
     assert!(call(dir, &verify).done().starts_with("vol is whole: "));
 
@@ -61,6 +64,8 @@ fn under_a_key_on_the_server(kind: Kind, test: &str) {
     let stranger = format!("kmip://127.0.0.1:{}/orders?{stranger}&retries=0", server.port);
     let refused = call(dir, &format!("volume verify vol --key {stranger}"));
     assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    assert!(refused.stderr.contains("no key server answered"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("cannot read"), "{}", refused.stderr);
     server.kill();
     let gone = call(dir, &verify);
     assert_eq!(gone.code, Some(2), "{}", gone.stdout);

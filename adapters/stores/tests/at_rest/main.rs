@@ -10,6 +10,7 @@ use std::path::Path;
 
 use sealstone_cipher::{Backend, cipher};
 use sealstone_keys::{EphemeralKey, KeyError, KeyFile, KeyRef, KeySource, Secret};
+use sealstone_seal::account::Standing;
 use sealstone_seal::paged::PageWriter;
 use sealstone_seal::{Layout, SealedFile};
 use sealstone_stores::at_rest::{AtRest, Found, Need, Renewal, SealedServer, Sealing, Wanted};
@@ -153,5 +154,9 @@ fn a_toy_engine_is_a_row_of_the_seam() {
     // an attacker: a file cut within its header may be under any version
     fs::write(dir.join("c.toy"), &fs::read(dir.join("a.toy")).unwrap()[..100]).unwrap();
     fs::remove_file(dir.join("a.toy")).unwrap();
+    let damaged = TOY.account(&dir).unwrap();
+    assert!(!damaged.is_sealed() && damaged.other_blocks == 1, "{damaged:?}");
+    let cut = damaged.files.iter().find(|file| file.name == "c.toy").unwrap();
+    assert_eq!(cut.standing, Standing::Clear);
     assert!(matches!(need(1).found, Found::Unread { file, .. } if file == "c.toy"));
 }

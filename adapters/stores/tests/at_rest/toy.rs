@@ -78,7 +78,7 @@ impl SealedServer for ToyAtRest {
         ("data", "/var/lib/toy")
     }
 
-    /// A file is opened whole or not at all.
+    /// Returns true: a file is opened whole or not at all.
     fn notices_changes(&self) -> bool {
         true
     }
@@ -172,6 +172,7 @@ fn file(name: String, content: &[u8]) -> FileAccount {
             (account.clear_blocks, account.clear_bytes) = (1, bytes);
         }
         Err(error) => {
+            account.standing = Standing::Clear;
             (account.other_blocks, account.other) = (1, Some(error.to_string()));
         }
     }

@@ -48,12 +48,14 @@ pub struct StudyPoint {
     /// Surroundings in which the store runs.
     pub surroundings: Surroundings,
     /// Policy of the layer `field`; absent: it seals all columns.
-    pub(super) policy: Option<Arc<dyn FieldPolicy>>,
+    policy: Option<Arc<dyn FieldPolicy>>,
 }
 
 impl StudyPoint {
     /// Returns the point of `plan`, which has one alone, on `store`, with a variant for each of
     /// `protections`.
+    ///
+    /// - `policy`: of the layer `field`; absent: it seals all columns
     ///
     /// # Errors
     /// A setting that cannot be, a workload that is in no table.
@@ -62,11 +64,12 @@ impl StudyPoint {
         plan: Plan,
         protections: &Protections<'_>,
         surroundings: Surroundings,
+        policy: Option<Arc<dyn FieldPolicy>>,
     ) -> Result<Self, StudyError> {
         plan.check()?;
         let (variants, notes) = plan.variants(protections)?;
         let workloads = plan.entries()?;
-        Ok(Self { store, plan, variants, notes, workloads, surroundings, policy: None })
+        Ok(Self { store, plan, variants, notes, workloads, surroundings, policy })
     }
 
     /// Returns how its workloads are run, in order.

@@ -73,8 +73,8 @@ impl Study {
             for plan in
                 suited.groups()?.into_iter().filter(|group| group.point().store == store.name)
             {
-                let mut point = StudyPoint::new(store, plan, &protections, surroundings.clone())?;
-                point.policy.clone_from(&policy);
+                let (surroundings, policy) = (surroundings.clone(), policy.clone());
+                let point = StudyPoint::new(store, plan, &protections, surroundings, policy)?;
                 match suitability::check(&point, tables) {
                     Ok(()) => points.push(point),
                     Err(reason) => {

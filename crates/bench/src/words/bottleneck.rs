@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Factor that held a run back.
+/// Factor that held a run back; in the order in which pages list them.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -10,21 +10,21 @@ use serde::{Deserialize, Serialize};
 pub enum Bottleneck {
     /// The CPUs were busy.
     Cpu,
-    /// The load generator took most of the CPU time.
-    Generator,
     /// The disk: files were being synced.
     Disk,
-    /// Clients waited for files.
-    Io,
     /// Locks and queues of the engine.
     Engine,
+    /// The load generator took most of the CPU time.
+    Generator,
+    /// Clients waited for files.
+    Io,
+    /// No factor was found.
+    #[default]
+    None,
     /// Clients waited for replies.
     Servers,
     /// The rate that was set.
     Target,
-    /// No factor was found.
-    #[default]
-    None,
 }
 
 impl Bottleneck {

@@ -1,5 +1,5 @@
 //! Words of a comparison: its axes, counts, sizes, rates and shares as people write them, the
-//! threats and the protection of places, and the verdicts.
+//! threats and the protection of places, the verdicts, and what holds a run back.
 
 pub(crate) mod adoption;
 pub(crate) mod axes;

@@ -25,7 +25,7 @@ pub struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// Returns a caller that waits however long it takes, and hears no notes.
+    /// Returns a caller that waits however long it takes, and takes no notes.
     pub(crate) fn nobody() -> Self {
         static NEVER: AtomicBool = AtomicBool::new(false);
         Self { stop: &NEVER, note: &|_| () }

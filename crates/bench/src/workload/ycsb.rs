@@ -38,7 +38,7 @@ const fn row(
     Entry::row(spec, core)
 }
 
-/// Core workload: its mix of operations, and the distribution of the records that they ask for.
+/// Core workload: its mix of operations, and the distribution of the records requested.
 #[derive(Debug)]
 struct Core {
     mix: Mix,

@@ -53,7 +53,7 @@ fn point(plan: &Plan) -> StudyPoint {
 fn resolved(plan: &Plan) -> Result<StudyPoint, StudyError> {
     let algorithms = plan.algorithms()?;
     let protections = Protections::of(&algorithms);
-    StudyPoint::new(&engine::KIND, plan.clone(), &protections, Surroundings::default())
+    StudyPoint::new(&engine::KIND, plan.clone(), &protections, Surroundings::default(), None)
 }
 
 /// Runs `test`, and again if it fails, three times at most: its expectations of times are met on a

@@ -89,7 +89,7 @@ pub(crate) struct FieldLayout {
     #[arg(long, value_name = "NAME", value_parser = DelimiterName)]
     pub(crate) delimiter: Option<Delimiter>,
     /// UTF-8 or CP949 [default: what its first lines show]
-    #[arg(long, value_name = "NAME", value_parser = encoding)]
+    #[arg(long, value_name = "NAME", value_parser = Encoding::by_name)]
     pub(crate) encoding: Option<Encoding>,
 }
 
@@ -222,8 +222,4 @@ impl From<OnErrorName> for OnMisfit {
             OnErrorName::Report => Self::Report,
         }
     }
-}
-
-fn encoding(text: &str) -> Result<Encoding, String> {
-    Encoding::by_name(text).map_err(|unknown| unknown.to_string())
 }

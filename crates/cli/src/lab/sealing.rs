@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use anyhow::bail;
-use sealstone_cipher::{Cipher, DEFAULT_CIPHER};
+use sealstone_cipher::{Cipher, DEFAULT_CIPHER, Provider};
 use sealstone_keys::{KeyError, KeyFile, absolute_source, absolute_text, source};
 use sealstone_message::Unknown;
 use sealstone_servers::{Lab, PYKMIP_SERVER, PyKmip, PyKmipOptions, Server, Settings, state};
@@ -14,6 +14,7 @@ use sealstone_stores::sealed_server;
 use sealstone_volume::attachment;
 
 use crate::flags::{LabSeal, LabSealing};
+use crate::key_source;
 use crate::message::say;
 use crate::sealed_server::sealing as sealing_of;
 
@@ -151,11 +152,12 @@ fn key(
     if *kmip {
         return key_server(lab, dir, cipher.unwrap_or(DEFAULT_CIPHER));
     }
-    new_key(dir)
+    new_key(dir, key_source::provider(sealing.flags.opening.module.module.as_deref())?)
 }
 
-/// Makes the key file of a lab, or finds that of an earlier attempt.
-fn new_key(dir: &Path) -> anyhow::Result<String> {
+/// Makes the key file of a lab, with a key that `generator` draws, or finds that of an earlier
+/// attempt.
+fn new_key(dir: &Path, generator: Provider) -> anyhow::Result<String> {
     let file = dir.join("lab.key");
     if !file.exists() {
         if let Err(error) = std::fs::create_dir_all(dir) {
@@ -164,7 +166,7 @@ fn new_key(dir: &Path) -> anyhow::Result<String> {
                 dir.display()
             );
         }
-        KeyFile::create(&file, "lab")?;
+        KeyFile::create_by(generator, &file, "lab")?;
         say(&format!("made key lab in {}", file.display()));
     }
     Ok(absolute_text(&file)?)

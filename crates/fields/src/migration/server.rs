@@ -164,7 +164,7 @@ pub struct NewCell {
 }
 
 impl NewCell {
-    /// Describes how what a server stored in `column` differs from it; `None` if it does not. The
+    /// Describes how what a server stored in `column` differs from this cell; `None` if it does not. The
     /// description contains no value.
     ///
     /// - `value`: the stored value; none for NULL
