@@ -164,8 +164,8 @@ pub struct NewCell {
 }
 
 impl NewCell {
-    /// Describes how what a server stored in `column` differs from this cell; `None` if it does not. The
-    /// description contains no value.
+    /// Describes how what a server stored in `column` differs from this cell; `None` if it does not.
+    /// The description contains no value.
     ///
     /// - `value`: the stored value; none for NULL
     /// - `mark`: the stored mark as the server writes a number; none for NULL
