@@ -164,8 +164,8 @@ pub struct NewCell {
 }
 
 impl NewCell {
-    /// Describes how what a server stored in `column` differs from this cell; `None` if it does not.
-    /// The description contains no value.
+    /// Describes how what a server stored in `column` differs from this cell, without any value;
+    /// `None` if it does not.
     ///
     /// - `value`: the stored value; none for NULL
     /// - `mark`: the stored mark as the server writes a number; none for NULL
