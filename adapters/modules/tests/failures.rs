@@ -11,7 +11,7 @@ use sealstone_modules::testing::compiled;
 use sealstone_seal::frame::{FrameReader, FrameWriter};
 use sealstone_seal::paged::PageWriter;
 use sealstone_seal::volume::VolumeKeys;
-use sealstone_seal::{HEADER_BYTES, Layout, SealError, SealedFile};
+use sealstone_seal::{FileKind, HEADER_BYTES, Identity, Layout, SealError, SealedFile};
 
 /// Loads the reference shim with the fault that `defines` choose, under the name `name`.
 fn failing(name: &str, defines: &[&str]) -> Result<&'static dyn Module, ModuleError> {
@@ -215,7 +215,9 @@ fn a_module_that_dies_while_it_seals_blocks_is_named() {
     let module = failing("dies-blocking", &["FAILS_SEAL", "CALLS=4"]).unwrap();
     let layout = Layout::Volume { block_bytes: 4096 };
     let aria = cipher("aria-256").unwrap();
-    let (file, _) = SealedFile::create(&keys(module), aria, Backend::auto(), layout).unwrap();
+    let identity = Identity { kind: FileKind::Volume, ..Identity::LOOSE };
+    let keys = keys(module);
+    let (file, _) = SealedFile::create_as(&identity, &keys, aria, Backend::auto(), layout).unwrap();
     let epoch = VolumeKeys::new(file, Vec::new()).unwrap().begin().unwrap();
     let numbers: Vec<u64> = (0..16).collect();
     let error = epoch.seal_blocks(&numbers, &mut vec![7; 16 * 4096]).unwrap_err();

@@ -218,6 +218,12 @@ fn compressed_results_are_read_and_other_files_are_refused() {
     fs::write(at.join("x.txt"), "name,age\nKim,40\n").unwrap();
     fails(
         "x.txt",
+        "sealstone: x.txt is not a result set: it is a CSV, which has neither settings nor \
+         conclusions\n  name the results.json beside it\n",
+    );
+    fs::write(at.join("x.txt"), "name: Kim\n").unwrap();
+    fails(
+        "x.txt",
         "sealstone: x.txt is not a result set: it is no JSON\n  name a results.json that sealstone \
          compare wrote\n",
     );
