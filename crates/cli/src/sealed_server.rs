@@ -36,7 +36,7 @@ fn config(
     let data_dir = absolute_path(data_dir)?;
     // a server would report a wrong name by not starting
     let cipher = flags.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
-    let sealing = sealing(server, key, (flags, cipher), check::is_there(&data_dir))?;
+    let sealing = sealing(server, key, flags, cipher, check::is_there(&data_dir))?;
     print_exactly(
         &server.options(&sealing, &data_dir, format).map_err(anyhow::Error::from_boxed)?,
     )?;
@@ -47,12 +47,13 @@ fn config(
 /// Returns what `server` is to seal with. The key is opened to check that the settings lead to a
 /// key.
 ///
-/// - `flags`: with the cipher that they name
+/// - `named`: the cipher that `flags` name
 /// - `sealed`: whether there may be data under that key already
 pub(crate) fn sealing(
     server: &dyn SealedServer,
     key: &str,
-    (flags, named): (&SealingFlags, Option<&'static Cipher>),
+    flags: &SealingFlags,
+    named: Option<&'static Cipher>,
     sealed: bool,
 ) -> anyhow::Result<Sealing> {
     // reported before a passphrase is asked for, as a wrong cipher is

@@ -49,6 +49,10 @@ fn results(dir: &Path) -> Value {
     serde_json::from_slice(&fs::read(dir.join("out/results.json")).unwrap()).unwrap()
 }
 
+fn labels(variants: &[Value]) -> Vec<&str> {
+    variants.iter().map(|variant| variant["label"].as_str().unwrap()).collect()
+}
+
 /// Returns what is mounted below `dir`.
 fn mounts(dir: &Path) -> Vec<String> {
     let dir = dir.canonicalize().unwrap().display().to_string();
@@ -179,9 +183,7 @@ fn a_store_is_sealed_in_two_ways_side_by_side() {
     done.done();
     let results = results(home.path());
     let variants = results["variants"].as_array().unwrap();
-    let labels: Vec<&str> =
-        variants.iter().map(|variant| variant["label"].as_str().unwrap()).collect();
-    assert_eq!(labels, ["none", "lea-256 own", "lea-256 volume"]);
+    assert_eq!(labels(variants), ["none", "lea-256 own", "lea-256 volume"]);
     let seals: Vec<&Value> =
         variants[1..].iter().map(|variant| &variant["layers"]["rest"]["seal"]).collect();
     assert_eq!(seals, [&Value::Null, &"volume".into()]);
@@ -221,9 +223,7 @@ fn server_is_sealed_in_two_ways(test: &str, store: &str, program: &'static Progr
     done.done();
     let results = results(home.path());
     let variants = results["variants"].as_array().unwrap();
-    let labels: Vec<&str> =
-        variants.iter().map(|variant| variant["label"].as_str().unwrap()).collect();
-    assert_eq!(labels, ["none", "lea-256 own", "lea-256 volume"]);
+    assert_eq!(labels(variants), ["none", "lea-256 own", "lea-256 volume"]);
     let cells = results["groups"][0]["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 3, "each was measured: {cells:?}");
     assert_eq!(mounts(home.path()), [""; 0]);

@@ -83,10 +83,10 @@ fn settings_of(
     if sealing.size.is_some() {
         bail!("--size is that of a volume\nleave it out, or add --seal volume");
     }
-    let key = key(lab, dir, (sealing, cipher), || {
+    let key = key(lab, dir, sealing, cipher, || {
         server.find_library(sealing.flags.extension.as_deref()).map(drop)
     })?;
-    let sealing = sealing_of(server, &key, (&sealing.flags, cipher), false)?;
+    let sealing = sealing_of(server, &key, &sealing.flags, cipher, false)?;
     server.settings(&sealing).map_err(anyhow::Error::from_boxed)
 }
 
@@ -110,7 +110,7 @@ fn volume(
     if let Some(lack) = attachment::lack() {
         bail!("cannot make a sealed volume on this machine: {lack}");
     }
-    let key = key(lab, dir, (sealing, cipher), || Ok(()))?;
+    let key = key(lab, dir, sealing, cipher, || Ok(()))?;
     let mut settings = Settings::default();
     settings.set("sealstone", std::env::current_exe()?.to_string_lossy());
     settings.set("key", absolute_source(&key)?);
@@ -134,7 +134,8 @@ fn volume(
 fn key(
     lab: &mut Lab,
     dir: &Path,
-    (sealing, cipher): (&LabSealing, Option<&'static Cipher>),
+    sealing: &LabSealing,
+    cipher: Option<&'static Cipher>,
     check: impl FnOnce() -> Result<(), EngineError>,
 ) -> anyhow::Result<String> {
     let LabSealing { key, kmip, .. } = sealing;
