@@ -72,7 +72,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help compare say-install rivals fuzz soak test install sanitize setup \
     setup-fuzz setup-lints clean installable deb test-deb release tarball packages sbom test-release db-bench mariadb-bench mariadb-suite test-mariadb-11 test-modules test-aws-lc-fips volume-bench volume-judges ycsb-rivals setup-tests check \
-    setup-strongswan wire-speed setup-spark wheel test-spark spark-speed constant-time test-report miri setup-miri docs setup-java jar test-java test-java-spark java-spark-speed java-speed
+    setup-strongswan wire-speed setup-spark wheel test-spark spark-speed constant-time test-report miri setup-miri docs setup-java jar jar-spark test-java test-java-spark java-spark-speed java-speed
 
 help:
 	@echo 'make compare            measure what encryption at rest costs on this machine, and write a report; installs no command'
@@ -84,6 +84,7 @@ help:
 	@echo 'make test-spark         that wheel in an environment of its own: its tests, and Spark on several workers (500 MB)'
 	@echo 'make spark-speed        how long Spark takes to seal a table, and its files, beside the command line; ARGS="--format parquet"'
 	@echo 'make jar                the Java artefact; prints its path'
+	@echo 'make jar-spark          the one for Spark (250 MB); prints its path'
 	@echo 'make test-java          the tests of the Java artefact and its example, with tables of MariaDB and PostgreSQL (installs Maven and Java 17)'
 	@echo 'make test-java-spark    the same for Spark from Java, on two workers (250 MB)'
 	@echo 'make java-speed         how many values a second a thread of Java seals and opens'
@@ -98,7 +99,7 @@ help:
 	@echo 'make install            install the command sealstone, its manual and completions, and what databases, programs with RocksDB and applications in C and Java load'
 	@echo 'make deb                a Debian package of the same, with manual pages and completions; prints its path'
 	@echo 'make test-deb           install that package into a fresh Debian and use it there, and in a container (as root)'
-	@echo 'make release            everything that could be published, in one folder: tarball, package, wheel, jar, crates, checksums'
+	@echo 'make release            everything that could be published, in one folder: tarball, package, wheel, jars, crates, checksums'
 	@echo 'make test-release       that tarball, package and wheel in a fresh Debian, against the clock; the jar and the container, too (as root)'
 	@echo 'make soak               plain and sealed RocksDB on a disk that loses what was not synced; MINUTES=10, or SEED=17 to replay one'
 	@echo 'make db-bench           what RocksDB'"'"'s own db_bench measures plain, under its EncryptedFileSystem and sealed; ARGS="--rounds 12"'
@@ -169,7 +170,7 @@ release: setup-release
 	@mkdir -p "$(RELEASE)"
 	@$(MAKE) ENGINE=system deb PACKAGES="$(RELEASE)"
 	@$(MAKE) wheel PACKAGES="$(RELEASE)"
-	@cp "$$($(MAKE) jar | tail -n 1)" "$(RELEASE)"
+	@cp "$$($(MAKE) jar | tail -n 1)" "$$($(MAKE) jar-spark | tail -n 1)" "$(RELEASE)"
 	@$(MAKE) tarball packages sbom
 	@cd "$(RELEASE)" && sha256sum -- * >SHA256SUMS && ls -l && echo "$(RELEASE)"
 	@sh dev/to-fill-in.sh
@@ -282,11 +283,13 @@ test-aws-lc-fips: setup setup-rivals
 	cargo test --locked --package sealstone-modules --features aws-lc-fips
 
 # in builds in which every use of a cipher of our own panics, beside the other builds: a module alone does everything
-test-modules: setup setup-rivals
+test-modules: setup setup-rivals setup-mariadb
 	@CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/no-own" cargo test --locked --package sealstone-modules --features no-own --test alone
 	@CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/no-own" cargo test --locked --package sealstone-mariadb --features no-own --test alone
 	@CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/no-own" cargo build --locked --package sealstone-cli --features no-own
 	SEALSTONE_ALONE=1 SEALSTONE_BIN="$$CARGO_TARGET_DIR/no-own/debug/sealstone" cargo test --workspace --locked --test modules
+	SEALSTONE_BIN="$$CARGO_TARGET_DIR/no-own/debug/sealstone" cargo test --workspace --locked --test mariadb_modules \
+	    the_commands_of_mariadb_take_a_module
 
 # an hour on two cores beside other work, with 10 GiB free below the directory that --dir names, and root
 volume-judges: setup
@@ -332,11 +335,18 @@ setup-java:
 	@sh dev/setup.sh java
 
 JAVA = mvn --batch-mode --quiet --file adapters/java/pom.xml -Djava.build="$$CARGO_TARGET_DIR/java"
+JAVA_SPARK = mvn --batch-mode --quiet --file adapters/java/spark/pom.xml -Djava.build="$$CARGO_TARGET_DIR/java-spark"
 
 # Maven resets the colours also of what is no terminal, and `make release` takes what is printed for the path
 jar: setup-java
 	@$(JAVA) package -DskipTests >&2
 	@ls -t "$$CARGO_TARGET_DIR"/java/sealstone-fields-*.jar | head -n 1
+
+# Maven fetches 250 MB of Spark to compile against
+jar-spark: jar
+	@$(JAVA) install -DskipTests >&2
+	@$(JAVA_SPARK) package -DskipTests >&2
+	@ls -t "$$CARGO_TARGET_DIR"/java-spark/sealstone-spark-*.jar | head -n 1
 
 # outside of `make test`, since Maven fetches 60 MB; what was tested is installed, as the example wants it
 test-java: setup setup-java setup-mariadb setup-postgres
@@ -347,8 +357,6 @@ test-java: setup setup-java setup-mariadb setup-postgres
 	        -Djava.build="$$CARGO_TARGET_DIR/java-example" \
 	        -Dsealstone.library="$$CARGO_TARGET_DIR/debug/libsealstone_fields.so" || exit 1; \
 	done
-
-JAVA_SPARK = mvn --batch-mode --quiet --file adapters/java/spark/pom.xml -Djava.build="$$CARGO_TARGET_DIR/java-spark"
 
 # Maven fetches 250 MB more
 test-java-spark: setup setup-java

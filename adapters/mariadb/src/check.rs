@@ -9,14 +9,13 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use sealstone_file::{counts, input, walk};
 use sealstone_seal::account::{Account, Content, FileAccount, Standing};
 use sealstone_seal::tablespace::PageMode;
 
-use self::units::{Found, Kind};
+use self::units::{Copies, Found, Kind};
 use crate::fingerprints;
 
 mod units;
@@ -128,14 +127,23 @@ pub fn check(dir: &Path) -> Result<Account, CheckError> {
     if !is_data_directory(dir) {
         return Err(CheckError::NoData { dir: dir.to_owned() });
     }
-    look(dir)
+    look(dir, Copies::LookedAt)
 }
 
-/// As [`check`], in any directory: data directories may be anywhere below it.
+/// As [`check`], in any directory, since data directories may be anywhere below it, and without the
+/// copies in the doublewrite buffer: what the server still needs a key for.
+///
+/// A copy replaces a page that a crash tore. The server makes the redo log under a newer version
+/// only once it has ended in order, so where that log is under a newer one, all that was written
+/// under older ones is whole. Copies stay until their room is used again, for months perhaps.
 ///
 /// # Errors
 /// [`CheckError::Io`] if it cannot be listed. Other unreadable files are in the account.
-pub fn look(dir: &Path) -> Result<Account, CheckError> {
+pub fn survey(dir: &Path) -> Result<Account, CheckError> {
+    look(dir, Copies::LeftOut)
+}
+
+fn look(dir: &Path, copies: Copies) -> Result<Account, CheckError> {
     let cannot = |source| CheckError::Io { path: dir.to_owned(), source };
     // what a process said of itself: pages have only the number of a version
     let key = counts::read(dir).ok().flatten().and_then(|found| found.key);
@@ -147,7 +155,7 @@ pub fn look(dir: &Path) -> Result<Account, CheckError> {
         } else if ends_with(&name, ".ibd") {
             known.extend(dir.join(&name).canonicalize());
         }
-        let looked = bytes.and_then(|_| look_at(dir, &name));
+        let looked = bytes.and_then(|_| look_at(dir, &name, copies));
         let looked = looked.unwrap_or_else(|error| Some(unread(dir, &name, &error)));
         // a file that has gone in the meantime, as logs do, is left out
         if let Some(file) = looked {
@@ -158,7 +166,7 @@ pub fn look(dir: &Path) -> Result<Account, CheckError> {
         let looked = match linked(dir, &name) {
             // named twice, it is one table
             Ok(table) if !known.insert(table.clone()) => Ok(None),
-            Ok(table) => look_at(dir, &table),
+            Ok(table) => look_at(dir, &table, copies),
             Err(error) => Err(error),
         };
         let looked = looked.unwrap_or_else(|error| Some(unread(dir, &name, &error)));
@@ -226,18 +234,11 @@ pub(crate) fn written_in(dir: &Path) -> Option<Written> {
 
 /// Returns the account of a file that could not be looked at.
 fn unread(dir: &Path, name: &Path, error: &io::Error) -> FileAccount {
-    let mut file = FileAccount::unread(name, error);
-    // the server listens there; a socket holds nothing
-    let kind = dir.join(name).symlink_metadata().map(|found| found.file_type());
-    if kind.is_ok_and(|kind| kind.is_socket()) && !is_file_name(name) {
-        (file.content, file.standing, file.unread) = (Content::Aside, Standing::AlwaysClear, None);
-        (file.holds, file.remedy) = (Some("nothing"), Some("none needed"));
-    }
-    file
+    FileAccount::unread(dir, name, error, is_file_name(name))
 }
 
 /// Looks at the file `name` in `dir`; None if it has gone.
-fn look_at(dir: &Path, name: &Path) -> io::Result<Option<FileAccount>> {
+fn look_at(dir: &Path, name: &Path, copies: Copies) -> io::Result<Option<FileAccount>> {
     let Some(file) = walk::open(&dir.join(name))? else { return Ok(None) };
     let bytes = file.metadata()?.len();
     let name = name.to_string_lossy().into_owned();
@@ -249,7 +250,7 @@ fn look_at(dir: &Path, name: &Path) -> io::Result<Option<FileAccount>> {
     let mut found = Found::default();
     let content = match kind {
         Some(kind) => {
-            units::scan(kind, &file, bytes, &mut found)?;
+            units::scan(kind, &file, bytes, copies, &mut found)?;
             if matches!(kind, Kind::Redo | Kind::Binlog) { Content::Journal } else { Content::Data }
         }
         None if known.is_some() => Content::Aside,

@@ -42,7 +42,7 @@ mod plugin;
 mod server_options;
 mod settings;
 
-pub use check::{CheckError, check, is_data_directory, look as survey};
+pub use check::{CheckError, check, is_data_directory, survey};
 pub use context::Context;
 pub use error::PluginError;
 pub use plugin::{Level, Log, Plugin};

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -450,4 +451,21 @@ fn a_header_that_cannot_be_read_keeps_every_version() {
         fs::write(site.path("db/000009.sst"), bytes).unwrap();
         assert_eq!(protected().map(|found| (found.sealed_files, found.files)), Ok((2, 0)));
     }
+    // zeros before other bytes are a header that was lost, but under names that no store gives
+    let begun = [&[0; 4096 + 1000][..], b"of another program"].concat();
+    fs::write(site.path("db/column_stats.MAD"), &begun).unwrap();
+    assert_eq!(protected().map(|found| (found.sealed_files, found.files)), Ok((2, 0)));
+    for name in ["db/made.sst", "db/MANIFEST-000001", "db/shared_s17.blob"] {
+        fs::write(site.path(name), &begun).unwrap();
+        let refused = protected().expect_err(name);
+        assert!(refused.contains(name), "{refused}");
+        fs::remove_file(site.path(name)).unwrap();
+    }
+    // where a server listens there is nothing, unless it has the name of a store's file
+    let _server = UnixListener::bind(site.path("db/server.sock")).unwrap();
+    assert_eq!(protected().map(|found| (found.sealed_files, found.files)), Ok((2, 0)));
+    fs::remove_file(site.path("db/000009.sst")).unwrap();
+    let _other = UnixListener::bind(site.path("db/000009.sst")).unwrap();
+    let refused = protected().expect_err("a socket in the place of a table");
+    assert!(refused.contains("000009.sst is under: a socket"), "{refused}");
 }

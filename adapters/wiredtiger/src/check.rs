@@ -132,9 +132,9 @@ pub fn look(dir: &Path) -> Result<Account, CheckError> {
     let cannot = |source| CheckError::Io { path: dir.to_owned(), source };
     let mut account = Account::new(dir, key_id(dir), ELSEWHERE);
     for walk::Found { name, bytes } in walk::below_with(dir, &is_file_name).map_err(cannot)? {
-        let looked = bytes
-            .and_then(|_| look_at(dir, &name))
-            .unwrap_or_else(|error| Some(FileAccount::unread(&name, &error)));
+        let looked = bytes.and_then(|_| look_at(dir, &name)).unwrap_or_else(|error| {
+            Some(FileAccount::unread(dir, &name, &error, is_file_name(&name)))
+        });
         // a file that has disappeared in the meantime, as journal files do, is left out
         if let Some(file) = looked {
             account.add(file);
@@ -261,6 +261,7 @@ fn content_of(name: &str) -> Content {
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
 
     use sealstone_seal::engine_page::{HEADER_BYTES, MAGIC};
 
@@ -391,6 +392,11 @@ mod tests {
             assert!(!account.is_sealed());
             fs::remove_file(dir.join(name)).unwrap();
         }
+        // where a server listens there is nothing, unless it has the name of a file of the engine's
+        let _server = UnixListener::bind(dir.join("mongodb-27017.sock")).unwrap();
+        assert!(check(&dir).unwrap().is_sealed());
+        let _other = UnixListener::bind(dir.join("socket.wt")).unwrap();
+        assert_eq!(check(&dir).unwrap().unread().unwrap().0, "socket.wt");
     }
 
     #[test]

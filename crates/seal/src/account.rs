@@ -2,6 +2,7 @@
 //! data in the clear.
 
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use sealstone_cipher::{Cipher, Mode};
@@ -104,11 +105,14 @@ pub struct FileAccount {
 }
 
 impl FileAccount {
-    /// Returns the account of the file `name`, within the data directory, whose content is unknown
-    /// since looking at it failed with `error`.
+    /// Returns the account of the file `name` in the data directory `dir`, whose content is unknown
+    /// since looking at it failed with `error`. Where a server listens there is nothing to be
+    /// known.
+    ///
+    /// - `is_engines`: whether the name is one that only a file of the engine has
     #[must_use]
-    pub fn unread(name: &Path, error: &io::Error) -> Self {
-        Self {
+    pub fn unread(dir: &Path, name: &Path, error: &io::Error, is_engines: bool) -> Self {
+        let unread = Self {
             name: name.to_string_lossy().into_owned(),
             bytes: 0,
             content: Content::Unknown,
@@ -121,6 +125,18 @@ impl FileAccount {
             unread: Some(error.to_string()),
             holds: None,
             remedy: Some(SHOW_IT),
+        };
+        let kind = dir.join(name).symlink_metadata().map(|found| found.file_type());
+        if is_engines || !kind.is_ok_and(|kind| kind.is_socket()) {
+            return unread;
+        }
+        Self {
+            content: Content::Aside,
+            standing: Standing::AlwaysClear,
+            unread: None,
+            holds: Some("nothing"),
+            remedy: Some("none needed"),
+            ..unread
         }
     }
 }

@@ -148,11 +148,18 @@ impl VolumePlace {
         }
     }
 
+    /// Has the check of the file system find nothing. The volume is attached and not mounted.
+    /// Returns the device.
+    pub fn file_system_is_whole(&self) -> String {
+        let device = self.status()["devices"][0].as_str().expect("a device").to_owned();
+        tool("e2fsck", &["-fn", &device]);
+        device
+    }
+
     /// Has the checks of the file system and of the volume find nothing, and detaches it between
     /// them. It is not mounted.
     pub fn is_whole(&self) {
-        let device = self.status()["devices"][0].as_str().expect("a device").to_owned();
-        tool("e2fsck", &["-fn", &device]);
+        self.file_system_is_whole();
         self.volume(&["detach", "vol"]).done();
         assert!(self.verify().done().starts_with("vol is whole: "));
     }

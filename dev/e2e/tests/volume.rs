@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::Duration;
 
 use rand::rngs::SmallRng;
@@ -78,6 +78,43 @@ fn a_volume_is_mounted_copied_grown_rotated_and_whole() {
     let damaged = place.verify();
     assert_eq!(damaged.code, Some(1), "{}", damaged.stderr);
     assert!(damaged.stdout.contains("failed authentication"), "{}", damaged.stdout);
+}
+
+/// A file system's discards come through the loop device and FUSE: what was there is zeros then, and
+/// its space is the disk's again.
+#[test]
+fn what_is_trimmed_is_zeros_and_takes_no_space() {
+    let place = place("lea-256");
+    if !place.mounts_new("what_is_trimmed_is_zeros_and_takes_no_space") {
+        return;
+    }
+    let at = place.at("m");
+    let at = at.to_str().unwrap();
+    let marker = b"the marker of a file that goes, ";
+    let kept = b"and that of one that stays, ".repeat(100_000);
+    for (name, content) in [("gone", marker.repeat(2 << 20)), ("kept", kept.clone())] {
+        let mut file = File::create(place.at("m").join(name)).unwrap();
+        file.write_all(&content).unwrap();
+        file.sync_all().unwrap();
+    }
+    let taken = || fs::metadata(place.at("vol/sealstone.data")).unwrap().blocks() * 512;
+    // detaching puts the log in place
+    place.volume(&["unmount", "m"]).done();
+    let before = taken();
+    place.mount(&[]).done();
+    fs::remove_file(place.at("m/gone")).unwrap();
+    tool("sync", &["-f", at]);
+    tool("fstrim", &[at]);
+    place.unmount();
+    let device = place.status()["devices"][0].as_str().unwrap().to_owned();
+    let found = memchr::memmem::find(&fs::read(device).unwrap(), marker);
+    assert_eq!(found, None, "still there");
+    place.is_whole();
+    let after = taken();
+    assert!(after + (60 << 20) < before, "{after} bytes of {before}");
+    place.mount(&[]).done();
+    assert!(fs::read(place.at("m/kept")).unwrap() == kept);
+    place.volume(&["unmount", "m"]).done();
 }
 
 /// The other file system that `--mkfs` accepts: after a kill of the process below it, and on a

@@ -122,9 +122,15 @@ impl Found {
 }
 
 /// Looks at every unit of `file`, which is `bytes` long and of the kind `kind`.
-pub(super) fn scan(kind: Kind, file: &File, bytes: u64, found: &mut Found) -> io::Result<()> {
+pub(super) fn scan(
+    kind: Kind,
+    file: &File,
+    bytes: u64,
+    copies: Copies,
+    found: &mut Found,
+) -> io::Result<()> {
     match kind {
-        Kind::Tablespace => scan_tablespace(file, bytes, found),
+        Kind::Tablespace => scan_tablespace(file, bytes, copies, found),
         Kind::AriaData | Kind::AriaIndex => scan_aria(kind, file, bytes, found),
         Kind::Redo => scan_redo(file, bytes, found),
         Kind::Binlog => scan_binlog(file, bytes, found),
@@ -141,16 +147,13 @@ pub(super) fn scan(kind: Kind, file: &File, bytes: u64, found: &mut Found) -> io
 /// other files, which may be old.
 pub(super) fn newest(kind: Kind, file: &File, bytes: u64) -> io::Result<Option<ServerVersion>> {
     let mut found = Found::default();
-    match kind {
-        Kind::Tablespace => scan_pages(file, bytes, &mut found, Copies::LeftOut)?,
-        other => scan(other, file, bytes, &mut found)?,
-    }
+    scan(kind, file, bytes, Copies::LeftOut, &mut found)?;
     Ok(found.shares.keys().next_back().copied().and_then(ServerVersion::from_number))
 }
 
 /// Treatment of pages in the doublewrite buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Copies {
+pub(super) enum Copies {
     LookedAt,
     LeftOut,
 }
@@ -191,20 +194,16 @@ fn form(flags: u32) -> (u64, usize) {
     (bytes.max(1024), OLD_PAGE_VERSION)
 }
 
-fn scan_tablespace(file: &File, bytes: u64, found: &mut Found) -> io::Result<()> {
-    scan_pages(file, bytes, found, Copies::LookedAt)
-}
-
-fn scan_pages(file: &File, bytes: u64, found: &mut Found, buffer: Copies) -> io::Result<()> {
+fn scan_tablespace(file: &File, bytes: u64, copies: Copies, found: &mut Found) -> io::Result<()> {
     let first = header(file, 0)?;
     let (page_bytes, place) = form(big_endian(&first, FLAGS as usize));
-    let copies = copies(file, page_bytes)?;
+    let buffer = doublewrite_buffer(file, page_bytes)?;
     // the first page is always in the clear
     for index in 1..bytes.div_ceil(page_bytes) {
         let at = index * page_bytes;
         let page = header(file, at)?;
-        let is_copy = copies.iter().any(|extent| extent.contains(&index));
-        if is_copy && buffer == Copies::LeftOut {
+        let is_copy = buffer.iter().any(|extent| extent.contains(&index));
+        if is_copy && copies == Copies::LeftOut {
             continue;
         }
         let number = if is_copy { version_of_copy(&page) } else { big_endian(&page, place) };
@@ -224,7 +223,7 @@ fn scan_pages(file: &File, bytes: u64, found: &mut Found, buffer: Copies) -> io:
 
 /// Returns the pages of the doublewrite buffer, where `file` is the tablespace that has it: copies
 /// of pages of all tablespaces, in the form that each of them has there.
-fn copies(file: &File, page_bytes: u64) -> io::Result<Vec<Range<u64>>> {
+fn doublewrite_buffer(file: &File, page_bytes: u64) -> io::Result<Vec<Range<u64>>> {
     let system = header(file, SYSTEM_PAGE * page_bytes)?;
     let place = header(file, (SYSTEM_PAGE + 1) * page_bytes - DOUBLEWRITE_FROM_END)?;
     let kind = u16::from_be_bytes([system[PAGE_TYPE], system[PAGE_TYPE + 1]]);
@@ -311,7 +310,7 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         io::Write::write_all(&mut file, content).unwrap();
         let mut found = Found::default();
-        scan(kind, &file, content.len() as u64, &mut found).unwrap();
+        scan(kind, &file, content.len() as u64, Copies::LookedAt, &mut found).unwrap();
         let shares = found.shares.iter().map(|(number, share)| (*number, share.blocks));
         (shares.collect(), found.clear_blocks, found.other_blocks)
     }
@@ -372,6 +371,12 @@ mod tests {
             at(&mut content, page * 16384 + 26, &older.to_be_bytes());
         }
         assert_eq!(found(Kind::Tablespace, &content), (vec![(0x104, 3)], 1, 1));
+        let mut own = Found::default();
+        let mut file = tempfile::tempfile().unwrap();
+        io::Write::write_all(&mut file, &content).unwrap();
+        let bytes = content.len() as u64;
+        scan(Kind::Tablespace, &file, bytes, Copies::LeftOut, &mut own).unwrap();
+        assert_eq!((own.shares.len(), own.clear_blocks, own.other_blocks), (0, 0, 1));
         // no such place is known
         at(&mut content, place, &[0; 4]);
         assert_eq!(found(Kind::Tablespace, &content), (vec![(0x104, 2)], 0, 3));

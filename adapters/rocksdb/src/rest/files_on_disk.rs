@@ -74,6 +74,13 @@ impl Listing {
         };
         self.others.iter().map(of)
     }
+
+    /// Returns the first name that may stand for something sealed and is no file. Where another
+    /// program listens there is nothing, but for a name that only a store's file has.
+    pub(super) fn unknown(&self) -> Option<&(String, String)> {
+        let socket = Kind::Socket.to_string();
+        self.others.iter().find(|(name, found)| *found != socket || is_file_name(name))
+    }
 }
 
 /// Lists everything below `dir` but the file of counts. Links are followed, but for those to `dir`
@@ -135,6 +142,12 @@ pub(super) fn directories(files: &[(String, u64)]) -> BTreeSet<&str> {
     let of_files = files.iter().map(|(name, _)| name.rsplit_once('/').map_or("", |it| it.0));
     // a directory that lost all its files counts, too
     of_files.chain([""]).collect()
+}
+
+/// Returns whether RocksDB writes files by that name: those of [`is_file_name`], and tables and
+/// blobs that programs and backups name.
+pub(super) fn is_stores_name(name: &str) -> bool {
+    is_file_name(name) || [".sst", ".ldb", ".blob"].iter().any(|ending| name.ends_with(ending))
 }
 
 /// Returns whether a store has a file by that name, so that nothing else may be there.

@@ -23,7 +23,7 @@ use sealstone_seal::{Rewrapped, SealError, inspect, rewrap};
 use serde::Serialize;
 
 use super::error::RestError;
-use super::files_on_disk::{CHUNK_BYTES, list, read_start};
+use super::files_on_disk::{CHUNK_BYTES, is_stores_name, list, read_start};
 use super::missing_files::missing;
 use super::report::{Finding, SCHEMA};
 use super::status::status;
@@ -162,12 +162,13 @@ pub struct Protected {
 /// # Errors
 /// A directory or file that cannot be read: then the answer is unknown. The same applies to a file
 /// that begins like a sealed file and whose header this program cannot read, whether newer, damaged
-/// or cut short, and to a file whose header is zeros before other bytes.
+/// or cut short, and, under a name that a store gives, to a file whose header is zeros before other
+/// bytes.
 pub fn protected(dir: &Path, key: &KeyRef) -> Result<Protected, RestError> {
     let mut found = Protected { sealed_files: 0, files: 0, example: None };
     let mut open = Vec::new();
     let listing = list(dir)?;
-    if let Some((name, found)) = listing.others.first() {
+    if let Some((name, found)) = listing.unknown() {
         return Err(RestError::UnknownKey {
             file: dir.join(name),
             found: found.clone(),
@@ -185,11 +186,14 @@ pub fn protected(dir: &Path, key: &KeyRef) -> Result<Protected, RestError> {
         let mut read = |into: &mut [u8]| read_start(&file, into);
         let header = Header::read(&mut read).map_err(cannot)?;
         let is_zero = header.stored().iter().all(|byte| *byte == 0);
+        let begins_zero = header.stored().first() == Some(&0);
         let looked =
             file_keys::settled(header, read, |header| inspect(header.stored())).map_err(cannot)?;
         let info = match looked {
             Ok(info) => info,
             Err(SealError::NotSealed) => continue,
+            // many a file of other programs begins so
+            Err(SealError::Unfinished { .. }) if begins_zero && !is_stores_name(&name) => continue,
             // a power cut leaves this of a file of which nothing was on disk yet, or an empty file
             Err(_) if is_zero && is_all_zero(&file).map_err(cannot)? => continue,
             Err(error) => return Err(nobody_knows(&path, &error)),

@@ -56,7 +56,7 @@ impl AtRest for MariaDbAtRest {
     }
 
     /// A page has the version of its key, and not its name: pages under the same version of another
-    /// key count, too.
+    /// key count, too. Copies in the doublewrite buffer do not ([`survey`]).
     fn need(&self, dir: &Path, wanted: &Wanted<'_>) -> Result<Need, AtRestError> {
         let account = survey(dir).map_err(|error| AtRestError::Unread(error.into()))?;
         let under =
@@ -72,8 +72,9 @@ impl AtRest for MariaDbAtRest {
 
     fn renewal(&self) -> Renewal {
         Renewal::Rewrite(
-            "let the running server rewrite its tables under the newest version, and remove binary \
-             logs that are older (docs/guide/mariadb.md)",
+            "let the running server rewrite its tables under the newest version, rebuild Aria \
+             tables, remove binary logs that are older, and restart it with another \
+             innodb_log_file_size (docs/guide/mariadb.md)",
         )
     }
 

@@ -16,7 +16,7 @@ use super::{cross_tables, open_loop, overview, percentiles, places, requests, su
 use crate::compare::forecast;
 use crate::compare::merge;
 use crate::conclude::figures;
-use crate::results::warnings::assertions;
+use crate::results::warnings::{assertions, is_about_assertions};
 use crate::results::{Cell, Results};
 use crate::study::plan::{Plan, Policy};
 use crate::words::target::Target;
@@ -517,11 +517,9 @@ pub(super) fn warnings(results: &Results) -> Vec<String> {
     let is_said = |warning: &String| results.recommendation.warnings.contains(warning);
     let mut warnings: Vec<String> =
         results.warnings.iter().filter(|warning| !is_said(warning)).cloned().collect();
-    let assertions = assertions(&results.engine);
-    // that of one of several clients begins with its number
-    let is_known = |warning: &String| warning.ends_with(&assertions);
+    let is_known = |warning: &String| is_about_assertions(warning, &results.engine);
     if results.engine.assertions && !warnings.iter().any(is_known) {
-        warnings.insert(0, assertions);
+        warnings.insert(0, assertions(&results.engine));
     }
     warnings
 }

@@ -188,7 +188,8 @@ fn what_affects_trust_is_reported() {
     let text = whole_text(&page);
     assert!(text.contains(
         "was built with assertions on: its baseline is slower than necessary, and overheads are \
-         understated"
+         understated: where it was measured, AES-256 took 11.4 % more CPU time with assertions \
+         (RocksDB 7.8.3) and 13.7 % more without (11.8.1)"
     ));
     assert!(
         text.contains("What could not be concluded what aes-256 costs: between 36 % and nothing")

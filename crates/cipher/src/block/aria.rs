@@ -63,7 +63,8 @@ const ARIA_256: Cipher = Cipher {
         "aria-gcm.txt",
         "aria-gcm-wycheproof.txt",
         "aria-cbc.txt",
-        "aria-cmac-wycheproof.txt"
+        "aria-cmac-wycheproof.txt",
+        "aria-hctr2.txt"
     ),
 };
 

@@ -45,7 +45,14 @@ const LEA_256: Cipher = Cipher {
         has_instructions: |_| false,
     },
     #[cfg(any(test, feature = "testing"))]
-    evidence: evidence!(reference::lea, "lea.txt", "lea-ctr.txt", "lea-gcm.txt", "lea-cbc.txt"),
+    evidence: evidence!(
+        reference::lea,
+        "lea.txt",
+        "lea-ctr.txt",
+        "lea-gcm.txt",
+        "lea-cbc.txt",
+        "lea-hctr2.txt"
+    ),
 };
 
 /// The rows of the table of ciphers.

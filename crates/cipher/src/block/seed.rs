@@ -57,7 +57,8 @@ pub(crate) const CIPHERS: &[Cipher] = &[Cipher {
         "seed-ctr.txt",
         "seed-gcm.txt",
         "seed-gcm-wycheproof.txt",
-        "seed-cbc.txt"
+        "seed-cbc.txt",
+        "seed-hctr2.txt"
     ),
 }];
 
