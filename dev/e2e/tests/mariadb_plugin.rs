@@ -242,8 +242,8 @@ fn a_server_keeps_everything_under_our_cipher() {
     assert!(ciphers.contains(&"aria-256") && ciphers.contains(&"lea-256"), "{ciphers:?}");
 }
 
-/// What still needs an older version is named until it is rewritten: tables, the server's own, and
-/// logs. Then the version goes, and the server starts and reads everything without it.
+/// Tables, the server's own too, and logs hold an older version until they are rewritten. Then it
+/// goes, and the server starts and reads everything without it.
 #[test]
 fn a_version_that_nothing_is_under_is_retired() {
     let test = "a_version_that_nothing_is_under_is_retired";

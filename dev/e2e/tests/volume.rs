@@ -80,8 +80,8 @@ fn a_volume_is_mounted_copied_grown_rotated_and_whole() {
     assert!(damaged.stdout.contains("failed authentication"), "{}", damaged.stdout);
 }
 
-/// A file system's discards come through the loop device and FUSE: what was there is zeros then, and
-/// its space is the disk's again.
+/// A file system's discards come through the loop device and FUSE: what was there is zeros then,
+/// and its space is the disk's again.
 #[test]
 fn what_is_trimmed_is_zeros_and_takes_no_space() {
     let place = place("lea-256");

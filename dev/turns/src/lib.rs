@@ -55,16 +55,27 @@ pub fn markdown(samples: &Samples, reference: usize, others: &[usize]) -> String
     let names: Vec<&str> = others.iter().map(name).collect();
     let _ = writeln!(text, "| benchmark | {} | {} |", name(&reference), names.join(" | "));
     let _ = writeln!(text, "|---|---|{}", "---|".repeat(others.len()));
-    let questions = samples.benchmarks.iter().flat_map(|(_, figures)| {
+    // some benchmarks have figures of some variants alone
+    let benchmarks = || {
+        let has = |variant: &usize, figures: &[Vec<f64>]| !figures[*variant].is_empty();
+        samples.benchmarks.iter().filter(move |(_, figures)| {
+            has(&reference, figures) && others.iter().any(|one| has(one, figures))
+        })
+    };
+    let questions = benchmarks().flat_map(|(_, figures)| {
         others.iter().map(move |one| (&figures[reference], &figures[*one]))
     });
     let estimates: Vec<Option<Estimate>> =
         questions.map(|(reference, other)| estimate(reference, other)).collect();
     let mut judged = estimates.iter().zip(judge(&estimates, MARGIN));
-    for (name, figures) in &samples.benchmarks {
+    for (name, figures) in benchmarks() {
         let _ = write!(text, "| {name} | {:.0} |", median(&figures[reference]));
         for other in others {
             let (estimate, judgement) = judged.next().expect("one for each");
+            if figures[*other].is_empty() {
+                text.push_str(" – |");
+                continue;
+            }
             let ratio = estimate.map_or(String::new(), |estimate| {
                 let (low, high) = estimate.interval(CONFIDENCE);
                 format!("x {:.3}, {low:.3} to {high:.3}: ", estimate.ratio())
@@ -156,6 +167,12 @@ mod tests {
         assert!(csv(&samples).contains("fillseq,aes-256,8,1530\n"));
         samples.add("fio, 4 KiB", 0, 7.0);
         assert!(csv(&samples).contains("\"fio, 4 KiB\",plain,1,7\n"));
+        samples.add("MB of a CPU second", 1, 900.0);
+        let text = markdown(&samples, 1, &[0, 2]);
+        assert!(!text.contains("CPU second") && !text.contains("KiB"), "neither has both: {text}");
+        samples.add("MB of a CPU second", 2, 800.0);
+        let text = markdown(&samples, 1, &[0, 2]);
+        assert!(text.contains("| MB of a CPU second | 900 | – | 800 (cannot conclude"), "{text}");
         let mut few = Samples::new(vec!["plain".into(), "aes-256".into()]);
         few.add("readseq", 0, 5.0);
         few.add("readseq", 1, 4.0);

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::benchmark::Benchmark;
+use crate::benchmark::{Benchmark, Turn};
 use sealstone_turns::program;
 
 /// One job of fio.
@@ -48,7 +48,7 @@ impl Fio {
 }
 
 impl Benchmark for Fio {
-    fn run(&self, dir: &Path) -> Result<Vec<(String, f64)>> {
+    fn run(&self, dir: &Path) -> Result<Turn> {
         let file = dir.join("fio");
         if self.seconds.is_none() && file.exists() {
             fs::remove_file(&file)?;
@@ -72,6 +72,9 @@ impl Benchmark for Fio {
             true => job["bw_bytes"].as_f64().map(|bytes| bytes / 1e6),
             false => job["iops"].as_f64(),
         };
-        Ok(vec![(self.name.to_owned(), figure.context("no figure from fio")?)])
+        let figures = vec![(self.name.to_owned(), figure.context("no figure from fio")?)];
+        let bytes = job["io_bytes"].as_f64().context("no bytes from fio")?;
+        let what = self.name.strip_suffix(", MB/s").unwrap_or(self.name);
+        Ok(Turn { figures, bytes: Some((format!("{what}, MB of a CPU second"), bytes)) })
     }
 }

@@ -22,7 +22,7 @@ use clap::{Parser, Subcommand};
 use sealstone_turns::Samples;
 use sealstone_volume::{PlainFile, front::fuse};
 
-use crate::benchmark::Benchmark;
+use crate::benchmark::{Benchmark, Turn};
 use crate::place::{Kind, Place};
 use crate::place_flags::PlaceFlags;
 
@@ -112,14 +112,22 @@ fn measure(
     for turn in 0..places.len() {
         let number = (turn + round) % places.len();
         let place = &places[number];
+        let served_s = place.serving_s()?;
         let run = benchmark.run(place.files());
-        for (name, per_s) in run.with_context(|| format!("on {}", place.name()))? {
+        let Turn { figures, bytes } = run.with_context(|| format!("on {}", place.name()))?;
+        for (name, per_s) in figures {
             eprintln!("{} {name}: {per_s:.0}", place.name());
             samples.add(&name, number, per_s);
         }
         let begin = Instant::now();
         place.settle()?;
         settled[number] += begin.elapsed().as_secs_f64();
+        // what was in the log is in place, so that nothing of it is left to a later turn
+        if let (Some(before), Some(after), Some((name, bytes))) =
+            (served_s, place.serving_s()?, bytes)
+        {
+            samples.add(&name, number, bytes / 1e6 / (after - before));
+        }
     }
     Ok(())
 }
@@ -174,6 +182,9 @@ fn facts(flags: &Flags, scratch: &Path) -> Result<Vec<String>> {
         "plain: a directory; loop: ext4 on a loop device with direct I/O on a plain file; control: \
          the same on our device without cipher and log; the ciphers: sealed volumes; gocryptfs: a \
          directory under it"
+            .into(),
+        "a CPU second: of the process that serves the place, until what a turn wrote is in place; \
+         not of the kernel's threads, such as that of a loop device"
             .into(),
     ];
     facts.extend(programs::facts(&flags.with)?);

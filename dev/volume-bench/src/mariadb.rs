@@ -8,7 +8,7 @@ use sealstone_servers::{
     MARIADB_DATABASE, MARIADB_PROGRAM, MARIADB_USER, MariaDbOptions, start_mariadb,
 };
 
-use crate::benchmark::Benchmark;
+use crate::benchmark::{Benchmark, Turn};
 use sealstone_turns::{program::output, sysbench};
 
 /// Less than a third of the tables, so that reads come from the device's side.
@@ -23,7 +23,7 @@ pub(crate) struct Sysbench {
 }
 
 impl Benchmark for Sysbench {
-    fn run(&self, dir: &Path) -> Result<Vec<(String, f64)>> {
+    fn run(&self, dir: &Path) -> Result<Turn> {
         let options = MariaDbOptions {
             cache_bytes: Some(CACHE_BYTES),
             password: Some(PASSWORD.into()),
@@ -45,7 +45,7 @@ impl Benchmark for Sysbench {
         let measured = tests.map(|test| Ok((format!("sysbench, {test}"), sysbench.per_s(test)?)));
         let measured = measured.into_iter().collect::<Result<Vec<_>>>()?;
         server.stop().context("stop MariaDB")?;
-        Ok(measured)
+        Ok(Turn::of(measured))
     }
 }
 

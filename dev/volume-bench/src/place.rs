@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 use sealstone_turns::program::{output, run};
 
@@ -141,6 +142,35 @@ impl Place {
 
     fn files_text(&self) -> String {
         self.files().to_string_lossy().into_owned()
+    }
+
+    /// Returns the CPU time, in seconds, that the process has taken which serves this place; None
+    /// where the kernel alone does.
+    pub(crate) fn serving_s(&self) -> Result<Option<f64>> {
+        let process = match &self.kind {
+            Kind::Plain | Kind::Loop => return Ok(None),
+            Kind::Control => self.process.as_ref().map(|process| u64::from(process.id())),
+            Kind::Sealed { .. } => {
+                let status = ["volume", "status", "vol", "--json", "--runtime-dir", "run"];
+                let said: Value = serde_json::from_str(&self.sealstone(&status)?)?;
+                said["served"]["process"].as_u64()
+            }
+            // it went to the background, and named its passphrase's file
+            Kind::Gocryptfs => {
+                let passphrase = self.dir.join("passphrase");
+                let found = run("pgrep", &["-f", &passphrase.to_string_lossy()])?;
+                found.split_whitespace().next().map(str::parse).transpose()?
+            }
+        };
+        let process = process.with_context(|| format!("no process serves {}", self.name()))?;
+        let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
+        let ticks = |at: usize| -> Option<f64> {
+            let (_, fields) = stat.rsplit_once(") ")?;
+            fields.split(' ').nth(at)?.parse().ok()
+        };
+        // fields 14 and 15, of which two are before the name's end; USER_HZ is 100
+        let ticks = ticks(11).zip(ticks(12)).context("not what proc(5) says")?;
+        Ok(Some((ticks.0 + ticks.1) / 100.0))
     }
 
     /// Writes all that is to be written, and puts the log of a volume in place.

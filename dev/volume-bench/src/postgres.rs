@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use sealstone_servers::{POSTGRES_PROGRAM, POSTGRES_USER, PostgresOptions, start_postgres};
 
-use crate::benchmark::Benchmark;
+use crate::benchmark::{Benchmark, Turn};
 use sealstone_turns::program::{number_after, output};
 
 const SCALE: u32 = 15;
@@ -22,7 +22,7 @@ pub(crate) struct Pgbench {
 }
 
 impl Benchmark for Pgbench {
-    fn run(&self, dir: &Path) -> Result<Vec<(String, f64)>> {
+    fn run(&self, dir: &Path) -> Result<Turn> {
         let options =
             PostgresOptions { cache_bytes: Some(CACHE_BYTES), ..PostgresOptions::default() };
         let mut server = start_postgres(&dir.join("postgres"), options)?;
@@ -40,11 +40,11 @@ impl Benchmark for Pgbench {
         let mixed = pgbench(&timed)?;
         let select = pgbench(&[&timed[..], &["-S"]].concat())?;
         server.stop().context("stop PostgreSQL")?;
-        Ok(vec![
+        Ok(Turn::of(vec![
             ("pgbench, rows loaded".into(), f64::from(SCALE * ROWS) / load_s),
             ("pgbench, TPC-B, synced".into(), number_after(&mixed, "tps =")?),
             ("pgbench, selects".into(), number_after(&select, "tps =")?),
-        ])
+        ]))
     }
 }
 

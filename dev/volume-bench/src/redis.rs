@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use sealstone_servers::{Persistence, RedisOptions, start_redis};
 
-use crate::benchmark::Benchmark;
+use crate::benchmark::{Benchmark, Turn};
 use sealstone_turns::program::{number_after, run};
 
 /// SET by redis-benchmark.
@@ -28,7 +28,7 @@ impl RedisBenchmark {
 }
 
 impl Benchmark for RedisBenchmark {
-    fn run(&self, dir: &Path) -> Result<Vec<(String, f64)>> {
+    fn run(&self, dir: &Path) -> Result<Turn> {
         let options = RedisOptions { persistence: self.log, ..RedisOptions::default() };
         let dir = dir.join("redis");
         let mut server = start_redis(&dir, options)?;
@@ -38,7 +38,7 @@ impl Benchmark for RedisBenchmark {
         let per_s = number_after(&said, "\"SET\",\"")?;
         server.stop().context("stop Redis")?;
         std::fs::remove_dir_all(&dir)?;
-        Ok(vec![(self.name.to_owned(), per_s)])
+        Ok(Turn::of(vec![(self.name.to_owned(), per_s)]))
     }
 }
 

@@ -412,7 +412,12 @@ fn judge(
         }
         let current = site.keys.current().unwrap().0;
         let protected = in_time(|| rest::protected(&dir, &current)).unwrap();
-        if !may_be && !protected.as_ref().is_err_and(|error| error.to_string().contains(file)) {
+        // nothing is under a key where another program listens
+        let is_listening = instead == Instead::Socket && (means_nothing || file == "LOCK");
+        if !may_be
+            && !is_listening
+            && !protected.as_ref().is_err_and(|error| error.to_string().contains(file))
+        {
             wrong.push(format!("{about}: retiring passes over it: {protected:?}"));
         }
     }
