@@ -576,29 +576,48 @@ example("the files of v1-aes-256-volume.hex: a device of two blocks, B = 4,096",
 
 # Units of a server without room for a tag
 
+def record(blocks, ends, nonce, data):
+    """Whole blocks in CBC, and an end of two bytes or more through ten rounds."""
+    block = lambda key, text: Cipher(AES(key), modes.ECB()).encryptor().update(text)
+    added = lambda text, pad: bytes(a ^ b for a, b in zip(text, pad))
+    last, whole = block(blocks, nonce), len(data) // 16 * 16
+    done = Cipher(AES(blocks), modes.CBC(last)).encryptor().update(data[:whole])
+    end, before = data[whole:], block(ends, (last + done)[-16:])
+    halves = [end[:len(end) // 2], end[len(end) // 2:]]
+    for turn in range(10):
+        other = bytes([turn, len(end)]) + halves[1 - turn % 2]
+        halves[turn % 2] = added(halves[turn % 2], block(ends, added(before, other.ljust(16, b"\0"))))
+    return done + b"".join(halves)
+
+
 named = [b"aes-256", u32(100)]
 server = subkey(KEK_OF_SERVER, b"tablespace server key", named)
 passed, nonce = server[:16], bytes([0x22] * 16)
 pages, streams = (subkey(KEK_OF_SERVER, purpose, [*named, passed])
                   for purpose in [b"tablespace pages", b"tablespace streams"])
+records, ends = (subkey(KEK_OF_SERVER, purpose, [*named, passed])
+                 for purpose in [b"tablespace records", b"tablespace record ends"])
 start = hctr2(pages, b"stream", nonce)
 log = Cipher(AES(streams), modes.CTR(start)).encryptor().update(bytes([0x33] * 20))
 example("key id 100 under aes-256, KEK 11…11, nonce 22…22, half of the key for the server passed",
         said("for the server", server), said("page key", pages), said("stream key", streams),
-        said("counter block", start), "",
+        said("counter block", start), said("record key", records), said("ends key", ends), "",
         whole("40 times 33", hctr2(pages, nonce, bytes([0x33] * 40))), said("as a log, 20", log),
+        said("as a record, 20", record(records, ends, nonce, bytes([0x33] * 20))),
         said("as a block, 8", hctr2(pages, nonce + b"\1", bytes([0x33] * 8) + bytes(16))), "",
         said("fingerprint", subkey(KEK_OF_SERVER, b"tablespace fingerprint", [], 8)))
 
-chained, streams, checks = (subkey(KEK_OF_SERVER, purpose + b" cbc-cs1", [*named, passed])
-                            for purpose in [b"tablespace pages", b"tablespace streams", b"tablespace checks"])
+chained, streams, checks, records, ends = (
+    subkey(KEK_OF_SERVER, b"tablespace " + purpose + b" cbc-cs1", [*named, passed])
+    for purpose in [b"pages", b"streams", b"checks", b"records", b"record ends"])
 start = Cipher(AES(chained), modes.ECB()).encryptor().update(nonce)
 log = Cipher(AES(streams), modes.CTR(start)).encryptor().update(bytes([0x33] * 20))
 check = hmac.digest(checks, nonce + bytes([0x33] * 8), "sha256")[:16]
 example("the same in CBC-CS1",
         said("page key", chained), said("stream key", streams), said("check key", checks),
-        said("iv, counter", start), "",
+        said("record key", records), said("ends key", ends), said("iv, counter", start), "",
         whole("40 times 33", cbc_cs1(chained, start, bytes([0x33] * 40))), said("as a log, 20", log),
+        said("as a record, 20", record(records, ends, nonce, bytes([0x33] * 20))),
         said("as a block, 8", cbc_cs1(chained, start, bytes([0x33] * 8) + check)))
 
 if sys.argv[1:] == ["--check"]:

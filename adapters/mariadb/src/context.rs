@@ -5,9 +5,9 @@
 //! (docs/formats.md has the table):
 //!
 //! - binary log: key 1 with 32 bytes, written in other pieces than it is read in;
-//! - redo log: key 1 with 16 bytes, in 10.11.19 in pieces of at most 256 bytes, which differ
-//!   between writing and reading; in 11.4.5 a call for each record, of any length, the same both
-//!   times;
+//! - redo log: key 1 with 16 bytes, in 10.11.19 in pieces of at most 256 bytes, whole blocks of 16
+//!   but for the last one, which differ between writing and reading; in 11.4.5 a call for each
+//!   record, of any length, the same both times. One nonce for thousands of records;
 //! - pages, row logs, merge files: a key of 16 bytes, in one piece, which a key number from 3 on
 //!   has alone;
 //! - temporary files: key 2, in one piece, and they may grow.
@@ -62,7 +62,7 @@ enum Shape {
     Pages,
     /// Pages, or pieces of the redo log.
     PagesOrLog,
-    /// A log in pieces.
+    /// The binary log, in pieces.
     Log,
     /// A block that grows.
     Block,
@@ -146,7 +146,9 @@ impl Context {
         }
         self.state = if is_whole { State::Whole } else { State::Stream };
         match (is_whole, self.shape, self.encrypts) {
-            (false, ..) => self.unit.crypt_next(data)?,
+            (false, Shape::Log, _) => self.unit.crypt_next(data)?,
+            (false, _, true) => self.unit.encrypt_record(data)?,
+            (false, _, false) => self.unit.decrypt_record(data)?,
             (true, Shape::Block, true) => self.unit.seal_block(data)?,
             (true, Shape::Block, false) => self.unit.open_block(data)?,
             (true, _, true) => self.unit.encrypt_whole(data)?,

@@ -419,7 +419,7 @@ mod tests {
             (100, short, vec![&page[..15]], vec![15]),
             (100, short, vec![&page[..0]], vec![0]),
             // logs, read in other pieces than they were written in
-            (1, short, vec![&page[..32], &page[32..288], &page[288..294]], vec![1, 255, 38]),
+            (1, short, vec![&page[..32], &page[32..288], &page[288..294]], vec![16, 240, 38]),
             (1, long, vec![&page[..15], &page[15..35], &page[35..8188]], vec![8188]),
         ] {
             for in_place in [false, true] {
@@ -435,6 +435,9 @@ mod tests {
                 assert_eq!(opened, clear, "{key_id}");
             }
         }
+        // a record goes on after whole blocks alone
+        let pieces = [&page[..15], &page[15..32]];
+        assert_eq!(crypt((1, version, 3), (short, &NONCE), &pieces, false), Err(REFUSED));
         // a block of a temporary file grows, and shows a change
         for bytes in [0, 1, 65536] {
             let block = vec![5; bytes];

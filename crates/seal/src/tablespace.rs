@@ -5,11 +5,12 @@
 //! A page is enciphered as a whole (HCTR2), so that a repeated nonce shows no more than that a
 //! whole page is the same, and a change garbles all of it; or, where a module computes, in CBC with
 //! ciphertext stealing, which requires no more of a module than CBC and which shows more
-//! ([`PageMode`]). A log is written and read in pieces that need not be the same ones, so it takes
-//! a counter mode. A block of a temporary file may grow, and has a check at its end that shows a
-//! change.
+//! ([`PageMode`]). A record of the redo log is chained ([`record`]): the server uses one nonce for
+//! thousands of them. The binary log is written and read in pieces of any length, under nonces that
+//! do not repeat, and takes a counter mode. A block of a temporary file may grow, and has a check
+//! at its end that shows a change.
 //!
-//! Not here: which of the three a call of the server is (`adapters/mariadb`); formats that
+//! Not here: which of the four a call of the server is (`adapters/mariadb`); formats that
 //! authenticate what they hold (`engine_page`, `volume`).
 
 use std::collections::HashMap;
@@ -26,8 +27,11 @@ use sealstone_message::Unknown;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
+use self::record::{Chain, RecordKey};
 use crate::file::KEY_BYTES_MAX;
 use crate::fingerprint::Fingerprint;
+
+mod record;
 
 /// Length of the nonce that the server gives for a unit, in bytes.
 pub const NONCE_BYTES: usize = 16;
@@ -224,6 +228,9 @@ pub enum TablespaceError {
     /// A block of a temporary file that was changed.
     #[error("a block of a temporary file was changed")]
     Changed,
+    /// A record that goes on after a piece that was no whole blocks.
+    #[error("a record in pieces that are not whole blocks of 16 bytes")]
+    Pieces,
     /// The keys cannot be had.
     #[error(transparent)]
     Key(#[from] KeyError),
@@ -285,6 +292,9 @@ struct UnitKey {
     whole: Whole,
     stream: OnceLock<Protected<dyn Ctr>>,
     stream_key: Zeroizing<Vec<u8>>,
+    record: OnceLock<RecordKey>,
+    /// Keys of records: of whole blocks, and of ends.
+    record_keys: [Zeroizing<Vec<u8>>; 2],
     cipher: &'static Cipher,
 }
 
@@ -304,6 +314,8 @@ pub struct Unit {
     nonce: [u8; NONCE_BYTES],
     /// Block from which a stream counts, and the bytes of it that are done.
     stream: Option<([u8; NONCE_BYTES], u64)>,
+    /// State of a record, once it has begun.
+    record: Option<Chain>,
     provider: Provider,
 }
 
@@ -354,6 +366,7 @@ impl TablespaceKeys {
     fn try_all(&self, version: ServerVersion) -> Result<(), TablespaceError> {
         let mut unit = self.unit(0, version.number(), &[0; SERVER_KEY_BYTES], &[0; NONCE_BYTES])?;
         unit.crypt_next(&mut [0; 1])?;
+        unit.encrypt_record(&mut [0; NONCE_BYTES + 1])?;
         unit.seal_block(&mut [0; CHECK_BYTES + 1])?;
         self.units.write().unwrap_or_else(PoisonError::into_inner).clear();
         Ok(())
@@ -425,7 +438,7 @@ impl TablespaceKeys {
             Some(key) => key,
             None => self.keep(name)?,
         };
-        Ok(Unit { key, nonce, stream: None, provider: self.provider })
+        Ok(Unit { key, nonce, stream: None, record: None, provider: self.provider })
     }
 
     /// Sets the key named `name`, and keeps it for the next unit.
@@ -454,7 +467,15 @@ impl TablespaceKeys {
                 (Whole::CbcCs1 { cbc, check_key }, derived("tablespace streams cbc-cs1")?)
             }
         };
-        let key = Arc::new(UnitKey { whole, stream: OnceLock::new(), stream_key, cipher });
+        let (stream, record) = (OnceLock::new(), OnceLock::new());
+        let record_keys = match name.version.mode() {
+            PageMode::Hctr2 => ["tablespace records", "tablespace record ends"],
+            PageMode::CbcCs1 => ["tablespace records cbc-cs1", "tablespace record ends cbc-cs1"],
+        };
+        let [blocks, ends] = record_keys.map(derived);
+        let record_keys = [blocks?, ends?];
+        let key = UnitKey { whole, stream, stream_key, record, record_keys, cipher };
+        let key = Arc::new(key);
         let mut units = self.units.write().unwrap_or_else(PoisonError::into_inner);
         if units.len() >= UNITS_MAX {
             // what is still in use is set again
@@ -542,6 +563,33 @@ impl Unit {
         Ok(())
     }
 
+    /// Enciphers the next piece of a record in place: whole blocks of 16 bytes, or the last piece,
+    /// of any length.
+    ///
+    /// # Errors
+    /// [`TablespaceError::Pieces`] after a piece that was no whole blocks, and
+    /// [`TablespaceError::Cipher`] if a module failed: `data` is of no use then.
+    pub fn encrypt_record(&mut self, data: &mut [u8]) -> Result<(), TablespaceError> {
+        let key = self.key.record(self.provider)?;
+        let mut chain = self.record.take().map_or_else(|| key.begin(&self.nonce), Ok)?;
+        chain.encrypt(key, data)?;
+        self.record = Some(chain);
+        Ok(())
+    }
+
+    /// Deciphers the next piece of a record in place; its pieces may be others than those that
+    /// [`encrypt_record`](Self::encrypt_record) was given, by the same rule.
+    ///
+    /// # Errors
+    /// As [`encrypt_record`](Self::encrypt_record).
+    pub fn decrypt_record(&mut self, data: &mut [u8]) -> Result<(), TablespaceError> {
+        let key = self.key.record(self.provider)?;
+        let mut chain = self.record.take().map_or_else(|| key.begin(&self.nonce), Ok)?;
+        chain.decrypt(key, data)?;
+        self.record = Some(chain);
+        Ok(())
+    }
+
     /// Enciphers a block of a temporary file in `block`, whose last [`CHECK_BYTES`] bytes are room.
     ///
     /// # Errors
@@ -604,6 +652,15 @@ impl Unit {
 }
 
 impl UnitKey {
+    fn record(&self, provider: Provider) -> Result<&RecordKey, CipherError> {
+        if self.record.get().is_none() {
+            // of two threads that set it at once, one is kept
+            let [blocks, ends] = &self.record_keys;
+            let _ = self.record.set(RecordKey::new(self.cipher, blocks, ends, provider)?);
+        }
+        Ok(self.record.get().expect("it was set"))
+    }
+
     fn stream(&self, provider: Provider) -> Result<&dyn Ctr, CipherError> {
         if self.stream.get().is_none() {
             // of two threads that set it at once, one is kept
@@ -707,6 +764,14 @@ mod tests {
                         }
                         unit.crypt_next(rest).unwrap();
                         assert_eq!(stream, page);
+
+                        let mut record = page.clone();
+                        let mut unit = keys.unit(key_id, version, passed, &nonce).unwrap();
+                        unit.encrypt_record(&mut record).unwrap();
+                        assert!(seen.insert(record.clone()));
+                        let mut unit = keys.unit(key_id, version, passed, &nonce).unwrap();
+                        unit.decrypt_record(&mut record).unwrap();
+                        assert_eq!(record, page);
                     }
                 }
             }
@@ -811,6 +876,7 @@ mod tests {
                 "adffd1cf4417c52a6f583ab9f9249361fdbf4937677276f5d863ac3fdfeae4a5",
                 "72ec4e6ea3aebd9819cbf80492beda6e044573d98f36ab462834cd7fb4acc87c20f47f23e0a761c8",
                 "be10f06760fd619109d25524da084651a3e57ea2",
+                "82d9f66b85f87cabf792af1dda62c0f5dacd071f",
                 "10cca029eb5614560faa71c20aa104f1471fb2a17f0f099a",
                 "8a8459b84be2a799",
             ]
@@ -821,15 +887,16 @@ mod tests {
                 "adffd1cf4417c52a6f583ab9f9249361fdbf4937677276f5d863ac3fdfeae4a5",
                 "18ea01d55e50f5d44bb9920c6765f732bb47e51218ea4f85c9bb25a6d8f87dfc905ca03d41a0a268",
                 "dcfde6f9bd5f2fcec9c5de9443998dbc49c4d6c5",
+                "8ecdbc7ea666de75403006aca0cec68d4cd84abe",
                 "4afe28f94bffe2e2a7fc081d3a43606b934d716e3376baff",
                 "8a8459b84be2a799",
             ]
         );
     }
 
-    /// Returns the key for the server, a page, a log, a block and the key's fingerprint in `mode`,
-    /// in hexadecimal digits.
-    fn found_in(mode: PageMode) -> [String; 5] {
+    /// Returns the key for the server, a page, a binary log, a record, a block and the key's
+    /// fingerprint in `mode`, in hexadecimal digits.
+    fn found_in(mode: PageMode) -> [String; 6] {
         let keys = keys_of(&[(1, 0x11)], "aes-256", mode);
         let version = keys.current().number();
         let key = keys.server_key(100, version).unwrap();
@@ -838,10 +905,12 @@ mod tests {
         unit().encrypt_whole(&mut whole).unwrap();
         let mut stream = [0x33; 20];
         unit().crypt_next(&mut stream).unwrap();
+        let mut record = [0x33; 20];
+        unit().encrypt_record(&mut record).unwrap();
         let mut block = [0x33; 24];
         unit().seal_block(&mut block).unwrap();
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         let fingerprint = keys.fingerprint(1).unwrap().to_string();
-        [hex(&key[..]), hex(&whole), hex(&stream), hex(&block), fingerprint]
+        [hex(&key[..]), hex(&whole), hex(&stream), hex(&record), hex(&block), fingerprint]
     }
 }
