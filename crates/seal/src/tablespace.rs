@@ -27,7 +27,7 @@ use sealstone_message::Unknown;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
-use self::record::{Chain, RecordKey};
+use self::record::{Chain, RecordError, RecordKey};
 use crate::file::KEY_BYTES_MAX;
 use crate::fingerprint::Fingerprint;
 
@@ -237,6 +237,15 @@ pub enum TablespaceError {
     /// The cipher refused.
     #[error(transparent)]
     Cipher(#[from] CipherError),
+}
+
+impl From<RecordError> for TablespaceError {
+    fn from(error: RecordError) -> Self {
+        match error {
+            RecordError::Pieces => Self::Pieces,
+            RecordError::Cipher(error) => Self::Cipher(error),
+        }
+    }
 }
 
 /// The keys of a server's files, for as long as it runs. Serves many threads at once.

@@ -1,22 +1,35 @@
-//! Records of a log whose server uses one nonce for thousands of them: whole blocks in CBC, and what
-//! is left at the end, 1 to 15 bytes, through a Feistel network. Records under one nonce show how
-//! many blocks they have in common at their beginning, and nothing of the others; in a counter mode
-//! they would show the difference of all that they hold.
+//! Records of a log whose server uses one nonce for thousands of them: whole blocks in CBC, and
+//! what is left at the end, 1 to 15 bytes, through a Feistel network. Records under one nonce show
+//! how many blocks they have in common at their beginning, and nothing of the others; in a counter
+//! mode they would show the difference of all that they hold.
 //!
 //! Not here: which key, and which nonce (`tablespace`).
 
 use sealstone_cipher::{CbcCs1, Cipher, Error as CipherError, Provider, cbc_cs1};
 use zeroize::Zeroize;
 
-use super::{NONCE_BYTES, TablespaceError};
-
-/// Length of a block, in bytes.
-const BLOCK_BYTES: usize = NONCE_BYTES;
-/// Rounds over what is left at the end: as many as FF1 has (SP 800-38G), whose network this is, over
-/// halves of bytes or of nibbles.
+/// Length of a block, and of a nonce, in bytes.
+const BLOCK_BYTES: usize = 16;
+/// Rounds over what is left at the end: as many as FF1 has (SP 800-38G), whose network this is,
+/// over halves of bytes or of nibbles.
 const ROUNDS: u8 = 10;
 /// Longest half of an end, in bytes.
 const HALF_BYTES_MAX: usize = BLOCK_BYTES / 2;
+
+/// Reason why a piece of a record is not enciphered or deciphered.
+#[derive(Debug)]
+pub(super) enum RecordError {
+    /// The record has ended with a piece that was no whole blocks.
+    Pieces,
+    /// The cipher refused.
+    Cipher(CipherError),
+}
+
+impl From<CipherError> for RecordError {
+    fn from(error: CipherError) -> Self {
+        Self::Cipher(error)
+    }
+}
 
 /// The keys of records.
 pub(super) struct RecordKey {
@@ -55,7 +68,7 @@ impl RecordKey {
     /// Those of a module.
     ///
     /// Source: SP 800-38A, appendix C, the first method.
-    pub(super) fn begin(&self, nonce: &[u8; NONCE_BYTES]) -> Result<Chain, CipherError> {
+    pub(super) fn begin(&self, nonce: &[u8; BLOCK_BYTES]) -> Result<Chain, CipherError> {
         Ok(Chain { last: self.blocks.iv(nonce)?, has_ended: false })
     }
 }
@@ -64,12 +77,8 @@ impl Chain {
     /// Enciphers the next piece.
     ///
     /// # Errors
-    /// [`TablespaceError::Pieces`], [`TablespaceError::Cipher`]; `data` is of no use then.
-    pub(super) fn encrypt(
-        &mut self,
-        key: &RecordKey,
-        data: &mut [u8],
-    ) -> Result<(), TablespaceError> {
+    /// [`RecordError::Pieces`], [`RecordError::Cipher`]; `data` is of no use then.
+    pub(super) fn encrypt(&mut self, key: &RecordKey, data: &mut [u8]) -> Result<(), RecordError> {
         let (whole, end) = self.split(data)?;
         if !whole.is_empty() {
             key.blocks.encrypt(&self.last, whole)?;
@@ -82,11 +91,7 @@ impl Chain {
     ///
     /// # Errors
     /// As [`Chain::encrypt`].
-    pub(super) fn decrypt(
-        &mut self,
-        key: &RecordKey,
-        data: &mut [u8],
-    ) -> Result<(), TablespaceError> {
+    pub(super) fn decrypt(&mut self, key: &RecordKey, data: &mut [u8]) -> Result<(), RecordError> {
         let (whole, end) = self.split(data)?;
         if let Some(&last) = whole.last_chunk() {
             key.blocks.decrypt(&self.last, whole)?;
@@ -99,9 +104,9 @@ impl Chain {
     fn split<'a>(
         &mut self,
         data: &'a mut [u8],
-    ) -> Result<(&'a mut [u8], &'a mut [u8]), TablespaceError> {
+    ) -> Result<(&'a mut [u8], &'a mut [u8]), RecordError> {
         if self.has_ended && !data.is_empty() {
-            return Err(TablespaceError::Pieces);
+            return Err(RecordError::Pieces);
         }
         let (whole, end) = data.split_at_mut(data.len() / BLOCK_BYTES * BLOCK_BYTES);
         self.has_ended |= !end.is_empty();
@@ -175,7 +180,7 @@ mod tests {
 
     /// Takes `data` through the cipher in pieces of `sizes`, then the rest.
     fn crypt(key: &RecordKey, encrypts: bool, data: &mut [u8], sizes: &[usize]) {
-        let mut chain = key.begin(&[7; NONCE_BYTES]).unwrap();
+        let mut chain = key.begin(&[7; BLOCK_BYTES]).unwrap();
         let mut rest = data;
         for size in sizes.iter().copied().chain([usize::MAX]) {
             let (piece, more) = rest.split_at_mut(size.min(rest.len()));
@@ -257,11 +262,11 @@ mod tests {
     #[test]
     fn a_record_ends_with_a_piece_that_is_no_whole_blocks() {
         let key = key("lea-128");
-        let mut chain = key.begin(&[1; NONCE_BYTES]).unwrap();
+        let mut chain = key.begin(&[1; BLOCK_BYTES]).unwrap();
         chain.encrypt(&key, &mut [1; 32]).unwrap();
         chain.encrypt(&key, &mut [2; 5]).unwrap();
         chain.encrypt(&key, &mut []).unwrap();
-        assert!(matches!(chain.encrypt(&key, &mut [3; 16]), Err(TablespaceError::Pieces)));
-        assert!(matches!(chain.decrypt(&key, &mut [3; 1]), Err(TablespaceError::Pieces)));
+        assert!(matches!(chain.encrypt(&key, &mut [3; 16]), Err(RecordError::Pieces)));
+        assert!(matches!(chain.decrypt(&key, &mut [3; 1]), Err(RecordError::Pieces)));
     }
 }
