@@ -229,7 +229,10 @@ pub enum TablespaceError {
     #[error("a block of a temporary file was changed")]
     Changed,
     /// A record that goes on after a piece that was no whole blocks.
-    #[error("a record in pieces that are not whole blocks of 16 bytes")]
+    #[error(
+        "the server passed a record in pieces that are not whole blocks of 16 bytes, which this \
+         plug-in does not know"
+    )]
     Pieces,
     /// The keys cannot be had.
     #[error(transparent)]
@@ -579,11 +582,8 @@ impl Unit {
     /// [`TablespaceError::Pieces`] after a piece that was no whole blocks, and
     /// [`TablespaceError::Cipher`] if a module failed: `data` is of no use then.
     pub fn encrypt_record(&mut self, data: &mut [u8]) -> Result<(), TablespaceError> {
-        let key = self.key.record(self.provider)?;
-        let mut chain = self.record.take().map_or_else(|| key.begin(&self.nonce), Ok)?;
-        chain.encrypt(key, data)?;
-        self.record = Some(chain);
-        Ok(())
+        let (key, chain) = self.chain()?;
+        Ok(chain.encrypt(key, data)?)
     }
 
     /// Deciphers the next piece of a record in place; its pieces may be others than those that
@@ -592,11 +592,18 @@ impl Unit {
     /// # Errors
     /// As [`encrypt_record`](Self::encrypt_record).
     pub fn decrypt_record(&mut self, data: &mut [u8]) -> Result<(), TablespaceError> {
+        let (key, chain) = self.chain()?;
+        Ok(chain.decrypt(key, data)?)
+    }
+
+    /// Returns the state of the record, which begins with the first piece.
+    fn chain(&mut self) -> Result<(&RecordKey, &mut Chain), TablespaceError> {
         let key = self.key.record(self.provider)?;
-        let mut chain = self.record.take().map_or_else(|| key.begin(&self.nonce), Ok)?;
-        chain.decrypt(key, data)?;
-        self.record = Some(chain);
-        Ok(())
+        let chain = match &mut self.record {
+            Some(chain) => chain,
+            none => none.insert(key.begin(&self.nonce)?),
+        };
+        Ok((key, chain))
     }
 
     /// Enciphers a block of a temporary file in `block`, whose last [`CHECK_BYTES`] bytes are room.
@@ -842,6 +849,20 @@ mod tests {
             assert!(unit.seal_block(&mut vec![0; short]).is_err());
             assert!(unit.open_block(&mut vec![0; short]).is_err());
             assert!(unit.encrypt_whole(&mut vec![0; short]).is_err());
+        }
+    }
+
+    /// A record that was refused does not begin again.
+    #[test]
+    fn a_record_in_other_pieces_stays_refused() {
+        for mode in PageMode::ALL {
+            let keys = keys_of(&[(1, 1)], "aria-128", mode);
+            let mut unit = keys.unit(1, keys.current().number(), &[5; 16], &[7; 16]).unwrap();
+            unit.encrypt_record(&mut [1; 21]).unwrap();
+            for bytes in [16, 1, 32] {
+                let refused = unit.encrypt_record(&mut vec![2; bytes]).unwrap_err();
+                assert!(matches!(refused, TablespaceError::Pieces), "{refused}");
+            }
         }
     }
 

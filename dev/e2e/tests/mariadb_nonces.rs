@@ -2,7 +2,7 @@
 //! before ours that writes them down: which it passes for two contents, and that ours bears it.
 //! Not here: pages as they come to the disk (`mariadb_pages`).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::thread;
@@ -17,6 +17,8 @@ const RECORDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/mariadb_recorde
 const RECORD_PIECE_BYTES_MAX: u64 = 256;
 /// Bytes of a cipher's block.
 const BLOCK_BYTES: usize = 16;
+/// Bytes whose differences are not the same by chance in a million pairs.
+const BYTES_BEYOND_CHANCE: usize = 6;
 
 /// Kinds of what a server encrypts, as far as the calls show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,7 +31,7 @@ enum Kind {
     Redo,
 }
 
-/// A unit that was encrypted: how long it was, a hash of it, and its beginning, before and after.
+/// A unit that was encrypted: its length, a hash of it, and its beginning, before and after.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Unit {
     bytes: u64,
@@ -83,19 +85,19 @@ fn repeated(units: &Units, kind: Kind) -> (usize, usize) {
     (of().count(), of().filter(|(_, same)| same.len() > 1).count())
 }
 
-/// Asserts that two units under one nonce differ otherwise than their plaintexts: that one pad was
-/// not added to both.
-fn is_no_pad(one: &Unit, other: &Unit) -> bool {
+/// Returns the bytes of two units under one nonce that may show their difference, from the block on
+/// in which they differ, as far as was written down, and whether they do: whether one pad was added
+/// to both. None where one is the beginning of the other.
+fn shown(one: &Unit, other: &Unit) -> Option<(usize, bool)> {
     let length = one.before.len().min(other.before.len());
     let sum = |one: &[u8], other: &[u8]| -> Vec<u8> {
         one.iter().zip(other).map(|(one, other)| one ^ other).collect()
     };
-    let differs = (0..length).find(|at| one.before[*at] != other.before[*at]);
-    // the shorter one is the beginning of the other, as far as was written down
-    let Some(differs) = differs else { return true };
+    let differs = (0..length).find(|at| one.before[*at] != other.before[*at])?;
     let from = differs / BLOCK_BYTES * BLOCK_BYTES;
-    sum(&one.before[from..length], &other.before[from..length])
-        != sum(&one.after[from..length], &other.after[from..length])
+    let is_shown = sum(&one.before[from..length], &other.before[from..length])
+        == sum(&one.after[from..length], &other.after[from..length]);
+    Some((length - from, is_shown))
 }
 
 fn change(session: &mut SqlSession, client: u32) {
@@ -162,14 +164,22 @@ fn the_redo_log_of_a_server_repeats_nonces_and_ours_bears_it() {
         let (nonces, repeated) = repeated(&units, kind);
         assert!(nonces > 10 && repeated == 0, "{kind:?}: {repeated} of {nonces}");
     }
-    let mut pairs = 0;
-    for ((kind, _), same) in &units {
+    // pairs by the number of bytes that may show it, and those that do
+    let mut pairs: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
+    for same in units.values() {
         for (at, one) in same.iter().enumerate() {
-            for other in &same[at + 1..(at + 20).min(same.len())] {
-                assert!(is_no_pad(one, other), "{kind:?}: {} and {} bytes", one.bytes, other.bytes);
-                pairs += 1;
+            let others = &same[at + 1..(at + 20).min(same.len())];
+            for (bytes, is_shown) in others.iter().filter_map(|other| shown(one, other)) {
+                let found = pairs.entry(bytes).or_default();
+                *found = (found.0 + 1, found.1 + u64::from(is_shown));
             }
         }
     }
-    println!("{pairs} pairs of contents under one nonce, of which none shows its difference");
+    println!("bytes, pairs of contents under one nonce, and those with one pad: {pairs:?}");
+    assert!(pairs.values().map(|(all, _)| all).sum::<u64>() > 1000, "{pairs:?}");
+    for (bytes, (all, shown)) in pairs {
+        // few bytes are the same by chance: one byte in one of 255 pairs
+        let is_chance = bytes < BYTES_BEYOND_CHANCE && 8 * shown <= all.max(8);
+        assert!(shown == 0 || is_chance, "{shown} of {all} pairs of {bytes} bytes");
+    }
 }

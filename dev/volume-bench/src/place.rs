@@ -2,6 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -158,8 +159,14 @@ impl Place {
             // it went to the background, and named its passphrase's file
             Kind::Gocryptfs => {
                 let passphrase = self.dir.join("passphrase");
-                let found = run("pgrep", &["-f", &passphrase.to_string_lossy()])?;
-                found.split_whitespace().next().map(str::parse).transpose()?
+                let is_it = |command: Vec<u8>| {
+                    let mut words = command.split(|byte| *byte == 0);
+                    words.any(|word| word == passphrase.as_os_str().as_bytes())
+                };
+                let processes = fs::read_dir("/proc")?.filter_map(Result::ok);
+                let mut found = processes
+                    .filter(|process| fs::read(process.path().join("cmdline")).is_ok_and(is_it));
+                found.find_map(|process| process.file_name().to_str()?.parse().ok())
             }
         };
         let process = process.with_context(|| format!("no process serves {}", self.name()))?;

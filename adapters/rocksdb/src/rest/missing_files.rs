@@ -42,7 +42,7 @@ pub fn missing(dir: &Path, keys: &dyn KeySource) -> Result<Vec<Finding>, RestErr
             // a catalogue that is damaged, or under another key, lists nothing that can be known
             Err(Refusal::Seal { .. }) => BTreeMap::new(),
             // something in the place of a file, which every caller reports itself
-            Err(Refusal::Raw(_)) if !listing.others.is_empty() => BTreeMap::new(),
+            Err(Refusal::Raw(_)) if listing.unknown().is_some() => BTreeMap::new(),
             Err(Refusal::Raw(error)) => return Err(RestError::Catalogue(error.0)),
         };
         names.extend(of_manifest(&here, contents));

@@ -3,10 +3,11 @@
 //! how many blocks they have in common at their beginning, and nothing of the others; in a counter
 //! mode they would show the difference of all that they hold.
 //!
-//! Not here: which key, and which nonce (`tablespace`).
+//! The network is that of FF1, and not FF1 itself, which refuses so short a text and which no
+//! module has. Not here: which key, and which nonce (`tablespace`).
 
 use sealstone_cipher::{CbcCs1, Cipher, Error as CipherError, Provider, cbc_cs1};
-use zeroize::Zeroize;
+use zeroize::Zeroizing;
 
 /// Length of a block, and of a nonce, in bytes.
 const BLOCK_BYTES: usize = 16;
@@ -123,7 +124,7 @@ impl Chain {
         rounds: &mut dyn Iterator<Item = u8>,
     ) -> Result<(), CipherError> {
         let length = end.len();
-        let mut halves = [[0; HALF_BYTES_MAX]; 2];
+        let mut halves = Zeroizing::new([[0; HALF_BYTES_MAX]; 2]);
         let (sizes, mask) = match end {
             [] => return Ok(()),
             [one] => {
@@ -137,18 +138,17 @@ impl Chain {
                 ([left.len(), right.len()], 0xff)
             }
         };
-        let mut before = key.ends.iv(&self.last)?;
+        let before = Zeroizing::new(key.ends.iv(&self.last)?);
         for round in rounds {
             let (to, from) = (usize::from(round % 2), usize::from(1 - round % 2));
-            let mut block = [0; BLOCK_BYTES];
+            let mut block = Zeroizing::new([0; BLOCK_BYTES]);
             (block[0], block[1]) = (round, length as u8);
             block[2..][..sizes[from]].copy_from_slice(&halves[from][..sizes[from]]);
             // chained to the block before: the MAC of two blocks, whose number is fixed
-            key.ends.encrypt(&before, &mut block)?;
-            for (byte, pad) in halves[to][..sizes[to]].iter_mut().zip(block) {
+            key.ends.encrypt(&before, &mut *block)?;
+            for (byte, pad) in halves[to][..sizes[to]].iter_mut().zip(&*block) {
                 *byte ^= pad & mask;
             }
-            block.zeroize();
         }
         match end {
             [one] => *one = halves[0][0] << 4 | halves[1][0],
@@ -158,8 +158,6 @@ impl Chain {
                 right.copy_from_slice(&halves[1][..right.len()]);
             }
         }
-        halves.zeroize();
-        before.zeroize();
         Ok(())
     }
 }
