@@ -5,7 +5,7 @@
 //! A page is enciphered as a whole (HCTR2), so that a repeated nonce shows no more than that a
 //! whole page is the same, and a change garbles all of it; or, where a module computes, in CBC with
 //! ciphertext stealing, which requires no more of a module than CBC and which shows more
-//! ([`PageMode`]). A record of the redo log is chained ([`record`]): the server uses one nonce for
+//! ([`PageMode`]). A record of the redo log is chained (`record`): the server uses one nonce for
 //! thousands of them. The binary log is written and read in pieces of any length, under nonces that
 //! do not repeat, and takes a counter mode. A block of a temporary file may grow, and has a check
 //! at its end that shows a change.
