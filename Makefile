@@ -283,11 +283,14 @@ test-aws-lc-fips: setup setup-rivals
 	cargo test --locked --package sealstone-modules --features aws-lc-fips
 
 # in builds in which every use of a cipher of our own panics, beside the other builds: a module alone does everything
-test-modules: setup setup-rivals setup-mariadb
+test-modules: setup setup-rivals setup-mariadb setup-mongod setup-rocksdb-tools
 	@CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/no-own" cargo test --locked --package sealstone-modules --features no-own --test alone
 	@CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/no-own" cargo test --locked --package sealstone-mariadb --features no-own --test alone
-	@CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/no-own" cargo build --locked --package sealstone-cli --features no-own
+	@CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/no-own" cargo build --locked --features sealstone-cli/no-own \
+	    --package sealstone-cli --package sealstone-wiredtiger --package sealstone-mariadb --package sealstone-rocksdb-plugin
 	SEALSTONE_ALONE=1 SEALSTONE_BIN="$$CARGO_TARGET_DIR/no-own/debug/sealstone" cargo test --workspace --locked --test modules
+	SEALSTONE_ALONE=1 SEALSTONE_BIN="$$CARGO_TARGET_DIR/no-own/debug/sealstone" cargo test --workspace --locked \
+	    --test mariadb_modules --test mongod_modules --test rocksdb_plugin -- a_module_enciphers a_module_seals
 	SEALSTONE_BIN="$$CARGO_TARGET_DIR/no-own/debug/sealstone" cargo test --workspace --locked --test mariadb_modules \
 	    the_commands_of_mariadb_take_a_module
 

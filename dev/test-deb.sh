@@ -20,7 +20,7 @@ if within ldd /usr/bin/sealstone /usr/lib/sealstone/libsealstone_wiredtiger.so |
 # where MariaDB and systemd look
 within test -r /usr/lib/systemd/system/sealstone-volume@.service
 # servers load them as users of their own, who are none of root's group
-for library in sealstone/libsealstone_wiredtiger.so sealstone/libsealstone_fields.so mysql/plugin/libsealstone_mariadb.so; do
+for library in sealstone/libsealstone_wiredtiger.so sealstone/libsealstone_fields.so sealstone/libsealstone_rocksdb_plugin.so mysql/plugin/libsealstone_mariadb.so; do
 	within setpriv --reuid=65534 --regid=65534 --clear-groups test -r "/usr/lib/$library"
 done
 for page in sealstone sealstone-compare sealstone-rest-verify; do

@@ -3,9 +3,11 @@
 
 use std::process::ExitCode;
 
+use sealstone_cipher::cbc_feistel::cbc_feistel;
 use sealstone_cipher::module::title;
 use sealstone_cipher::testing::{
-    aead_conformance, cbc_cs1_conformance, cmac_conformance, ctr_conformance,
+    aead_conformance, cbc_cs1_conformance, cbc_feistel_conformance, cmac_conformance,
+    ctr_conformance,
 };
 use sealstone_cipher::{Error, Provider, aead, cbc_cs1, ciphers, cmac, ctr};
 use sealstone_keys::{HmacSha256, Secret, subkey};
@@ -46,6 +48,10 @@ fn main() -> ExitCode {
             let set = |key: &[u8]| cbc_cs1(cipher, key, module);
             let what = format!("{} in cbc, with stealing", cipher.name);
             tell(what, set(&key).err(), &|| format!("{:?}", cbc_cs1_conformance(cipher, &set)));
+            let set = |keys: [&[u8]; 2]| cbc_feistel(cipher, keys, module);
+            let what = format!("{} in cbc, with an end of less than a block", cipher.name);
+            let lacks = set([&key, &key]).err();
+            tell(what, lacks, &|| format!("{:?}", cbc_feistel_conformance(cipher, &set)));
         }
         let set = |key: &[u8]| cmac(cipher, key, module);
         let what = format!("{} in cmac", cipher.name);

@@ -7,6 +7,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use sealstone_cipher::cbc_feistel::cbc_feistel;
 use sealstone_cipher::{Ahead, Backend, Provider, aead, blocks, cbc_cs1, cipher, ctr, hctr2};
 use sealstone_keys::{InModule, KeyFile, KeySource, Secret, source, subkey};
 use sealstone_seal::catalogue::{Catalogue, CatalogueWriter, Copy};
@@ -28,12 +29,13 @@ fn module() -> &'static dyn sealstone_cipher::module::Module {
 fn our_own_code_panics_in_this_build() {
     let aes = cipher("aes-256").unwrap();
     let own = Backend::auto();
-    let uses: [(&str, &dyn Fn()); 9] = [
+    let uses: [(&str, &dyn Fn()); 10] = [
         ("aead", &|| drop(aead(aes, &[7; 32], own))),
         ("ctr", &|| drop(ctr(aes, &[7; 32], own))),
         ("blocks", &|| drop(blocks(aes, &[7; 32], own))),
         ("hctr2", &|| drop(hctr2(aes, &[7; 32], own))),
         ("cbc-cs1", &|| drop(cbc_cs1(aes, &[7; 32], own))),
+        ("cbc-feistel", &|| drop(cbc_feistel(aes, [&[7; 32], &[8; 32]], own))),
         ("ahead", &|| drop(Ahead::new(aes, &[7; 32], own))),
         ("hkdf", &|| subkey(own, &[7; 32], "pages", &[], &mut [0; 32]).unwrap()),
         ("random", &|| drop(Secret::random(own))),

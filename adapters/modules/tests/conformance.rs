@@ -2,10 +2,11 @@
 //! what it has is the same to the bit, and what it lacks is an error that names it.
 
 use sealstone_cipher::cbc::cbc;
+use sealstone_cipher::cbc_feistel::cbc_feistel;
 use sealstone_cipher::module::Module;
 use sealstone_cipher::testing::{
-    aead_conformance, bytes, cbc_conformance, cbc_cs1_conformance, cmac_conformance,
-    ctr_conformance,
+    aead_conformance, bytes, cbc_conformance, cbc_cs1_conformance, cbc_feistel_conformance,
+    cmac_conformance, ctr_conformance,
 };
 use sealstone_cipher::{
     Error, Provider, aead, blocks, cbc_cs1, cipher, ciphers, cmac, ctr, hctr2, module,
@@ -98,7 +99,7 @@ fn a_library_conforms_in_counter_mode() {
 }
 
 #[test]
-fn modules_conform_in_cbc_and_with_ciphertext_stealing() {
+fn modules_conform_in_cbc_and_in_what_is_made_of_it() {
     for module in [openssl(), reference()] {
         assert_eq!(chained(module), IN_LIBCRYPTO, "{module:?}");
     }
@@ -117,6 +118,9 @@ fn chained(module: &'static dyn Module) -> Vec<&'static str> {
                 let summary = cbc_cs1_conformance(cipher, &|key| cbc_cs1(cipher, key, module));
                 assert!(summary.messages > 200, "{summary:?}");
                 assert!(summary.vectors > 0 || !cipher.name.starts_with("aes"), "{summary:?}");
+                let set = |keys: [&[u8]; 2]| cbc_feistel(cipher, keys, module);
+                let summary = cbc_feistel_conformance(cipher, &set);
+                assert!(summary.messages > 200, "{summary:?}");
                 ran.push(cipher.name);
             }
             Err(error) => assert_eq!(

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use sealstone_cipher::cbc_feistel::cbc_feistel;
 use sealstone_cipher::module::Module;
 use sealstone_cipher::{Backend, Error, Provider, aead, cbc_cs1, cipher, ctr};
 use sealstone_keys::{EphemeralKey, InModule, KeyError, KeyFile, KeySource, Secret, source};
@@ -144,6 +145,35 @@ fn a_module_that_dies_while_it_chains_leaves_nothing() {
         });
         assert_eq!(done, Err(Error::Module { module: module.name(), doing: "encrypting" }));
     }
+}
+
+/// A record that a dying module did not encipher leaves nothing of it, wherever the module dies: at
+/// the beginning, among whole blocks, or in one of the rounds over its end; and it does not go on.
+#[test]
+fn a_module_that_dies_within_a_record_leaves_nothing() {
+    for calls in 0..13 {
+        let (name, limit) = (format!("dies-recording-{calls}"), format!("CALLS={calls}"));
+        let module = failing(&name, &["FAILS_CBC", &limit]).unwrap();
+        let (aria, provider) = (cipher("aria-256").unwrap(), Provider::Module(module));
+        let keyed = cbc_feistel(aria, [&[7; 32], &[8; 32]], provider).unwrap();
+        let died = Error::Module { module: module.name(), doing: "encrypting" };
+        let mut chain = match keyed.begin(&[1; 16]) {
+            Err(error) => {
+                assert_eq!((calls, error), (0, died));
+                continue;
+            }
+            Ok(chain) => chain,
+        };
+        let mut record = [7; 37];
+        assert_eq!(keyed.encrypt(&mut chain, &mut record), Err(died), "{calls}");
+        assert_eq!(record, [0; 37], "{calls}");
+        let next = keyed.encrypt(&mut chain, &mut [7; 16]);
+        assert_eq!(next, Err(Error::AfterEnd), "{calls}");
+    }
+    let module = failing("records", &["FAILS_CBC", "CALLS=13"]).unwrap();
+    let (aria, provider) = (cipher("aria-256").unwrap(), Provider::Module(module));
+    let keyed = cbc_feistel(aria, [&[7; 32], &[8; 32]], provider).unwrap();
+    keyed.encrypt(&mut keyed.begin(&[1; 16]).unwrap(), &mut [7; 37]).unwrap();
 }
 
 /// A frame that a dying module did not seal is not written, and neither is any after it; what was

@@ -15,7 +15,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "on a server of your own",
     replicated: false,
     layers: &[Layer::Field],
-    rest_mode: None,
+    rest_modes: None,
     server_rest: &[],
     on_volume: false,
     functions: &[],

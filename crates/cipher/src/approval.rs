@@ -91,6 +91,8 @@ mod tests {
             // plain CBC is on the Korean list, and stealing is not named there
             ("aria-256", Mode::CbcCs1, "–"),
             ("hight", Mode::CbcCs1, "–"),
+            ("aes-256", Mode::CbcFeistel, "–"),
+            ("aria-256", Mode::CbcFeistel, "–"),
             ("seed-128", Mode::Ff1, "–"),
             ("lea-256", Mode::Ff1, "–"),
             ("hight", Mode::Ctr, "KCMVP"),

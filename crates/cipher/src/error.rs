@@ -42,6 +42,9 @@ pub enum Error {
         /// Shortest allowed, in bytes.
         least: usize,
     },
+    /// A piece after the end of its message: an earlier one was no whole blocks, or failed.
+    #[error("the message has ended with a piece that was no whole blocks, or that failed")]
+    AfterEnd,
     /// The mode has no such cipher: it takes blocks of another length.
     #[error("blocks of {found} bytes, want {want}")]
     BlockLength {

@@ -106,7 +106,8 @@ impl Eq for Cipher {}
 
 impl Cipher {
     /// Returns the modes in which it can be used: its authenticated one first, then counter mode,
-    /// CBC, CMAC and, with blocks of 128 bits, FF1, HCTR2 and CBC with ciphertext stealing.
+    /// CBC, CMAC and, with blocks of 128 bits, FF1, HCTR2, and CBC with ciphertext stealing or with
+    /// a Feistel network at the end.
     pub fn modes(&self) -> impl Iterator<Item = &'static ModeFacts> {
         let (own, block_bytes) = (self.mode, self.block_bytes);
         modes().iter().filter(move |row| {

@@ -7,10 +7,10 @@
 //! [`Provider`] who computes: this crate, or a [`module`] of somebody else;
 //! [`aead()`] and [`ctr()`] set a key and encrypt, [`Ahead`] does so with key stream made
 //! beforehand; [`ff1`] keeps length and alphabet; [`hctr2()`] is for pages that have no room for a
-//! tag, and [`cbc_cs1()`] where a module must encrypt them; [`cbc`] and [`cmac()`] are for old
-//! data, all over [`blocks()`]; `hmac` (a feature) is for packets; [`memory`] is where keys are
-//! kept; [`speed`] measures; `rustcrypto` (a feature) has the traits of the ecosystem; `testing` (a
-//! feature) is the conformance suite.
+//! tag, and [`cbc_cs1()`] where a module must encrypt them, [`cbc_feistel`] for records under
+//! nonces that repeat; [`cbc`] and [`cmac()`] are for old data, all over [`blocks()`]; `hmac` (a
+//! feature) is for packets; [`memory`] is where keys are kept; [`speed`] measures; `rustcrypto` (a
+//! feature) has the traits of the ecosystem; `testing` (a feature) is the conformance suite.
 //!
 //! docs/side-channels.md states what an observer of time and memory learns from each cipher.
 //!
@@ -27,6 +27,7 @@ mod block;
 mod blocks;
 pub mod cbc;
 mod cbc_cs1;
+pub mod cbc_feistel;
 mod cmac;
 mod ctr;
 mod declassify;

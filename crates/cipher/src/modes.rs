@@ -22,6 +22,8 @@ pub enum Mode {
     Hctr2,
     /// Cipher block chaining with ciphertext stealing.
     CbcCs1,
+    /// Cipher block chaining with a Feistel network for what is left at the end.
+    CbcFeistel,
 }
 
 /// Input that a mode needs besides key and message.
@@ -64,7 +66,7 @@ pub struct ModeFacts {
 }
 
 /// The table, in the order in which to show it.
-static MODES: [ModeFacts; 8] = [
+static MODES: [ModeFacts; 9] = [
     ModeFacts {
         mode: Mode::Gcm,
         name: "gcm",
@@ -154,6 +156,18 @@ static MODES: [ModeFacts; 8] = [
         // The list has CBC; we know of no entry for ciphertext stealing.
         kcmvp: false,
         source: "SP 800-38A, addendum",
+    },
+    ModeFacts {
+        mode: Mode::CbcFeistel,
+        name: "cbc-feistel",
+        encrypts: true,
+        authenticates: None,
+        block_bytes: &[16],
+        nonce: Nonce::Bytes(16),
+        // No list has such an end of a message.
+        fips: false,
+        kcmvp: false,
+        source: "docs/formats.md",
     },
 ];
 

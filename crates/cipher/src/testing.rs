@@ -8,6 +8,7 @@
 
 mod blocks;
 mod cbc_cs1;
+mod cbc_feistel;
 mod debug_output;
 mod ff1;
 mod hctr2;
@@ -26,6 +27,7 @@ use crate::aead::{Aead, Context, Part, PartError, aead};
 use crate::backend::Backend;
 use crate::cbc::cbc;
 use crate::cbc_cs1::cbc_cs1;
+use crate::cbc_feistel::cbc_feistel;
 use crate::cmac::cmac;
 use crate::ctr::{Ctr, ctr};
 use crate::error::Error;
@@ -47,6 +49,7 @@ pub use blocks::{
     MakeBlocks, MakeCbc, MakeCmac, blocks_conformance, cbc_conformance, cmac_conformance,
 };
 pub use cbc_cs1::{MakeCbcCs1, cbc_cs1_conformance};
+pub use cbc_feistel::{MakeCbcFeistel, cbc_feistel_conformance};
 pub use ff1::ff1_conformance;
 pub use hctr2::{MakeHctr2, hctr2_conformance};
 pub use hmac::{MakeHmac, hmac_conformance};
@@ -110,6 +113,9 @@ pub fn conformance(cipher: &'static Cipher, mode: Mode, backend: Backend) -> Sum
         Mode::Ff1 => ff1_conformance(cipher, backend),
         Mode::Hctr2 => hctr2_conformance(cipher, &|key| crate::hctr2::hctr2(cipher, key, backend)),
         Mode::CbcCs1 => cbc_cs1_conformance(cipher, &|key| cbc_cs1(cipher, key, backend)),
+        Mode::CbcFeistel => {
+            cbc_feistel_conformance(cipher, &|keys| cbc_feistel(cipher, keys, backend))
+        }
     }
 }
 

@@ -119,7 +119,8 @@ every_mode_on_every_backend! {
         cmac_conforms: Cmac,
         ff1_conforms: Ff1,
         hctr2_conforms: Hctr2,
-        cbc_cs1_conforms: CbcCs1}
+        cbc_cs1_conforms: CbcCs1,
+        cbc_feistel_conforms: CbcFeistel}
     [portable aesni avx2 vaes avx512]
 }
 

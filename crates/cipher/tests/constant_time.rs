@@ -12,6 +12,7 @@ use std::path::Path;
 use std::process::Command;
 
 use sealstone_cipher::cbc::{Message as CbcMessage, cbc, pad, unpad};
+use sealstone_cipher::cbc_feistel::cbc_feistel;
 use sealstone_cipher::ff1::{Domain, Tweaks, ff1, takes};
 use sealstone_cipher::hmac::{Hmac, Mac, Message, TAG_BYTES_MAX, hmac, macs};
 use sealstone_cipher::testing::{bytes, memcheck};
@@ -250,6 +251,15 @@ fn run(cipher: &'static Cipher, backend: Backend, lengths: &[usize]) {
                 let mut data = secret("data", length);
                 keyed.encrypt(&iv, &mut data).unwrap();
                 keyed.decrypt(&iv, &mut data).unwrap();
+            }
+        });
+    }
+    if let Ok(keyed) = cbc_feistel(cipher, [&key(), &key()], backend) {
+        report(&named("cbc-feistel"), || {
+            for length in lengths.iter().map(|length| length + 5) {
+                let mut data = secret("data", length);
+                keyed.encrypt(&mut keyed.begin(&[3; 16]).unwrap(), &mut data).unwrap();
+                keyed.decrypt(&mut keyed.begin(&[3; 16]).unwrap(), &mut data).unwrap();
             }
         });
     }

@@ -4,6 +4,7 @@
 #![cfg(unix)]
 
 use sealstone_cipher::cbc::cbc;
+use sealstone_cipher::cbc_feistel::cbc_feistel;
 use sealstone_cipher::hmac::{Message, hmac, macs};
 use sealstone_cipher::testing::{Behind, PageEnd, bytes};
 use sealstone_cipher::{Backend, Cipher, aead, blocks, cbc_cs1, ciphers, cmac, ctr, hctr2};
@@ -48,6 +49,7 @@ fn check(cipher: &'static Cipher, backend: Backend) {
     let mac = cmac(cipher, &key, backend).unwrap();
     let wide = hctr2(cipher, &key, backend).ok();
     let stealing = cbc_cs1(cipher, &key, backend).ok();
+    let records = cbc_feistel(cipher, [&key, &key], backend).ok();
     let mut memory = PageEnd::new(LENGTH_MAX + FENCE_BYTES, Behind::Unreadable).unwrap();
     for length in lengths() {
         let data = bytes("page end data", length);
@@ -87,6 +89,14 @@ fn check(cipher: &'static Cipher, backend: Backend) {
                 stealing.encrypt(&[7; 16], data).unwrap();
                 let encrypted = data.to_vec();
                 stealing.decrypt(&[7; 16], data).unwrap();
+                encrypted
+            });
+        }
+        if let Some(records) = &records {
+            compare(&what("cbc-feistel"), &mut memory, &data, &|data| {
+                records.encrypt(&mut records.begin(&[7; 16]).unwrap(), data).unwrap();
+                let encrypted = data.to_vec();
+                records.decrypt(&mut records.begin(&[7; 16]).unwrap(), data).unwrap();
                 encrypted
             });
         }

@@ -95,7 +95,7 @@ fn text(ciphers: &[&Cipher]) -> String {
 
 fn modes_text() -> String {
     let mut table =
-        Table::new(["MODE", ">BLOCK", "HIDES DATA", "NOTICES CHANGES", "APPROVED", "SOURCE"]);
+        Table::new(["MODE", ">BLOCK", "HIDES", "NOTICES CHANGES", "APPROVED", "SOURCE"]);
     for mode in modes() {
         table.row([
             mode.name.to_string(),

@@ -74,7 +74,11 @@ pub(crate) fn open_to_seal<'a>(
 /// Returns who computes with a new key: the module of that name, or this program.
 pub(crate) fn provider(module: Option<&str>) -> anyhow::Result<Provider> {
     Ok(match module {
-        Some(name) => Provider::Module(sealstone_modules::load(name)?),
+        Some(name) => {
+            let module = sealstone_modules::load(name)?;
+            audit_log::module(&title(module));
+            Provider::Module(module)
+        }
         None => Provider::own(),
     })
 }

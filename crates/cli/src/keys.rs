@@ -8,6 +8,7 @@ mod key_answers;
 mod usage_check;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
@@ -17,7 +18,8 @@ use sealstone_keys::kmip::enumeration::State;
 #[cfg(feature = "kmip")]
 use sealstone_keys::kmip::family::{Family, KeyVersion};
 use sealstone_keys::{
-    Cost, KeyError, KeyFile, KeyFileSummary, KeySource, Protect, key_files_in, new_key_id, source,
+    Cost, InModule, KeyError, KeyFile, KeyFileSummary, KeySource, Protect, key_files_in,
+    new_key_id, source,
 };
 use sealstone_seal::{Probe, probe};
 use sealstone_stores::at_rest::Wanted;
@@ -58,9 +60,12 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Answer> {
             check_unprotected(provider, path, || Ok(KeyFile::inspect(path)?.has_passphrase()))?;
             rotate(&key_source::open_file(path, passphrase)?, provider, *json)
         }
-        Retire { key, version, sealed, unchecked: _, passphrase, json } => {
-            let key = key_source::open_file(key_file(key)?, passphrase)?;
-            retire(&key, *version, sealed, *json)
+        Retire { key, version, sealed, unchecked: _, passphrase, module, json } => {
+            let provider = key_source::provider(module.module.as_deref())?;
+            let path = key_file(key)?;
+            check_unprotected(provider, path, || Ok(KeyFile::inspect(path)?.has_passphrase()))?;
+            let key = Arc::new(key_source::open_file(path, passphrase)?);
+            retire(&key, provider, *version, sealed, *json)
         }
         Export {
             key,
@@ -197,8 +202,8 @@ fn on_server(command: &KeysCommand) -> anyhow::Result<Option<Answer>> {
             refuse_module(module.module.as_deref())?;
             (kmip::rotate(key)?, json)
         }
-        Retire { key, version, sealed, json, .. } if source::is_kmip(key) => {
-            (kmip::retire(key, *version, sealed)?, json)
+        Retire { key, version, sealed, module, json, .. } if source::is_kmip(key) => {
+            (kmip::retire(key, module.module.as_deref(), *version, sealed)?, json)
         }
         Export { key, .. } | Import { key, .. } if source::is_kmip(key) => {
             bail!(
@@ -355,15 +360,22 @@ fn rotate(key: &KeyFile, provider: Provider, json: bool) -> anyhow::Result<Answe
     show(&key.summary(), json)
 }
 
-/// Retires a version that nothing of `sealed` needs; with nothing named there, the user requested
-/// no check.
-fn retire(key: &KeyFile, version: u32, sealed: &SealedWith, json: bool) -> anyhow::Result<Answer> {
+/// Retires a version that nothing of `sealed` needs, as `provider` finds; with nothing named there,
+/// the user requested no check.
+fn retire(
+    key: &Arc<KeyFile>,
+    provider: Provider,
+    version: u32,
+    sealed: &SealedWith,
+    json: bool,
+) -> anyhow::Result<Answer> {
     // an error in the version itself is reported before anything is read
     let retired = key.retirable(version)?;
     audit_log::key_ref(&retired);
     let names = [retired.id.clone()];
     let secret = || key.get(&retired);
-    let wanted = Wanted { key: &retired, secret: &secret, keys: key };
+    let keys = InModule::used_by(key.clone(), provider);
+    let wanted = Wanted { key: &retired, secret: &secret, keys: &*keys };
     let checked = usage_check::check(&wanted, &names, sealed, &key.path().display().to_string())?;
     key.retire(version)?;
     say(&format!("key {retired} is retired; {checked}"));

@@ -118,8 +118,13 @@ fn table(audit: &Audit, shown: bool) -> String {
     let mut table = Table::new(["PLACE", ">SEALED", "CIPHER", "KEY", ">AGE", "WHOLE"]);
     for place in &audit.places {
         let of = |text: &dyn Fn(&sealstone_audit::facts::Share) -> Option<String>| {
-            let mut all: Vec<String> = place.sealed.iter().filter_map(text).collect();
-            all.dedup();
+            let mut all: Vec<String> = Vec::new();
+            for one in place.sealed.iter().filter_map(text) {
+                // shares of one version in other modes may be between
+                if !all.contains(&one) {
+                    all.push(one);
+                }
+            }
             if all.is_empty() { "–".to_owned() } else { all.join(", ") }
         };
         let key = |share: &sealstone_audit::facts::Share| {

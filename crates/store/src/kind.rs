@@ -25,9 +25,9 @@ pub struct StoreKind {
     pub replicated: bool,
     /// The layers that can encrypt in it; `rest` if it seals its files itself.
     pub layers: &'static [Layer],
-    /// The mode in which it seals its files itself, with every cipher, by who computes; absent:
+    /// The modes in which it seals its files itself, with every cipher, by who computes; absent:
     /// each cipher's own.
-    pub rest_mode: Option<fn(Provider) -> Mode>,
+    pub rest_modes: Option<fn(Provider) -> Vec<Mode>>,
     /// Encryption of its files that a server started here brings itself.
     pub server_rest: &'static [&'static ServerEncryption],
     /// True if a store that is made here can keep its files on a sealed volume.

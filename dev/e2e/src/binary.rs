@@ -31,6 +31,13 @@ pub fn sealstone() -> &'static Path {
     })
 }
 
+/// Returns whether what is under test has no ciphers, derivation and random bytes of its own, so
+/// that a module has to do everything: `make test-modules`.
+#[must_use]
+pub fn is_alone() -> bool {
+    std::env::var_os("SEALSTONE_ALONE").is_some()
+}
+
 /// Returns the path of the extension under test, `libsealstone_wiredtiger.so`.
 ///
 /// # Panics

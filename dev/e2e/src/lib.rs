@@ -16,6 +16,7 @@ pub mod kmip_server;
 pub mod ldb;
 pub mod mariadb_place;
 pub mod mongod;
+pub mod mongod_place;
 pub mod mysql_server;
 pub mod pages;
 pub mod promtool;

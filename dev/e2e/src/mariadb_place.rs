@@ -8,7 +8,7 @@ use std::process::Command;
 use sealstone_servers::testing::reachable;
 use sealstone_servers::{MARIADB_PROGRAM, MariaDbOptions};
 
-use crate::binary::mariadb_plugin;
+use crate::binary::{is_alone, mariadb_plugin};
 use crate::sql_server::SqlSession;
 use crate::transcript::{Transcript, run, sealstone};
 
@@ -26,6 +26,11 @@ pub struct MariaDbPlace {
     home: tempfile::TempDir,
 }
 
+/// Flags of commands where a module has to compute.
+fn within() -> &'static [&'static str] {
+    if is_alone() { &["--module", "openssl:default"] } else { &[] }
+}
+
 impl Default for MariaDbPlace {
     fn default() -> Self {
         Self::new()
@@ -41,7 +46,7 @@ impl MariaDbPlace {
         // the server runs as a user of its own
         let plugin = mariadb_plugin();
         fs::copy(plugin, place.at("plugins").join(PLUGIN)).expect("a copy");
-        place.sealstone(&["keys", "new", "k.key"]).done();
+        place.sealstone(&[&["keys", "new", "k.key"], within()].concat()).done();
         place
     }
 
@@ -68,9 +73,9 @@ impl MariaDbPlace {
     pub fn options(&self, settings: &[String]) -> MariaDbOptions {
         let plugin = self.at("plugins").join(PLUGIN);
         let config =
-            ["mysql", "config", "--datadir", "/d", "--key", "k.key", "--cipher", "lea-256"];
+            ["mysql", "config", "--datadir", "/d", "--key", "k.key", "--cipher", "aria-256"];
         let plugin = ["--extension", plugin.to_str().expect("a plain path")];
-        let printed = self.sealstone(&[&config[..], &plugin].concat()).done();
+        let printed = self.sealstone(&[&config[..], &plugin, within()].concat()).done();
         // the settings are the caller's
         let is_general =
             |line: &&str| !line.starts_with("datadir") && !line.starts_with("sealstone_");

@@ -6,17 +6,17 @@
 //! bytes panic, too: then a module alone does all of it.
 
 use std::fs::{self, Permissions};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use sealstone_e2e::binary::is_alone;
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
 use sealstone_e2e::volume_place::VolumePlace;
 use sealstone_modules::testing::compiled;
 use sealstone_rocksdb::{DbOptions, PlainEnv};
 use serde_json::Value;
 
-/// Set where the program under test has no code of its own for keys.
-const ALONE: &str = "SEALSTONE_ALONE";
 const MODULE: &str = "openssl:default";
 const PEOPLE: &str = "id,name,memo\n1,Kim,call before noon\n2,Lee,\n3,Park,PLANTED-MARKER-q7Zx2\n";
 /// The columns that are sealed.
@@ -75,7 +75,7 @@ fn shows_marker(dir: &Path) -> bool {
 fn the_commands_seal_with_a_module_alone() {
     let home = tempfile::tempdir().expect("a directory");
     let dir = home.path();
-    if std::env::var_os(ALONE).is_some() {
+    if is_alone() {
         let own = call(dir, "keys new own.key");
         assert_eq!(own.code, Some(101), "a program without ciphers of its own makes no key");
     }
@@ -98,9 +98,13 @@ fn the_commands_seal_with_a_module_alone() {
     within(dir, "rest verify db --key orders.key").done();
     let got = within(dir, "rest get db order00017 --key orders.key").done();
     assert!(got.contains("PLANTED-MARKER-q7Zx2 17"), "{got}");
+    let scanned = within(dir, "rest scan db --key orders.key --prefix order0001").done();
+    assert_eq!(scanned.matches("PLANTED-MARKER-q7Zx2 1").count(), 10, "{scanned}");
+    assert_eq!(within(dir, "rest dump db --key orders.key").done().lines().count(), 2000);
     within(dir, "keys rotate orders.key").done();
     within(dir, "rest rotate db --key orders.key").done();
     within(dir, "rest verify db --key orders.key").done();
+    within(dir, "keys retire orders.key --version 1 --store db").done();
     within(dir, "rest unseal db --key orders.key --out copy").done();
     assert!(shows_marker(&dir.join("copy")));
 
@@ -109,6 +113,8 @@ fn the_commands_seal_with_a_module_alone() {
     let status = json(&call(dir, "volume status v --json").done());
     assert!(status["module"].as_str().expect("a title").starts_with(MODULE), "{status}");
     within(dir, "volume verify v --key orders.key").done();
+    within(dir, "keys rotate orders.key").done();
+    within(dir, "volume rotate v --key orders.key").done();
     within(dir, "volume reseal v --key orders.key --out w --cipher aes-256").done();
     within(dir, "volume verify w --key orders.key").done();
 
@@ -121,6 +127,13 @@ fn the_commands_seal_with_a_module_alone() {
     assert!(!fs::read_to_string(dir.join("sealed.csv")).expect("a file").contains("PLANTED"));
     within(dir, "field open sealed.csv --key orders.key --out opened.csv").done();
     assert_eq!(fs::read_to_string(dir.join("opened.csv")).expect("a file"), PEOPLE);
+    within(dir, "keys rotate orders.key").done();
+    within(dir, "field reseal sealed.csv --key orders.key --out again.csv").done();
+    within(dir, "field open again.csv --key orders.key --out twice.csv").done();
+    assert_eq!(fs::read_to_string(dir.join("twice.csv")).expect("a file"), PEOPLE);
+    for command in ["status db w", "audit db w --out verified"] {
+        within(dir, &format!("{command} --key orders.key --verify")).done();
+    }
 
     // an auditor is shown the module for each of them
     call(dir, "audit db w sealed.csv --out audited").done();
@@ -138,7 +151,7 @@ fn the_commands_seal_with_a_module_alone() {
 /// Data that a module sealed opens with our own code, and the other way round, by the commands.
 #[test]
 fn what_one_sealed_the_other_opens() {
-    if std::env::var_os(ALONE).is_some() {
+    if is_alone() {
         return;
     }
     let home = tempfile::tempdir().expect("a directory");
@@ -335,7 +348,7 @@ fn a_mounted_volume_is_written_by_its_module() {
     assert!(!shows_marker(&place.at("vol")));
     let verify = ["volume", "verify", "vol", "--key", "k.key", "--module", MODULE];
     place.sealstone(&verify).done();
-    if std::env::var_os(ALONE).is_some() {
+    if is_alone() {
         return;
     }
     place.verify().done();
@@ -374,6 +387,50 @@ fn a_module_is_handed_on_as_it_was_named() {
     }
 }
 
+/// The process of a mounted volume whose module goes into an error state: writes fail from then on,
+/// no block reaches the disk in another way, and what was synced before is there under the module
+/// once it works again.
+#[test]
+fn a_mounted_volume_whose_module_dies_keeps_what_was_synced() {
+    let test = "a_mounted_volume_whose_module_dies_keeps_what_was_synced";
+    let home = tempfile::tempdir_in("/var/tmp").expect("a directory");
+    let libraries = tempfile::tempdir().expect("a directory");
+    let library = |calls: &str| {
+        let defines = ["NAME=\"mortal\"", "FAILS_SEAL", calls];
+        compiled(libraries.path(), "failing.c", &defines).display().to_string()
+    };
+    let (steady, dying) = (library("CALLS=1000000000"), library("CALLS=1500"));
+    let place = VolumePlace::with_key(home, &["--module", &steady]);
+    let create = ["volume", "create", "vol", "--size", "64MiB", "--key", "k.key"];
+    let module = ["--cipher", "aria-256", "--module", &steady];
+    place.sealstone(&[&create[..], &module].concat()).done();
+    let mounted = place.mount(&["--mkfs", "ext4", "--module", &steady]);
+    if sealstone_e2e::volume_place::is_skipped(test, &mounted) {
+        return;
+    }
+    mounted.done();
+    place.volume(&["unmount", "m"]).done();
+    place.mount(&["--module", &dying]).done();
+    let synced = |number: usize| {
+        let mut file = fs::File::create(place.at("m").join(format!("file{number}")))?;
+        file.write_all(&[number as u8; 40_000])?;
+        file.sync_all()
+    };
+    let whole = (0..1000).take_while(|number| synced(*number).is_ok()).count();
+    assert!((1..500).contains(&whole), "{whole}");
+    assert!(synced(1000).is_err(), "a module that failed works again");
+    place.kill();
+    place.unmount();
+    place.mount(&["--module", &steady]).done();
+    for number in 0..whole {
+        let found = fs::read(place.at("m").join(format!("file{number}"))).expect("a file");
+        assert!(found == [number as u8; 40_000], "{number} of {whole}");
+    }
+    place.volume(&["unmount", "m"]).done();
+    let verify = ["volume", "verify", "vol", "--key", "k.key", "--module", &steady];
+    place.sealstone(&verify).done();
+}
+
 /// A module is an axis of a comparison; a policy that requires one recommends nothing else, and
 /// results record which it was.
 #[test]
@@ -382,7 +439,7 @@ fn a_comparison_has_modules_as_an_axis() {
     let dir = home.path();
     let line = "compare --ciphers none,aes-256 --workloads c --records 2000 --operations 500 \
                 --rounds 3 --set pairs=6 --set slice-ms=5";
-    if std::env::var_os(ALONE).is_some() {
+    if is_alone() {
         // the key of the run, too, which is forgotten or kept beside the stores
         call(dir, &format!("{line} --module {MODULE} --out out")).done();
         call(dir, &format!("{line} --module {MODULE} --keep kept --out more")).done();

@@ -16,7 +16,8 @@ use sealstone_cipher::cipher_row;
 use sealstone_e2e::binary::wiredtiger_extension;
 use sealstone_e2e::kmip_cases::Place;
 use sealstone_e2e::kmip_server::Kind;
-use sealstone_e2e::mongod::{Dead, Mongod, data_dir};
+use sealstone_e2e::mongod::{Mongod, data_dir};
+use sealstone_e2e::mongod_place::{DataDirectory, MARKER, documents, engine, load, with_marker};
 use sealstone_e2e::promtool;
 use sealstone_e2e::transcript::{run, sealstone};
 use sealstone_e2e::wiredtiger_files::{
@@ -26,96 +27,6 @@ use sealstone_keys::{KeyFile, KeySource, Keyring};
 use sealstone_servers::MONGOD_PROGRAM;
 use sealstone_servers::testing::is_installed;
 use tempfile::TempDir;
-
-/// Contained in every document.
-const MARKER: &[u8] = b"PLAINTEXT-MARKER-7141";
-
-/// The directory of a server, with its key file next to its data.
-struct DataDirectory {
-    dir: TempDir,
-}
-
-impl DataDirectory {
-    /// Returns `None`, with a SKIP for `test`, if there is no mongod.
-    fn new(test: &str) -> Option<Self> {
-        if !is_installed(&MONGOD_PROGRAM, test) {
-            return None;
-        }
-        Some(Self { dir: tempfile::tempdir().unwrap() })
-    }
-
-    fn dir(&self) -> &Path {
-        self.dir.path()
-    }
-
-    fn db(&self) -> PathBuf {
-        data_dir(self.dir())
-    }
-
-    fn key(&self) -> PathBuf {
-        self.dir().join("orders.key")
-    }
-
-    fn start(&self, engine: &str) -> Result<Mongod, Dead> {
-        Mongod::start(self.dir(), engine)
-    }
-
-    /// Starts the server with the key file and `cipher`.
-    fn sealed(&self, cipher: &str) -> Mongod {
-        match self.start(&engine(&self.key().display().to_string(), cipher, "orders", "")) {
-            Ok(server) => server,
-            Err(dead) => panic!("mongod does not start:\n{}", dead.log),
-        }
-    }
-
-    /// Starts it with another key, cipher or key id, which must be refused with `what`, before
-    /// anything else fails.
-    fn refused(&self, engine: &str, what: &str) {
-        match self.start(engine) {
-            Ok(_) => panic!("mongod started, and was to refuse: {what}"),
-            Err(dead) => dead.assert_says_first(what),
-        }
-    }
-}
-
-fn engine(key: &str, cipher: &str, keyid: &str, more: &str) -> String {
-    let extension = wiredtiger_extension().display();
-    let cipher = if cipher.is_empty() { String::new() } else { format!(",cipher={cipher}") };
-    format!(
-        "extensions=[{extension}=(early_load=true,config=(key=\"{key}\"{cipher}{more}))],\
-         encryption=(name=sealstone,keyid=\"{keyid}\")"
-    )
-}
-
-/// Documents numbered from `first` on, each with the marker and some bytes that do not compress.
-fn documents(first: i32, count: i32) -> Vec<Document> {
-    let one = |n: i32| {
-        let mut state = n as u64 + 1;
-        let mut noise = Vec::new();
-        for _ in 0..40 {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            noise.extend((state >> 24).to_le_bytes());
-        }
-        let noise = Binary { subtype: BinarySubtype::Generic, bytes: noise };
-        let name = format!("{}-{n}", std::str::from_utf8(MARKER).unwrap());
-        doc! { "_id": n, "name": name, "group": n % 10, "noise": noise }
-    };
-    (first..first + count).map(one).collect()
-}
-
-fn load(server: &Mongod, first: i32, count: i32) {
-    for from in (first..first + count).step_by(1000) {
-        server.insert("orders", documents(from, 1000.min(first + count - from)));
-    }
-}
-
-/// Returns the files in `dir` that hold the marker.
-fn with_marker(dir: &Path) -> Vec<PathBuf> {
-    let holds = |file: &PathBuf| memchr::memmem::find(&fs::read(file).unwrap(), MARKER).is_some();
-    files(dir).into_iter().filter(holds).collect()
-}
 
 fn copy(from: &Path, to: &Path) {
     for file in files(from) {
@@ -833,37 +744,4 @@ fn a_protected_key_file_needs_its_passphrase() {
         &engine(&key, "lea-256", "orders", &more),
         "the passphrase does not open key file ",
     );
-}
-
-/// A module computes what mongod stores, and a server without it reads that; one that is missing or
-/// lacks the cipher keeps mongod from starting.
-#[test]
-fn a_module_seals_what_mongod_stores() {
-    let Some(place) = DataDirectory::new("a_module_seals_what_mongod_stores") else { return };
-    KeyFile::create(place.key(), "orders").unwrap();
-    let key = place.key().display().to_string();
-    let with = |cipher: &str, module: &str| {
-        engine(&key, cipher, "orders", &format!(",module=\"{module}\""))
-    };
-    place.refused(&with("aria-256", "openssl:nope"), "OpenSSL cannot load its provider nope");
-    place.refused(&with("seed-128", "openssl:default"), "has no gcm with seed-128");
-    let server = place.start(&with("aria-256", "openssl:default"));
-    let server = server.unwrap_or_else(|dead| panic!("mongod does not start:\n{}", dead.log));
-    let greeting = server.sealstone().remove(0);
-    assert!(
-        greeting.starts_with("sealing with aria-256 in gcm (openssl:default) under key orders"),
-        "{greeting}"
-    );
-    load(&server, 0, 2000);
-    server.checkpoint();
-    server.stop();
-    // our own code reads it, and the module reads ours
-    let server = place.sealed("aria-256");
-    assert_eq!(server.count("orders"), 2000);
-    load(&server, 2000, 500);
-    server.stop();
-    let server = place.start(&with("aria-256", "openssl:default"));
-    let server = server.unwrap_or_else(|dead| panic!("mongod does not start:\n{}", dead.log));
-    assert_eq!(server.count("orders"), 2500);
-    server.stop();
 }

@@ -7,8 +7,9 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
+use sealstone_cipher::Mode;
 use sealstone_seal::account::Share;
-use sealstone_seal::tablespace::ServerVersion;
+use sealstone_seal::tablespace::{PageMode, ServerVersion};
 
 /// Kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +94,9 @@ const EVENT_HEADER_BYTES: u64 = 19;
 const START_ENCRYPTION: u8 = 164;
 
 impl Found {
-    fn add(&mut self, number: u32, bytes: u64) {
+    /// Adds a unit of `bytes` bytes of a file of the kind `kind`, under the server's number
+    /// `number`.
+    fn add(&mut self, kind: Kind, number: u32, bytes: u64) {
         match (number, ServerVersion::from_number(number)) {
             (CLEAR, _) => {
                 self.clear_blocks += 1;
@@ -102,7 +105,7 @@ impl Found {
             (_, Some(version)) => {
                 let share = self.shares.entry(number).or_insert_with(|| Share {
                     cipher: version.cipher(),
-                    mode: version.mode().mode(),
+                    mode: mode_of(kind, version.mode()),
                     key_version: version.version(),
                     // a page does not say which key
                     fingerprint: "–".into(),
@@ -121,6 +124,17 @@ impl Found {
     }
 }
 
+/// Returns the mode of what is in files of the kind `kind`, by that of pages. A record of more than
+/// 256 bytes in the redo log of 11.4 is in that of pages, too.
+fn mode_of(kind: Kind, pages: PageMode) -> Mode {
+    let [page, stream, record] = pages.modes();
+    match kind {
+        Kind::Tablespace | Kind::AriaData | Kind::AriaIndex | Kind::Clear => page,
+        Kind::Redo => record,
+        Kind::Binlog => stream,
+    }
+}
+
 /// Looks at every unit of `file`, which is `bytes` long and of the kind `kind`.
 pub(super) fn scan(
     kind: Kind,
@@ -136,7 +150,7 @@ pub(super) fn scan(
         Kind::Binlog => scan_binlog(file, bytes, found),
         Kind::Clear => {
             if bytes > 0 {
-                found.add(CLEAR, bytes);
+                found.add(kind, CLEAR, bytes);
             }
             Ok(())
         }
@@ -216,7 +230,7 @@ fn scan_tablespace(file: &File, bytes: u64, copies: Copies, found: &mut Found) -
         if number == CLEAR && kind == UNUSED && is_empty(file, at, page_bytes)? {
             continue;
         }
-        found.add(number, page_bytes);
+        found.add(Kind::Tablespace, number, page_bytes);
     }
     Ok(())
 }
@@ -273,7 +287,7 @@ fn scan_aria(kind: Kind, file: &File, bytes: u64, found: &mut Found) -> io::Resu
         // a table that is not encrypted has a record or a key there
         let numbers = places.iter().map(|place| little_endian(&page, *place));
         let mut ours = numbers.filter(|number| is_likely_ours(*number));
-        found.add(ours.next().unwrap_or(CLEAR), ARIA_PAGE_BYTES);
+        found.add(kind, ours.next().unwrap_or(CLEAR), ARIA_PAGE_BYTES);
     }
     Ok(())
 }
@@ -281,7 +295,8 @@ fn scan_aria(kind: Kind, file: &File, bytes: u64, found: &mut Found) -> io::Resu
 fn scan_redo(file: &File, bytes: u64, found: &mut Found) -> io::Result<()> {
     let description = header(file, REDO_KEY)?;
     let is_described = big_endian(&description, 0) == 1;
-    found.add(if is_described { big_endian(&description, 4) } else { CLEAR }, bytes);
+    let number = if is_described { big_endian(&description, 4) } else { CLEAR };
+    found.add(Kind::Redo, number, bytes);
     Ok(())
 }
 
@@ -297,7 +312,7 @@ fn scan_binlog(file: &File, bytes: u64, found: &mut Found) -> io::Result<()> {
     let event = header(file, second)?;
     let is_encrypted = event[4] == START_ENCRYPTION;
     let number = little_endian(&event, EVENT_HEADER_BYTES as usize + 1);
-    found.add(if is_encrypted { number } else { CLEAR }, bytes);
+    found.add(Kind::Binlog, if is_encrypted { number } else { CLEAR }, bytes);
     Ok(())
 }
 
@@ -456,6 +471,24 @@ mod tests {
         at(&mut binlog, 256 + 4, &[164]);
         at(&mut binlog, 256 + 19, &[1, 4, 1, 0, 0]);
         assert_eq!(found(Kind::Binlog, &binlog), (vec![(0x104, 1)], 0, 0));
+    }
+
+    /// Logs are in modes of their own, whatever that of pages is.
+    #[test]
+    fn shares_have_the_mode_of_what_they_are_of() {
+        for (number, page) in [(0x104, Mode::Hctr2), (0x184, Mode::CbcCs1)] {
+            for (kind, mode) in [
+                (Kind::Tablespace, page),
+                (Kind::AriaData, page),
+                (Kind::AriaIndex, page),
+                (Kind::Redo, Mode::CbcFeistel),
+                (Kind::Binlog, Mode::Ctr),
+            ] {
+                let mut found = Found::default();
+                found.add(kind, number, 100);
+                assert_eq!(found.shares[&number].mode, mode, "{kind:?}");
+            }
+        }
     }
 
     /// Whatever bytes a file has, it is looked at and nothing panics.

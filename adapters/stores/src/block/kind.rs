@@ -24,7 +24,7 @@ const DEVICE: StoreKind = StoreKind {
     about: "a block device: a file, a disk, or one behind iSCSI",
     replicated: false,
     layers: &[],
-    rest_mode: None,
+    rest_modes: None,
     server_rest: &[],
     on_volume: false,
     functions: &[],

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sealstone_cipher::Provider;
+use sealstone_cipher::Backend;
 use sealstone_keys::KeyError;
 use sealstone_seal::Fingerprint;
 use sealstone_seal::account::Account;
@@ -57,7 +57,8 @@ impl AtRest for MongoDbAtRest {
         let under = match account.sealed.is_empty() {
             true => None,
             false => {
-                let fingerprint = Fingerprint::of(wanted.key, &(wanted.secret)()?, Provider::own());
+                let provider = wanted.keys.provider(Backend::auto());
+                let fingerprint = Fingerprint::of(wanted.key, &(wanted.secret)()?, provider);
                 let fingerprint = fingerprint.map_err(KeyError::from)?;
                 let protected = account.under(&fingerprint.to_string());
                 protected.example.map(|example| Found::Under {

@@ -19,7 +19,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "with servers started on this machine",
     replicated: true,
     layers: &[Layer::Field, Layer::Wire, Layer::Rest],
-    rest_mode: None,
+    rest_modes: None,
     server_rest: &[],
     on_volume: cfg!(feature = "volume"),
     functions: &[],

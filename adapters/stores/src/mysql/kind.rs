@@ -30,7 +30,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "MySQL and MariaDB, with a MariaDB started on this machine",
     replicated: false,
     layers: &[Layer::Field, Layer::Wire, Layer::Server, Layer::Rest],
-    rest_mode: Some(|provider| PageMode::of(provider).mode()),
+    rest_modes: Some(|provider| PageMode::of(provider).modes().to_vec()),
     server_rest: &[&AES_CTR, &AES_CBC],
     on_volume: cfg!(feature = "volume"),
     functions: &[&AES_ENCRYPT.function, &SHA2.function],

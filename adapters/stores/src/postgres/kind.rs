@@ -22,7 +22,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "PostgreSQL, with a server started on this machine",
     replicated: false,
     layers: &[Layer::Field, Layer::Wire, Layer::Server],
-    rest_mode: None,
+    rest_modes: None,
     server_rest: &[],
     on_volume: cfg!(feature = "volume"),
     functions: &[&PGP_SYM_ENCRYPT.function],

@@ -23,7 +23,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "with a server or a cluster started on this machine",
     replicated: true,
     layers: &[Layer::Field, Layer::Wire],
-    rest_mode: None,
+    rest_modes: None,
     server_rest: &[],
     on_volume: cfg!(feature = "volume"),
     functions: &[],

@@ -16,7 +16,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "within this process",
     replicated: false,
     layers: &[Layer::Field, Layer::Rest],
-    rest_mode: None,
+    rest_modes: None,
     server_rest: &[],
     on_volume: cfg!(feature = "volume"),
     functions: &[],

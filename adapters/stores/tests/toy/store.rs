@@ -19,7 +19,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "a box with a lid",
     replicated: false,
     layers: &[Layer::Rest],
-    rest_mode: None,
+    rest_modes: None,
     server_rest: &[],
     on_volume: false,
     functions: &[],

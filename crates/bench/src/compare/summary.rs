@@ -143,9 +143,10 @@ pub(crate) fn results(run: Run) -> Results {
         .iter()
         .map(|variant| {
             let choice = variant.rest.and_then(|rest| rest.choice());
-            let rest = choice.zip(point.store.rest_mode);
-            let rest_mode = rest.map(|(choice, mode)| mode(choice.provider));
-            Variant::from(variant).with_field_modes(modes).with_rest_mode(rest_mode)
+            let rest = choice.zip(point.store.rest_modes);
+            let rest_modes = rest.map(|(choice, modes)| modes(choice.provider));
+            let variant = Variant::from(variant).with_field_modes(modes);
+            variant.with_rest_modes(&rest_modes.unwrap_or_default())
         })
         .collect();
     measured.retain(|cell| !cell.samples.is_empty() || !cell.searches.is_empty());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use sealstone_cipher::module::{Module, title};
 use sealstone_cipher::suites::{Suite, suite};
-use sealstone_cipher::{Cipher, Mode, modes};
+use sealstone_cipher::{Cipher, Mode};
 use sealstone_store::{Layer, RestSeal, TLS, WireSuite};
 use serde::{Deserialize, Serialize};
 
@@ -163,14 +163,13 @@ impl Variant {
         self
     }
 
-    /// Returns the same with the mode in which the store seals its files itself, where it does.
+    /// Returns the same with the modes in which the store seals its files itself, where it does.
     #[must_use]
-    pub(crate) fn with_rest_mode(mut self, mode: Option<Mode>) -> Self {
-        let row = mode.and_then(|mode| modes().iter().find(|row| row.mode == mode));
-        if let (Some(row), Some(choice)) = (row, self.layers.get_mut(&Layer::Rest))
+    pub(crate) fn with_rest_modes(mut self, modes: &[Mode]) -> Self {
+        if let Some(choice) = self.layers.get_mut(&Layer::Rest)
             && choice.seal.is_empty()
         {
-            choice.modes = vec![row.name.to_owned()];
+            choice.modes = modes.iter().map(|mode| mode.word().to_owned()).collect();
         }
         self
     }

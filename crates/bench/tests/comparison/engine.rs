@@ -18,7 +18,7 @@ pub(crate) static KIND: StoreKind = StoreKind {
     about: "in memory",
     replicated: false,
     layers: &[Layer::Field, Layer::Rest],
-    rest_mode: None,
+    rest_modes: None,
     server_rest: &[],
     on_volume: false,
     functions: &[],

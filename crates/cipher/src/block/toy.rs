@@ -175,7 +175,7 @@ mod tests {
             assert!(summary.vectors > 0, "{}", backend.name());
             assert!(crate::key_stream::Ahead::new(toy, &[7; 16], backend).unwrap().is_some());
         }
-        assert_eq!(modes, ["gcm", "ctr", "cbc", "cmac", "ff1", "hctr2", "cbc-cs1"]);
+        assert_eq!(modes, ["gcm", "ctr", "cbc", "cmac", "ff1", "hctr2", "cbc-cs1", "cbc-feistel"]);
         assert_eq!(toy.approval(), Approval::NONE);
         assert!(toy.takes_key_bits(128) && !toy.takes_key_bits(192));
     }

@@ -8,6 +8,7 @@ pub(crate) mod block_cipher;
 pub(crate) mod blocks;
 pub(crate) mod cbc;
 pub(crate) mod cbc_cs1;
+pub(crate) mod cbc_feistel;
 pub(crate) mod cmac;
 pub(crate) mod counter_block;
 pub(crate) mod ctr;

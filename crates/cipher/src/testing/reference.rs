@@ -67,6 +67,44 @@ pub fn cbc_cs1(encrypt: &EncryptBlock, iv: &[u8], data: &mut [u8]) {
     data.copy_from_slice(&[padded, last].concat());
 }
 
+/// CBC encryption of the whole blocks of `data`, from the encrypted `nonce` on, and ten rounds of a
+/// Feistel network over the rest (docs/formats.md, section 19). The first of the ciphers is for
+/// blocks, the second for the rest.
+pub fn cbc_feistel(ciphers: [&EncryptBlock; 2], nonce: &[u8; 16], data: &mut [u8]) {
+    let [blocks, ends] = ciphers;
+    let mut last = nonce.to_vec();
+    blocks(&mut last);
+    let (whole, end) = data.split_at_mut(data.len() / 16 * 16);
+    cbc(blocks, &last, whole);
+    if let Some(block) = whole.last_chunk::<16>() {
+        last = block.to_vec();
+    }
+    if end.is_empty() {
+        return;
+    }
+    ends(&mut last);
+    let length = end.len() as u32;
+    let bits = if length == 1 { [4, 4] } else { [length / 2 * 8, length.div_ceil(2) * 8] };
+    let number = end.iter().fold(0_u128, |sum, byte| sum << 8 | u128::from(*byte));
+    let mut halves = [number >> bits[1], number & ((1 << bits[1]) - 1)];
+    for round in 0..10 {
+        let (to, from) = (round % 2, 1 - round % 2);
+        let mut block = vec![round as u8, length as u8];
+        block.extend(&halves[from].to_be_bytes()[16 - bits[from].div_ceil(8) as usize..]);
+        block.resize(16, 0);
+        for (byte, last) in block.iter_mut().zip(&last) {
+            *byte ^= last;
+        }
+        ends(&mut block);
+        let sum = block.iter().fold(0_u128, |sum, byte| sum << 8 | u128::from(*byte));
+        // of a nibble the lower one of the first byte
+        let sum = if length == 1 { sum >> 120 & 0x0f } else { sum >> (128 - bits[to]) };
+        halves[to] ^= sum;
+    }
+    let number = halves[0] << bits[1] | halves[1];
+    end.copy_from_slice(&number.to_be_bytes()[16 - end.len()..]);
+}
+
 /// Returns the CMAC over `message` (SP 800-38B, 6.2), with blocks of 8 or 16 bytes.
 pub fn cmac(encrypt: &EncryptBlock, block_bytes: usize, message: &[u8]) -> Vec<u8> {
     // Blocks as numbers; blocks of 8 bytes are the low half.

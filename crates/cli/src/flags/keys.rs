@@ -144,6 +144,8 @@ pub(crate) enum KeysCommand {
         unchecked: bool,
         #[command(flatten)]
         passphrase: HolderFlags,
+        #[command(flatten)]
+        module: ModuleFlag,
         /// Print JSON
         #[arg(long)]
         json: bool,

@@ -4,12 +4,13 @@ use anyhow::bail;
 use sealstone_cipher::DEFAULT_CIPHER;
 use sealstone_keys::kmip::enumeration::RevocationReason;
 use sealstone_keys::kmip::family::Family;
-use sealstone_keys::{KeyError, KeyOrigin, KeySource, Keyring, KmipSource, NewKey};
+use sealstone_keys::{KeyError, KeyOrigin, Keyring, NewKey};
 use sealstone_stores::at_rest::Wanted;
 use serde_json::{Value, json};
 
 use super::usage_check;
 use crate::flags::SealedWith;
+use crate::key_source::{self, Opening};
 use crate::message::say;
 
 /// Makes the key that the address names, or `id`.
@@ -61,13 +62,19 @@ pub(super) fn rotate(spec: &str) -> anyhow::Result<Family> {
     Ok(keyring.show(&made.name).map_err(KeyError::from)?)
 }
 
-/// Deactivates an old version on the server, once nothing of `sealed` needs it.
-pub(super) fn retire(spec: &str, version: u32, sealed: &SealedWith) -> anyhow::Result<Family> {
+/// Deactivates an old version on the server, once nothing of `sealed` needs it; `module` computes
+/// what that takes, if it is named.
+pub(super) fn retire(
+    spec: &str,
+    module: Option<&str>,
+    version: u32,
+    sealed: &SealedWith,
+) -> anyhow::Result<Family> {
     let (keyring, name) = open(spec)?;
     let key = keyring.retirable(&name, version)?;
-    let source = KmipSource::open(spec)?;
+    let source = key_source::open(spec, Opening { module, ..Opening::default() })?;
     let secret = || source.get(&key);
-    let wanted = Wanted { key: &key, secret: &secret, keys: &source };
+    let wanted = Wanted { key: &key, secret: &secret, keys: &*source };
     let family = keyring.show(&name).map_err(KeyError::from)?;
     let names: Vec<String> = family.versions.into_iter().map(|version| version.id).collect();
     let checked = usage_check::check(&wanted, &names, sealed, spec)?;
