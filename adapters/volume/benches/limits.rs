@@ -47,7 +47,7 @@ fn main() {
     volume.checkpoint().unwrap();
     println!("put in place in {:?}: {} MiB in memory", begin.elapsed(), rss());
     for from in ["the page cache", "no cache"] {
-        // an opening leaves the log, and need not look at it again as a first one does
+        // an opening leaves the log as it is; each is given a new one
         volume.checkpoint().unwrap();
         while volume.log_bytes() < 250 * MIB {
             volume.write(next(), &data).unwrap();
