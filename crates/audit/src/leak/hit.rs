@@ -59,13 +59,13 @@ impl fmt::Display for Encoding {
 pub enum Compression {
     /// RFC 1952.
     Gzip,
-    /// RFC 1950.
+    /// RFC 1950; in RocksDB, RFC 1951 alone.
     Zlib,
     /// RFC 8878.
     Zstd,
-    /// The frame format of lz4.
+    /// The frame format of lz4; in RocksDB, its block format.
     Lz4,
-    /// A block of WiredTiger.
+    /// A block of WiredTiger, RocksDB or LevelDB.
     Snappy,
 }
 
@@ -113,6 +113,7 @@ pub struct Findings {
     /// Hits, one for each text or form, encoding and compression.
     pub hits: Vec<Hit>,
     /// Number of places at which compressed data begins, or seems to, that was not searched to its
-    /// end because of a limit.
+    /// end because of a limit; and of blocks of tables that could not be read, or of tables whose
+    /// blocks could not be found.
     pub cut: u64,
 }

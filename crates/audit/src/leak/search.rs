@@ -5,18 +5,19 @@ use std::path::Path;
 
 use sealstone_file::input;
 
-use super::block::{self, Layout};
 use super::error::LeakError;
 use super::form::{self, AHEAD_BYTES, BEHIND_BYTES, Form};
 use super::header::Headers;
 use super::hit::{Compression, Encoding, Findings, Hit, Kind};
 use super::marker::Marker;
 use super::pattern::patterns;
+use super::rocksdb;
 use super::sieve::Sieve;
 use super::source::Source;
 use super::stream::{Input, Streams};
 use super::tally::Tally;
 use super::window::{Reach, View, Window};
+use super::wiredtiger::{self, Layout};
 use super::work::Work;
 
 /// Bytes of a piece, so that its several searches read it from the processor's cache.
@@ -107,6 +108,7 @@ impl Search {
             }
         }
         window.finish(&mut |view| run.piece(&view));
+        run.tables()?;
         Ok(self.findings(run.tally))
     }
 
@@ -224,17 +226,76 @@ impl<'a> Run<'a> {
             self.tally.cut += 1;
             return;
         }
-        let block = block::decompress(self.source, offset, bytes).ok().flatten();
+        let block = wiredtiger::decompress(self.source, offset, bytes).ok().flatten();
         let made = block.as_ref().map_or(0, |block| block.len() as u64);
         self.work.count(bytes as u64 + made, block.is_some());
         if let Some(bytes) = block {
-            let view = View { bytes: &bytes, base: 0, from: 0, to: bytes.len() };
-            let row = |what, encoding| (what, encoding, Some(Compression::Snappy));
-            let tally = &mut self.tally;
-            self.search.piece(&view, &mut |what, encoding, _| {
-                tally.add(row(what, encoding), offset);
-            });
+            self.inside(&bytes, Some(Compression::Snappy), offset);
         }
+    }
+
+    /// Searches the blocks of a table or of blobs of RocksDB. What was done before for what is
+    /// compressed in the file does not count here.
+    fn tables(&mut self) -> io::Result<()> {
+        self.work = Work::default();
+        let source = self.source;
+        let end = source.end()?;
+        let is_whole = rocksdb::blocks(source, &mut |block| self.table_block(&block, end))?;
+        self.tally.cut += u64::from(!is_whole);
+        Ok(())
+    }
+
+    /// Searches one of them, in a file of `end` bytes; returns whether more may be tried.
+    fn table_block(&mut self, block: &rocksdb::Block, end: u64) -> bool {
+        if block.is_seen() && !block.has_keys() {
+            return true;
+        }
+        if self.work.left(end).is_none() {
+            return false;
+        }
+        let tried = block.read(self.source);
+        self.work.count(tried.bytes, tried.content.is_some());
+        let Some(content) = tried.content else {
+            self.tally.cut += 1;
+            return true;
+        };
+        let (at, within) = (block.offset, block.compression());
+        if !block.is_seen() {
+            self.inside(&content, within, at);
+        }
+        if block.has_keys() {
+            let is_whole = block.keys(&content, &mut |key, shared| {
+                self.key(key, shared, within, at);
+            });
+            self.tally.cut += u64::from(!is_whole);
+        }
+        true
+    }
+
+    /// Searches a key of which the first `shared` bytes are those of the key before, for what
+    /// begins in these and goes on behind them. What begins behind them is whole in the block.
+    fn key(&mut self, key: &[u8], shared: usize, within: Option<Compression>, at: u64) {
+        let Reach { behind, ahead, .. } = self.search.reach;
+        let from = shared.saturating_sub(ahead);
+        let base = from.saturating_sub(behind);
+        let bytes = &key[base..key.len().min(shared + ahead)];
+        self.work.add(bytes.len() as u64);
+        let view = View { bytes, base: base as u64, from: from - base, to: bytes.len() };
+        let tally = &mut self.tally;
+        self.search.piece(&view, &mut |what, encoding, offset| {
+            if offset < shared as u64 {
+                tally.add((what, encoding, within), at);
+            }
+        });
+    }
+
+    /// Searches `bytes`, made of data at the offset `at` of the file.
+    fn inside(&mut self, bytes: &[u8], within: Option<Compression>, at: u64) {
+        let tally = &mut self.tally;
+        let view = View { bytes, base: 0, from: 0, to: bytes.len() };
+        self.search.piece(&view, &mut |what, encoding, _| {
+            tally.add((what, encoding, within), at);
+        });
     }
 }
 

@@ -15,6 +15,9 @@ pub(super) trait Source {
     /// Returns where the next bytes that are stored begin, from `offset` on, or the end; everything
     /// before that is zeros.
     fn stored_from(&self, offset: u64) -> io::Result<u64>;
+
+    /// Returns the offset of its end.
+    fn end(&self) -> io::Result<u64>;
 }
 
 impl Source for File {
@@ -35,6 +38,10 @@ impl Source for File {
             // a file system that does not know its holes
             Err(_) => Ok(offset),
         }
+    }
+
+    fn end(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
     }
 }
 

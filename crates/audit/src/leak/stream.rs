@@ -1,7 +1,8 @@
 //! Decompression of streams, also of such that are cut, damaged, or none at all. Damaged
 //! data is searched, too, whatever its checksum.
 //!
-//! Not here: where streams begin (`header`), and the snappy blocks of WiredTiger (`block`).
+//! Not here: where streams begin (`header`), and the blocks of WiredTiger and RocksDB
+//! (`wiredtiger`, `rocksdb`).
 
 use std::io::{self, BufRead, Read};
 

@@ -12,7 +12,8 @@ pub(super) type Row = (u32, Encoding, Option<Compression>);
 pub(super) struct Tally {
     /// First offset and number.
     pub(super) rows: BTreeMap<Row, (u64, u64)>,
-    /// Streams that were not searched to their end because of a limit.
+    /// Streams that were not searched to their end because of a limit, and blocks that could not be
+    /// read.
     pub(super) cut: u64,
 }
 

@@ -26,6 +26,11 @@ impl Work {
         allowed.checked_sub(self.done).filter(|left| *left >= ATTEMPT_BYTES)
     }
 
+    /// Counts `bytes` more of an attempt that was counted.
+    pub(super) fn add(&mut self, bytes: u64) {
+        self.done = self.done.saturating_add(bytes);
+    }
+
     /// Counts an attempt that read or made `bytes` bytes, and found whole data or not.
     pub(super) fn count(&mut self, bytes: u64, is_whole: bool) {
         let besides = if is_whole { WHOLE_BYTES } else { ATTEMPT_BYTES };

@@ -40,6 +40,10 @@ impl Source for Memory<'_> {
         let end = self.hole + self.hole_bytes;
         Ok(if (self.hole..end).contains(&offset) { end } else { offset })
     }
+
+    fn end(&self) -> io::Result<u64> {
+        Ok(self.bytes.len() as u64 + self.hole_bytes)
+    }
 }
 
 fn memory(bytes: &[u8]) -> Memory<'_> {
