@@ -363,7 +363,7 @@ def summed(record):
     return record[:4] + little(crc32c(record[:4] + bytes(4) + record[8:])) + record[8:]
 
 def place_tag(message):
-    return keyed_blake3(journal_key, message)[:16]
+    return hmac.digest(journal_key, message, "sha256")[:16]
 
 journal_key = bytes(range(0x40, 0x60))
 first = little(128) + bytes(12) + little(0x101064) + struct.pack("<HHQ", 5, 0, 100 << 20)

@@ -37,6 +37,10 @@ static int failing_random(uint8_t *out, size_t out_bytes) {
     return dies() ? SEALSTONE_MODULE_FAILED : random_bytes(out, out_bytes);
 }
 
+static int failing_hmac(sealstone_hmac *hmac, uint8_t tag[32]) {
+    return dies() ? SEALSTONE_MODULE_FAILED : hmac_finish(hmac, tag);
+}
+
 static int failing_hkdf(const uint8_t *secret, size_t secret_bytes, const uint8_t *info,
                         size_t info_bytes, uint8_t *out, size_t out_bytes) {
     return dies() ? SEALSTONE_MODULE_FAILED
@@ -72,6 +76,9 @@ const sealstone_module *sealstone_module_table(void) {
 #endif
 #ifdef FAILS_RANDOM
     table.random = failing_random;
+#endif
+#ifdef FAILS_HMAC
+    table.hmac_sha256_finish = failing_hmac;
 #endif
 #ifdef FAILS_HKDF
     table.hkdf_sha256 = failing_hkdf;

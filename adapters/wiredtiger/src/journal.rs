@@ -25,8 +25,8 @@ use self::account::{Account, Entry, Sync};
 pub(crate) use self::account::{
     COPIES_AT as ACCOUNT_COPIES_AT, LENGTH_BYTES as ACCOUNT_LENGTH_BYTES, NAME as ACCOUNT,
 };
-use self::record::FileKey;
 pub(crate) use self::record::STAMP_AT;
+use self::record::{FileKey, RecordError};
 use sealstone_file::input;
 
 use crate::encryptor::Encryptor;
@@ -383,8 +383,9 @@ impl Journal {
             return file.write_all_at(bytes, at).map_err(fail);
         }
         let page_error = |error| JournalError::Page { path: path.to_owned(), error };
-        let (key, mut record) = (FileKey::draw().map_err(page_error)?, bytes.to_vec());
-        record::stamp(self.encryptor.pages(), &key, &mut record).map_err(page_error)?;
+        let (pages, mut record) = (self.encryptor.pages(), bytes.to_vec());
+        let key = FileKey::draw(pages.provider()).map_err(page_error)?;
+        record::stamp(pages, &key, &mut record).map_err(page_error)?;
         file.write_all_at(&record, 0).map_err(fail)?;
         self.state().fresh.insert(path.to_owned(), (key, record.len() as u64));
         Ok(())
@@ -488,7 +489,13 @@ impl JournalFile {
             return file.write_all_at(bytes, at).map_err(io_error("write", &self.path));
         }
         let mut bound = bytes.to_vec();
-        let records = self.key.bind(self.number, at, &mut bound).map_err(fail)?;
+        let bind = self.key.bind(self.number, at, &mut bound);
+        let records = bind.map_err(|error| match error {
+            RecordError::Found(found) => fail(found),
+            RecordError::Module(error) => {
+                JournalError::Page { path: self.path.clone(), error: error.into() }
+            }
+        })?;
         file.write_all_at(&bound, at).map_err(io_error("write", &self.path))?;
         if records > 0 {
             self.written().add(at, at + records as u64);

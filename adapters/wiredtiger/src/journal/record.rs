@@ -6,6 +6,8 @@
 //! WiredTiger has already computed its checksum when we get a record, so it is corrected for the
 //! tag; a record that was damaged before stays damaged.
 
+use sealstone_cipher::{Error as CipherError, Provider};
+use sealstone_keys::{HmacSha256, fill_random};
 use sealstone_seal::engine_page::{
     EnginePageError, EnginePages, HEADER_BYTES, OVERHEAD_BYTES, PLACE_TAG_BYTES, Place, PlaceKind,
     inspect, page_bytes,
@@ -35,9 +37,35 @@ const KEY_BYTES: usize = 32;
 /// The tag of a place.
 pub(crate) type Tag = [u8; PLACE_TAG_BYTES];
 
-/// The key of the tags of one journal file: drawn when the file is made. Zeroed on drop.
+/// The key of the tags of one journal file, drawn when the file is made, and who computes them.
+/// Zeroed on drop.
 #[derive(Clone)]
-pub(crate) struct FileKey(Zeroizing<[u8; KEY_BYTES]>);
+pub(crate) struct FileKey {
+    key: Zeroizing<[u8; KEY_BYTES]>,
+    provider: Provider,
+    id: Tag,
+}
+
+/// Reason why a record has no tag, or not the one that it carries.
+#[derive(Debug)]
+pub(crate) enum RecordError {
+    /// The kind of data found instead.
+    Found(String),
+    /// The module that computes failed: nothing is known of the record.
+    Module(CipherError),
+}
+
+impl From<&str> for RecordError {
+    fn from(found: &str) -> Self {
+        Self::Found(found.into())
+    }
+}
+
+impl From<CipherError> for RecordError {
+    fn from(error: CipherError) -> Self {
+        Self::Module(error)
+    }
+}
 
 /// Kind of data that a tag covers. No two purposes share a tag.
 #[derive(Clone, Copy)]
@@ -48,28 +76,36 @@ enum Purpose {
 }
 
 impl FileKey {
-    pub(crate) fn draw() -> Result<Self, EnginePageError> {
+    /// Draws one for a new file.
+    ///
+    /// # Errors
+    /// There is no randomness, or the module failed.
+    pub(crate) fn draw(provider: Provider) -> Result<Self, EnginePageError> {
         let mut key = Zeroizing::new([0; KEY_BYTES]);
-        getrandom::fill(&mut key[..])
-            .map_err(|source| EnginePageError::Random(source.to_string()))?;
-        Ok(Self(key))
+        fill_random(provider, &mut key[..])?;
+        Ok(Self::of(key, provider)?)
+    }
+
+    fn of(key: Zeroizing<[u8; KEY_BYTES]>, provider: Provider) -> Result<Self, CipherError> {
+        let mut keyed = Self { key, provider, id: Tag::default() };
+        keyed.id = keyed.tag(&[Purpose::File as u8])?;
+        Ok(keyed)
     }
 
     /// Returns the tag that identifies this file, and reveals nothing about the key.
     pub(crate) fn id(&self) -> Tag {
-        self.tag(&[Purpose::File as u8])
+        self.id
     }
 
-    fn tag(&self, message: &[u8]) -> Tag {
-        *blake3::keyed_hash(&self.0, message)
-            .as_bytes()
-            .first_chunk()
-            .expect("a hash is longer than a tag")
+    fn tag(&self, message: &[u8]) -> Result<Tag, CipherError> {
+        let mut mac = HmacSha256::new(self.provider, &self.key[..])?;
+        mac.update(message);
+        Ok(*mac.finish()?.first_chunk().expect("a hash is longer than a tag"))
     }
 
     /// Returns the tag of `record` at the byte `at` of file `number`, if the record has one, and
     /// its place in the record.
-    fn tag_of(&self, number: u32, at: u64, record: &[u8]) -> Result<(Tag, usize), String> {
+    fn tag_of(&self, number: u32, at: u64, record: &[u8]) -> Result<(Tag, usize), RecordError> {
         let place = [number.to_be_bytes().as_slice(), &at.to_be_bytes()].concat();
         if record[FLAGS_AT] & ENCRYPTED == 0 {
             // the record with the end of the previous file is the second, and as long as the first
@@ -79,7 +115,7 @@ impl FileKey {
             let tag_at = record.len() - PLACE_TAG_BYTES;
             let content = [&record[..CHECKSUM_AT], &record[FLAGS_AT..tag_at]].concat();
             return Ok((
-                self.tag(&[&[Purpose::Clear as u8], place.as_slice(), &content].concat()),
+                self.tag(&[&[Purpose::Clear as u8], place.as_slice(), &content].concat())?,
                 tag_at,
             ));
         }
@@ -87,38 +123,46 @@ impl FileKey {
         if encrypted_end > record.len()
             || encrypted_end < BLOCK_AT + OVERHEAD_BYTES + PLACE_TAG_BYTES
         {
-            return Err(format!(
+            return Err(RecordError::Found(format!(
                 "a record of {} bytes says that {encrypted_end} of them are encrypted",
                 record.len()
-            ));
+            )));
         }
-        let info = inspect(&record[BLOCK_AT..encrypted_end]).map_err(|error| first_line(&error))?;
+        let info = inspect(&record[BLOCK_AT..encrypted_end])
+            .map_err(|error| RecordError::Found(first_line(&error)))?;
         if !info.place_tag {
             return Err("a record whose place is not known".into());
         }
         let tag_at = encrypted_end - PLACE_TAG_BYTES;
-        // one block of the hash; all of the record's content is in the tag of its own block
+        // all of the record's content is in the tag of its own block
         let mut message = [0; 1 + 12 + 4 + 12 + 16];
         message[0] = Purpose::Sealed as u8;
         message[1..13].copy_from_slice(&place);
         message[13..17].copy_from_slice(&record[..CHECKSUM_AT]);
         message[17..29].copy_from_slice(&record[FLAGS_AT..BLOCK_AT]);
         message[29..].copy_from_slice(&record[tag_at - 16..tag_at]);
-        Ok((self.tag(&message), tag_at))
+        Ok((self.tag(&message)?, tag_at))
     }
 
     /// Binds each record in `bytes`, which are in file `number` from the byte `at` on, to its
     /// place. Returns how many bytes have records: only zeros follow.
     ///
     /// # Errors
-    /// The kind of data found instead of a record; `bytes` must not be stored then.
-    pub(crate) fn bind(&self, number: u32, at: u64, bytes: &mut [u8]) -> Result<usize, String> {
+    /// The kind of data found instead of a record, or a module's failure; `bytes` must not be
+    /// stored then.
+    pub(crate) fn bind(
+        &self,
+        number: u32,
+        at: u64,
+        bytes: &mut [u8],
+    ) -> Result<usize, RecordError> {
         let mut from = 0;
         while from < bytes.len() {
             let rest = &mut bytes[from..];
             let Some(length) = length_of(rest) else {
                 if rest.iter().any(|byte| *byte != 0) {
-                    return Err(format!("{} bytes that do not begin as a record", rest.len()));
+                    let found = format!("{} bytes that do not begin as a record", rest.len());
+                    return Err(RecordError::Found(found));
                 }
                 break;
             };
@@ -140,8 +184,8 @@ impl FileKey {
     /// Checks that `record`, whose length is right, was written at the byte `at` of file `number`.
     ///
     /// # Errors
-    /// The kind of data found instead.
-    pub(crate) fn check(&self, number: u32, at: u64, record: &[u8]) -> Result<(), String> {
+    /// The kind of data found instead, or a module's failure.
+    pub(crate) fn check(&self, number: u32, at: u64, record: &[u8]) -> Result<(), RecordError> {
         let (tag, tag_at) = self.tag_of(number, at, record)?;
         if bool::from(record[tag_at..][..PLACE_TAG_BYTES].ct_eq(&tag)) {
             return Ok(());
@@ -206,7 +250,7 @@ pub(crate) fn stamp(
         });
     }
     let mut block = [0; STAMP_BYTES];
-    block[HEADER_BYTES..][..KEY_BYTES].copy_from_slice(&key.0[..]);
+    block[HEADER_BYTES..][..KEY_BYTES].copy_from_slice(&key.key[..]);
     pages.seal_in_place(&mut block, 0, Place::new(PlaceKind::Text, &place_of_stamp(record)))?;
     record[STAMP_AT..][..STAMP_BYTES].copy_from_slice(&block);
     let checksum = checksum(record);
@@ -228,15 +272,15 @@ pub(crate) fn first_length(bytes: &[u8]) -> Option<usize> {
 /// Errors of opening a block.
 pub(crate) fn stamped(pages: &EnginePages, record: &[u8]) -> Result<FileKey, EnginePageError> {
     let block = &record[STAMP_AT..][..STAMP_BYTES];
-    let mut key = FileKey(Zeroizing::new([0; KEY_BYTES]));
+    let mut key = Zeroizing::new([0; KEY_BYTES]);
     if page_bytes(block)? != KEY_BYTES {
         return Err(EnginePageError::Damaged {
             found: "the key of a journal file has another length".into(),
         });
     }
     let place = place_of_stamp(record);
-    pages.open_at(block, &mut key.0[..], Place::new(PlaceKind::Text, &place))?;
-    Ok(key)
+    pages.open_at(block, &mut key[..], Place::new(PlaceKind::Text, &place))?;
+    Ok(FileKey::of(key, pages.provider())?)
 }
 
 /// Returns the data that the key of a file is bound to: its kind, and everything in the clear in

@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sealstone_cipher::Provider;
 use sealstone_keys::KeyFile;
+use sealstone_modules::testing::compiled;
 use sealstone_seal::engine_page::HEADER_BYTES;
 
 use super::Journal;
@@ -441,11 +443,32 @@ fn settings_in_the_data_directory_are_refused() {
     assert!(matches!(files.exists(&path), Err(ExtensionError::ConfigFile { .. })));
 }
 
+/// A module reads what our own code bound to its place, and one that dies at any record is named:
+/// nobody is sent to a backup for it.
+#[test]
+fn a_module_that_dies_is_not_taken_for_a_change() {
+    let store = written();
+    let libraries = tempfile::tempdir().unwrap();
+    let look = |calls: usize| {
+        let defines = ["NAME=\"mortal\"", "FAILS_HMAC", &format!("CALLS={calls}")];
+        let library = compiled(libraries.path(), "failing.c", &defines);
+        store.look_with(&format!(",module=\"{}\"", library.display()))
+    };
+    // of the file's own name, and of four records
+    for calls in 0..5 {
+        let error = look(calls).unwrap_err();
+        assert!(error.contains("mortal"), "{calls}: {error}");
+        assert!(!error.contains("somebody changed") && !error.contains("backup"), "{error}");
+    }
+    assert_eq!(look(5).unwrap(), [b"WiredTigerLog.0000000001".to_vec()]);
+}
+
 #[test]
 fn a_tag_is_of_one_place() {
     let store = Store::new();
     let opening = store.open();
-    let (key, other) = (FileKey::draw().unwrap(), FileKey::draw().unwrap());
+    let draw = || FileKey::draw(Provider::own()).unwrap();
+    let (key, other) = (draw(), draw());
     assert_ne!(key.id(), other.id());
     let mut record = opening.record(50).unwrap();
     assert_eq!(key.bind(3, 256, &mut record).unwrap(), record.len());

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use sealstone_seal::engine_page::EnginePages;
 
-use super::record::{self, FileKey, HEAD_BYTES};
+use super::record::{self, FileKey, HEAD_BYTES, RecordError};
 use crate::error::{JournalError, io_error};
 
 /// Longest journal file, in bytes: WiredTiger counts in 32 bits.
@@ -63,7 +63,6 @@ pub(crate) fn walk(
     first: &First,
 ) -> Result<Walked, JournalError> {
     let mut window = Window::new(file, path)?;
-    let wrong = |at, found| JournalError::Record { path: path.to_owned(), at, found };
     let mut end = first.bytes;
     loop {
         let stop = |behind| Ok(Walked { end, behind });
@@ -78,7 +77,7 @@ pub(crate) fn walk(
         if !record::is_whole(record) {
             return stop("a record whose checksum is wrong");
         }
-        first.key.check(number, end, record).map_err(|found| wrong(end, found))?;
+        first.key.check(number, end, record).map_err(|error| at_record(path, end, error))?;
         end += length as u64;
     }
 }
@@ -112,7 +111,8 @@ pub(crate) fn read(
         return Err(wrong("a record whose checksum is wrong, but was right before".into()));
     }
     if at > 0 {
-        key.check(number, at, &record[..length]).map_err(wrong)?;
+        let checked = key.check(number, at, &record[..length]);
+        checked.map_err(|error| at_record(path, at, error))?;
     }
     if into.len() > length {
         file.read_exact_at(&mut record[length..], at + length as u64)
@@ -120,6 +120,15 @@ pub(crate) fn read(
     }
     into.copy_from_slice(&record[..into.len()]);
     Ok(())
+}
+
+/// Returns the error for a record at the byte `at`. A module that failed is no sign of a change.
+fn at_record(path: &Path, at: u64, error: RecordError) -> JournalError {
+    let path = path.to_owned();
+    match error {
+        RecordError::Found(found) => JournalError::Record { path, at, found },
+        RecordError::Module(error) => JournalError::Page { path, error: error.into() },
+    }
 }
 
 /// A piece of a file in memory.
