@@ -5,6 +5,7 @@
 //! themselves, and one for whole blocks both ways. Neither form pays for the needs of the other.
 
 use super::aead::Aead;
+use super::blocks::xor;
 use super::ctr::{Counter64, Counter128};
 use super::ff1_value::one_value::OneValue;
 use super::wide_block::XctrAndPolyval;
@@ -56,6 +57,17 @@ pub(crate) trait BlockCipher<const BLOCK_BYTES: usize>: Send + Sync {
     fn encrypt_block(&self, mut block: [u8; BLOCK_BYTES]) -> [u8; BLOCK_BYTES] {
         self.encrypt_blocks(std::slice::from_mut(&mut block));
         block
+    }
+
+    /// Encrypts `blocks` in place, each with the one before it added (XOR), the first with `iv`:
+    /// CBC (SP 800-38A, 6.2). Each waits for the one before, in registers where that is quicker.
+    fn encrypt_chain(&self, iv: &[u8; BLOCK_BYTES], blocks: &mut [[u8; BLOCK_BYTES]]) {
+        let mut last = *iv;
+        for block in blocks {
+            xor(&mut last, block);
+            last = self.encrypt_block(last);
+            *block = last;
+        }
     }
 
     /// Seals or opens (by `seal`) one value of FF1, all its rounds in registers, where it can do

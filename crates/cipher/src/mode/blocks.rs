@@ -23,6 +23,14 @@ pub trait Blocks: Send + Sync {
     /// `Error::PartialBlock` where `data` is no whole number of blocks; it is untouched then.
     fn encrypt(&self, data: &mut [u8]) -> Result<(), Error>;
 
+    /// Encrypts each block of `data` (whole blocks, any number) in place, with the block before it
+    /// added (XOR), the first one with `iv`: CBC (SP 800-38A, 6.2).
+    ///
+    /// # Errors
+    /// `Error::NonceLength` where `iv` is not one block long, `Error::PartialBlock` where `data` is
+    /// no whole number of blocks; it is untouched then.
+    fn encrypt_chain(&self, iv: &[u8], data: &mut [u8]) -> Result<(), Error>;
+
     /// Decrypts each block of `data` (whole blocks, any number) in place.
     ///
     /// # Errors
@@ -50,6 +58,13 @@ impl<const N: usize> Blocks for Whole<N> {
 
     fn encrypt(&self, data: &mut [u8]) -> Result<(), Error> {
         self.0.encrypt_blocks(whole(data)?);
+        Ok(())
+    }
+
+    fn encrypt_chain(&self, iv: &[u8], data: &mut [u8]) -> Result<(), Error> {
+        let wrong = |_| Error::NonceLength { found: iv.len(), want: N };
+        let iv = iv.try_into().map_err(wrong)?;
+        self.0.encrypt_chain(iv, whole(data)?);
         Ok(())
     }
 

@@ -103,16 +103,7 @@ impl Cbc {
                 return keyed.encrypt(iv, data).inspect_err(|_| data.fill(0));
             }
         };
-        let block_bytes = self.block_bytes();
-        let mut previous = [0; 16];
-        let previous = &mut previous[..block_bytes];
-        previous.copy_from_slice(iv);
-        for block in data.chunks_exact_mut(block_bytes) {
-            xor(block, previous);
-            blocks.encrypt(block)?;
-            previous.copy_from_slice(block);
-        }
-        Ok(())
+        blocks.encrypt_chain(iv, data)
     }
 
     /// Encrypts each of `messages` as [`Cbc::encrypt`] does, side by side: the first blocks of all,

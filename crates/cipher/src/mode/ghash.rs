@@ -246,6 +246,20 @@ impl<L: AesLanes> Products<L> {
         self.add_product(lanes, a, &powers.get(lanes, exponent));
     }
 
+    /// Adds the products of `a` and H^`exponent`, the same in every lane.
+    #[inline(always)]
+    fn add_in_lanes<const SLOTS: usize>(
+        &mut self,
+        lanes: L,
+        a: L::Vector,
+        powers: &Powers<SLOTS>,
+        exponent: usize,
+    ) {
+        let at = Powers::<SLOTS>::at(exponent);
+        let (value, sum) = (lanes.splat(&powers.powers[at]), lanes.splat(&powers.sums[at]));
+        self.add_product(lanes, a, &Factor { value, sum });
+    }
+
     #[inline(always)]
     fn add_product(&mut self, lanes: L, a: L::Vector, b: &Factor<L>) {
         let sum = lanes.xor(a, lanes.swap_halves(a));

@@ -60,6 +60,10 @@ impl<L: OneBlock, const R: usize> BlockCipher<16> for AesBlocks<L, R> {
         self.lanes.enter(EncryptBlock::<R> { keys: &self.forward, block })
     }
 
+    fn encrypt_chain(&self, iv: &[u8; 16], blocks: &mut [[u8; 16]]) {
+        self.lanes.enter(EncryptChain::<R> { keys: &self.forward, iv, blocks });
+    }
+
     fn crypt_value(&self, value: OneValue<'_, 16>, seal: bool) -> bool {
         let (one, keys) = (self.lanes.one_block(), FirstBlocks::<L>::of(&self.forward));
         match (seal, value.is_long()) {
@@ -106,6 +110,28 @@ impl<L: AesLanes, const R: usize> Kernel<L> for EncryptBlock<'_, R> {
         let mut v = [lanes.first(&self.block)];
         encrypt::<L, R, 1>(lanes, self.keys, &mut v);
         lanes.to_block(v[0])
+    }
+}
+
+/// Encrypts `blocks` as [`BlockCipher::encrypt_chain`].
+struct EncryptChain<'a, const R: usize> {
+    keys: &'a LaneKeys,
+    iv: &'a [u8; 16],
+    blocks: &'a mut [[u8; 16]],
+}
+
+impl<L: AesLanes, const R: usize> Kernel<L> for EncryptChain<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let Self { keys, iv, blocks } = self;
+        let mut v = [lanes.first(iv)];
+        for block in blocks {
+            v[0] = lanes.xor(v[0], lanes.first(block));
+            encrypt::<L, R, 1>(lanes, keys, &mut v);
+            *block = lanes.to_block(v[0]);
+        }
     }
 }
 

@@ -38,12 +38,45 @@ impl<L: ByteLanes, const R: usize> BlockCipher<16> for AriaBlocks<L, R> {
         self.lanes.enter(Encrypt::<R> { keys: &self.forward, blocks });
     }
 
+    fn encrypt_block(&self, mut block: [u8; 16]) -> [u8; 16] {
+        self.encrypt_chain(&[0; 16], std::slice::from_mut(&mut block));
+        block
+    }
+
+    fn encrypt_chain(&self, iv: &[u8; 16], blocks: &mut [[u8; 16]]) {
+        self.lanes.enter(EncryptChain::<R> { keys: &self.forward, iv, blocks });
+    }
+
     fn decrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
         self.lanes.enter(Encrypt::<R> { keys: &self.back, blocks });
     }
 
     fn xor_xctr(&self, first: &[u8; 16], data: &mut [u8]) {
         self.lanes.enter(XorXctr::<R> { keys: &self.forward, first, data });
+    }
+}
+
+/// Encrypts `blocks` as [`BlockCipher::encrypt_chain`]: the block before is in every group of a
+/// vector.
+struct EncryptChain<'a, const R: usize> {
+    keys: &'a LaneKeys,
+    iv: &'a [u8; 16],
+    blocks: &'a mut [[u8; 16]],
+}
+
+impl<L: ByteLanes, const R: usize> Kernel<L> for EncryptChain<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let Self { keys, iv, blocks } = self;
+        let mut v = [lanes.splat_block(iv)];
+        for block in blocks {
+            v[0] = lanes.xor(v[0], lanes.splat_block(block));
+            encrypt_rows::<L, R, 1>(lanes, keys, &mut v);
+            block.fill(0);
+            lanes.xor_partial(v[0], block);
+        }
     }
 }
 

@@ -73,12 +73,40 @@ impl<L: AesLanes> Kernel<L> for AbsorbParts<'_> {
         let mut hash = lanes.first(&self.state);
         for part in self.parts {
             debug_assert!(part.len().is_multiple_of(16));
-            for group in part.chunks(16 * GROUP) {
+            let (sums, rest) = absorb_lanes(lanes, self.powers, hash, part);
+            hash = sums;
+            for group in rest.chunks(16 * GROUP) {
                 hash = absorb(lanes, self.powers, hash, group);
             }
         }
         lanes.to_block(hash)
     }
+}
+
+/// Takes groups of `part` into the hash, each lane by itself: the sums in the lanes belong to the
+/// blocks in the same lanes of what is left, which is a vector or more if any group was taken. To
+/// add the lanes up for each group would make the next one wait for it.
+#[inline(always)]
+fn absorb_lanes<'a, L: AesLanes>(
+    lanes: L,
+    powers: &Powers<LONG>,
+    hash: L::Vector,
+    part: &'a [u8],
+) -> (L::Vector, &'a [u8]) {
+    let (mut sums, mut part) = (hash, part);
+    while part.len() >= 16 * GROUP + L::BYTES {
+        let (group, rest) = part.split_at(16 * GROUP);
+        let mut products = Products::zero(lanes);
+        for i in 1..GROUP / L::BLOCKS {
+            let blocks = lanes.load(&group[i * L::BYTES..]);
+            products.add_in_lanes(lanes, blocks, powers, GROUP - i * L::BLOCKS);
+        }
+        let blocks = lanes.xor(lanes.load(group), sums);
+        products.add_in_lanes(lanes, blocks, powers, GROUP);
+        sums = products.reduce(lanes);
+        part = rest;
+    }
+    (sums, part)
 }
 
 /// Takes a group of blocks, 1 to [`GROUP`], into the hash. The hash so far goes in with the first
