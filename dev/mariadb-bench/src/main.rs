@@ -43,7 +43,7 @@ struct Flags {
     /// Rounds in which every server has its turn; 6 are the fewest that give an interval
     #[arg(long, default_value_t = 6)]
     rounds: usize,
-    /// Seconds of each test of sysbench
+    /// Seconds of each test of sysbench, and of full scans
     #[arg(long, default_value_t = 5)]
     seconds: u32,
     /// Rows of each of the 4 tables
@@ -77,6 +77,8 @@ fn main() -> Result<()> {
             if at == 0 {
                 turn::tables(&server, sizes).prepare()?;
             }
+            // a pool begins empty, and the first round would fill it
+            turn::scan(&server, sizes.tables)?;
             servers.push(server);
         }
         for round in 0..flags.rounds {
