@@ -59,6 +59,7 @@ fn messages() -> Vec<String> {
     let mut all: Vec<String> = key_errors.iter().map(|error| pattern(error)).collect();
     all.push(mode);
     let servers = vec![text()];
+    let failed = sealstone_cipher::Error::Module { module: TEXT, doing: TEXT };
     let rest: Vec<Box<dyn std::error::Error>> = vec![
         Box::new(ExtensionError::NoPassphrase { key_file: path() }),
         Box::new(KeyError::WrongPassphrase { path: path() }),
@@ -89,6 +90,7 @@ fn messages() -> Vec<String> {
         Box::new(JournalError::Record { path: path(), at: NUMBER.into(), found: text() }),
         Box::new(JournalError::NoAccount { path: path() }),
         Box::new(JournalError::Account { path: path(), error: EnginePageError::Random(text()) }),
+        Box::new(JournalError::Page { path: path(), error: EnginePageError::Module(failed) }),
         Box::new(JournalError::Missing { path: path(), synced: NUMBER.into() }),
         Box::new(JournalError::Cut {
             path: path(),

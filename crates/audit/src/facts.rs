@@ -366,7 +366,8 @@ pub struct Search {
     pub places: Vec<String>,
     /// Files that could not be searched, and why.
     pub unread: Vec<Clear>,
-    /// Number of places at which compressed data was not searched to its end.
+    /// Number of places at which compressed data was not searched to its end, or a block of a table
+    /// could not be read.
     pub cut: u64,
     /// Findings, by file. No text is repeated.
     pub hits: BTreeMap<String, Vec<Hit>>,

@@ -12,15 +12,16 @@
 //!   with the keys in them whole, also where blocks are not compressed. Each is searched as far as
 //!   [`STREAM_BYTES_MAX`] bytes of output, and blocks of 16 MiB.
 //! - **Limits.** Memory is some MiB; for zstd its window, 128 MiB at most; for a table as much as
-//!   that. The work for compressed data is at most 1 GiB and 32 bytes for each byte of the file, and
-//!   for the blocks of a table and its index as much again, so that a file made to be slow is not;
-//!   [`Findings::cut`] counts what was left out because of a limit, or could not be read.
+//!   that. The work for compressed data is at most 1 GiB and 32 bytes for each byte of the file,
+//!   and as much each for the blocks of a table and for its index, so that a file made to be slow
+//!   is not; [`Findings::cut`] counts what was left out because of a limit, or could not be read.
 //!
 //! Not found: a marker in another letter case, Unicode normalisation or code page, across a line
 //! break of base64, split over pages or blocks of an engine, or in two encodings at once
 //! (hexadecimal digits in UTF-16); other compressed data without a header, such as raw deflate, or
-//! blocks of lz4 as PostgreSQL writes them; `pglz`, brotli, LZMA, bzip2; compressed data within compressed
-//! data, as a log of RocksDB may be; data that needs a dictionary; anything encrypted.
+//! blocks of lz4 as PostgreSQL writes them; `pglz`, brotli, LZMA, bzip2; compressed data within
+//! compressed data; a log of RocksDB that is compressed in pieces; data that needs a dictionary;
+//! anything encrypted.
 //! Not taken for a value of a form: digits directly beside others, in hexadecimal digits or behind
 //! a decimal point; cards in uncommon groups; addresses of fewer than 11 characters; any in less
 //! than 1 KiB of zlib that has no end. Of these, random data and logs have too many.

@@ -27,10 +27,11 @@ use std::process::Command;
 use std::sync::LazyLock;
 use std::time::Instant;
 
+use sealstone_cipher::cbc::cbc;
 use sealstone_cipher::ff1::{Domain, Tweaks, ff1, takes};
 use sealstone_cipher::hmac::{Mac, Message, TAG_BYTES_MAX, hmac, macs};
 use sealstone_cipher::testing::bytes;
-use sealstone_cipher::{Backend, Cipher, aead, blocks, ciphers, ctr};
+use sealstone_cipher::{Backend, Cipher, Mode, aead, blocks, ciphers, ctr, hctr2};
 
 /// Nothing seen below this |t|.
 const UNSEEN: f64 = 4.5;
@@ -240,6 +241,8 @@ fn test(
     let counted = by_data(&|data| counting.apply(&counter, 0, data).expect("a counter block"));
     let encrypted = by_data(&|data| whole.encrypt(data).expect("whole blocks"));
     let decrypted = by_data(&|data| whole.decrypt(data).expect("whole blocks"));
+    let chain = cbc(cipher, &key, backend)?;
+    let chained = by_data(&|data| chain.encrypt(&counter, data).expect("whole blocks"));
     let mut message = vec![0; 40];
     let mut with_key = |secret: &[u8]| {
         let keyed = aead(cipher, secret, backend).expect("a key of the right length");
@@ -252,8 +255,21 @@ fn test(
         ("ctr", counted),
         ("encrypt", encrypted),
         ("decrypt", decrypted),
+        ("cbc", chained),
         ("key", keyed),
     ];
+    if Mode::Hctr2.facts().block_bytes.contains(&cipher.block_bytes) {
+        let keyed = hctr2(cipher, &key, backend)?;
+        // long enough for the hash to go by groups
+        let mut long = [0; 4 * MESSAGE_BYTES];
+        let mut job = |secret: &[u8]| {
+            for part in long.chunks_exact_mut(MESSAGE_BYTES) {
+                part.copy_from_slice(secret);
+            }
+            keyed.encrypt(b"", black_box(&mut long)).expect("a block at least");
+        };
+        figures.push(("hctr2", settled(&mut job, MESSAGE_BYTES, calls)));
+    }
     if takes(cipher) {
         let keyed = ff1(cipher, &key, backend, 10, Domain::Standard)?;
         let mut values = [0; MESSAGE_BYTES / 2];

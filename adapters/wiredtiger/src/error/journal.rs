@@ -20,7 +20,8 @@ pub enum JournalError {
         /// Error of the system.
         source: io::Error,
     },
-    /// The account or the key of a file cannot be sealed or opened.
+    /// The account or the key of a file cannot be sealed or opened, or the module that computes
+    /// failed.
     #[error("{}: {error}", path.display())]
     Page {
         /// The file.

@@ -77,7 +77,8 @@ impl Account {
     /// Returns the account in `dir`, if there is one: the newer genuine copy of the two.
     ///
     /// # Errors
-    /// [`JournalError::File`]; [`JournalError::Account`] if neither is genuine.
+    /// [`JournalError::File`]; [`JournalError::Account`] if neither is genuine;
+    /// [`JournalError::Page`] if the module that computes failed.
     pub(crate) fn read(dir: &Path, pages: &EnginePages) -> Result<Option<Self>, JournalError> {
         let mut account = Self::new(dir);
         let path = account.path.clone();
@@ -91,21 +92,29 @@ impl Account {
         file.by_ref().take(most).read_to_end(&mut bytes).map_err(io_error("read", &path))?;
         let copies = [bytes.as_slice(), bytes.get(COPY_AT as usize..).unwrap_or_default()];
         let opened = copies.map(|copy| account.opened(copy, pages));
-        let newest =
-            opened.iter().filter_map(|copy| copy.as_ref().ok()).max_by_key(|copy| copy.sequence);
-        match newest {
-            Some(Content { sequence, highest, entries }) => {
-                (account.sequence, account.highest, account.entries) =
-                    (*sequence, *highest, entries.clone());
-                Ok(Some(account))
-            }
-            None => {
-                let [first, _] = opened;
-                let error =
-                    first.err().unwrap_or(EnginePageError::Damaged { found: "no account".into() });
-                Err(JournalError::Account { path, error })
+        let mut newest: Option<Content> = None;
+        let mut first_error = None;
+        for copy in opened {
+            match copy {
+                Ok(copy) => {
+                    let is_newer =
+                        newest.as_ref().is_none_or(|newest| newest.sequence < copy.sequence);
+                    newest = if is_newer { Some(copy) } else { newest };
+                }
+                // nothing is known of a copy that the module did not open: it may be the newer one
+                Err(error) if error.is_of_module() => {
+                    return Err(JournalError::Page { path, error });
+                }
+                Err(error) => first_error = first_error.or(Some(error)),
             }
         }
+        let Some(Content { sequence, highest, entries }) = newest else {
+            let error =
+                first_error.unwrap_or(EnginePageError::Damaged { found: "no account".into() });
+            return Err(JournalError::Account { path, error });
+        };
+        (account.sequence, account.highest, account.entries) = (sequence, highest, entries);
+        Ok(Some(account))
     }
 
     fn opened(&self, copy: &[u8], pages: &EnginePages) -> Result<Content, EnginePageError> {

@@ -39,9 +39,8 @@ pub(crate) type Tag = [u8; PLACE_TAG_BYTES];
 
 /// The key of the tags of one journal file, drawn when the file is made, and who computes them.
 /// Zeroed on drop.
-#[derive(Clone)]
 pub(crate) struct FileKey {
-    key: Zeroizing<[u8; KEY_BYTES]>,
+    key: Box<Zeroizing<[u8; KEY_BYTES]>>,
     provider: Provider,
     id: Tag,
 }
@@ -81,13 +80,18 @@ impl FileKey {
     /// # Errors
     /// There is no randomness, or the module failed.
     pub(crate) fn draw(provider: Provider) -> Result<Self, EnginePageError> {
-        let mut key = Zeroizing::new([0; KEY_BYTES]);
-        fill_random(provider, &mut key[..])?;
-        Ok(Self::of(key, provider)?)
+        Self::filled(provider, |key| Ok(fill_random(provider, key)?))
     }
 
-    fn of(key: Zeroizing<[u8; KEY_BYTES]>, provider: Provider) -> Result<Self, CipherError> {
+    /// Returns the key that `fill` writes, in its place from the beginning: what is moved leaves a
+    /// copy.
+    fn filled(
+        provider: Provider,
+        fill: impl FnOnce(&mut [u8]) -> Result<(), EnginePageError>,
+    ) -> Result<Self, EnginePageError> {
+        let key = Box::new(Zeroizing::new([0; KEY_BYTES]));
         let mut keyed = Self { key, provider, id: Tag::default() };
+        fill(&mut keyed.key[..])?;
         keyed.id = keyed.tag(&[Purpose::File as u8])?;
         Ok(keyed)
     }
@@ -269,18 +273,17 @@ pub(crate) fn first_length(bytes: &[u8]) -> Option<usize> {
 /// Returns the key in the first record of a file.
 ///
 /// # Errors
-/// Errors of opening a block.
+/// Errors of opening a block; that of a module which cannot compute the file's tag.
 pub(crate) fn stamped(pages: &EnginePages, record: &[u8]) -> Result<FileKey, EnginePageError> {
     let block = &record[STAMP_AT..][..STAMP_BYTES];
-    let mut key = Zeroizing::new([0; KEY_BYTES]);
     if page_bytes(block)? != KEY_BYTES {
         return Err(EnginePageError::Damaged {
             found: "the key of a journal file has another length".into(),
         });
     }
     let place = place_of_stamp(record);
-    pages.open_at(block, &mut key[..], Place::new(PlaceKind::Text, &place))?;
-    Ok(FileKey::of(key, pages.provider())?)
+    let place = Place::new(PlaceKind::Text, &place);
+    FileKey::filled(pages.provider(), |key| pages.open_at(block, key, place))
 }
 
 /// Returns the data that the key of a file is bound to: its kind, and everything in the clear in

@@ -449,18 +449,53 @@ fn settings_in_the_data_directory_are_refused() {
 fn a_module_that_dies_is_not_taken_for_a_change() {
     let store = written();
     let libraries = tempfile::tempdir().unwrap();
-    let look = |calls: usize| {
-        let defines = ["NAME=\"mortal\"", "FAILS_HMAC", &format!("CALLS={calls}")];
+    let look = |fault: &str, calls: usize| {
+        let defines = ["NAME=\"mortal\"", fault, &format!("CALLS={calls}")];
         let library = compiled(libraries.path(), "failing.c", &defines);
         store.look_with(&format!(",module=\"{}\"", library.display()))
     };
     // of the file's own name, and of four records
     for calls in 0..5 {
-        let error = look(calls).unwrap_err();
+        let error = look("FAILS_HMAC", calls).unwrap_err();
         assert!(error.contains("mortal"), "{calls}: {error}");
         assert!(!error.contains("somebody changed") && !error.contains("backup"), "{error}");
     }
-    assert_eq!(look(5).unwrap(), [b"WiredTigerLog.0000000001".to_vec()]);
+    assert_eq!(look("FAILS_HMAC", 5).unwrap(), [b"WiredTigerLog.0000000001".to_vec()]);
+    // two copies of the account, and the key of the file
+    for calls in 0..3 {
+        let error = look("FAILS_OPEN", calls).unwrap_err();
+        assert!(error.contains("mortal") && !error.contains("genuine"), "{calls}: {error}");
+    }
+    assert!(look("FAILS_OPEN", 3).is_ok());
+}
+
+/// Records that a module would have bound, had it not died, are not stored.
+#[test]
+fn a_module_that_dies_binds_nothing() {
+    let store = Store::new();
+    let libraries = tempfile::tempdir().unwrap();
+    // the names of two files, and the second record of one
+    let defines = ["NAME=\"mortal\"", "FAILS_HMAC", "CALLS=3"];
+    let library = compiled(libraries.path(), "failing.c", &defines);
+    let opening = store.open_with(&format!(",module=\"{}\"", library.display()));
+    let file = opening.file(1).unwrap();
+    let before = fs::read(store.log(1)).unwrap();
+    let mut said = Vec::new();
+    for at in [256, 384, 512, 640] {
+        let record = opening.record(10).unwrap();
+        match file.write(at, &record) {
+            Ok(()) => assert!(said.is_empty(), "it works again"),
+            Err(error) => {
+                let error = error.to_string();
+                assert!(error.contains("mortal") && !error.contains("not a record"), "{error}");
+                said.push(error);
+                let now = fs::read(store.log(1)).unwrap();
+                let stored = now.iter().rposition(|byte| *byte != 0).unwrap();
+                assert!(stored < at as usize, "{stored}");
+            }
+        }
+    }
+    assert!(!said.is_empty() && before.len() >= 256);
 }
 
 #[test]

@@ -55,7 +55,7 @@ pub(crate) fn first(file: &File, path: &Path, pages: &EnginePages) -> Result<Fir
 ///
 /// # Errors
 /// [`JournalError::File`]; [`JournalError::Record`]: a whole record that is not genuine, or not in
-/// its place, which no crash leaves.
+/// its place, which no crash leaves; [`JournalError::Page`]: the module that computes tags failed.
 pub(crate) fn walk(
     file: &File,
     path: &Path,

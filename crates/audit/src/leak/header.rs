@@ -1,7 +1,7 @@
 //! Headers: places at which compressed data may begin.
 //!
-//! Not here: decompression, which shows whether it does (`stream`), and the blocks of WiredTiger and
-//! RocksDB, which have no header of their own (`wiredtiger`, `rocksdb`).
+//! Not here: decompression, which shows whether it does (`stream`), and the blocks of WiredTiger
+//! and RocksDB, which have no header of their own (`wiredtiger`, `rocksdb`).
 
 use memchr::memmem::Finder;
 

@@ -101,7 +101,8 @@ pub struct Hit {
     /// Compression of the data that it is in; None for the bytes of the file themselves.
     pub within: Option<Compression>,
     /// Offset of the first one in the file, in bytes. In base64, of the first character that
-    /// belongs to the text alone; in compressed data, of where that data begins.
+    /// belongs to the text alone; in compressed data, or in a key that a table stores in part, of
+    /// where that data or its block begins.
     pub first_offset: u64,
     /// Number of them.
     pub count: u64,

@@ -39,11 +39,10 @@ pub(super) struct Block {
     /// Number of bytes in the file.
     pub(super) bytes: u64,
     packing: Packing,
-    /// True if its entries have keys that leave out what the key before has.
     has_keys: bool,
 }
 
-/// How the bytes of a block are compressed.
+/// Compression of a block's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Packing {
     Plain,
@@ -52,7 +51,7 @@ enum Packing {
     Deflate,
     /// A block of lz4, behind the length of what it makes.
     Lz4,
-    /// A frame of zstd; behind the length of what it makes, but in LevelDB.
+    /// A frame of zstd; behind the length of what it makes, except in LevelDB.
     Zstd {
         has_length: bool,
     },
@@ -61,7 +60,9 @@ enum Packing {
 }
 
 impl Packing {
-    /// - `number`: the byte behind a block
+    /// Returns how a block is compressed.
+    ///
+    /// - `number`: the byte behind it
     /// - `version`: of the format of the table, 0 for LevelDB's
     fn of(number: u8, version: u32) -> Self {
         match (number, version) {
@@ -94,7 +95,7 @@ impl Packing {
 
 /// A block that was tried.
 pub(super) struct Tried {
-    /// What it holds; None if it is damaged, too long, or compressed in a way that is not read.
+    /// Content of it; None if it is damaged, too long, or compressed in a way that is not read.
     pub(super) content: Option<Zeroizing<Vec<u8>>>,
     /// Bytes that were read and made for that.
     pub(super) bytes: u64,
@@ -332,7 +333,7 @@ impl Table<'_> {
             found(block).then_some(())
         };
         handles(&block, index, &mut |handle| match index.kind {
-            TWO_LEVELS => handles(&self.read(handle)?, index, &mut show),
+            TWO_LEVELS => handles(&self.read_up_to(handle, BLOCK_BYTES_MAX)?, index, &mut show),
             _ => show(handle),
         })
     }
@@ -350,7 +351,11 @@ impl Table<'_> {
 
     /// Reads a block of its index or of its description.
     fn read(&self, handle: Handle) -> Option<Zeroizing<Vec<u8>>> {
-        let tried = self.block(handle)?.read_up_to(self.source, INDEX_BYTES_MAX);
+        self.read_up_to(handle, INDEX_BYTES_MAX)
+    }
+
+    fn read_up_to(&self, handle: Handle, most: u64) -> Option<Zeroizing<Vec<u8>>> {
+        let tried = self.block(handle)?.read_up_to(self.source, most);
         self.left.set(self.left.get().checked_sub(tried.bytes + INDEX_ATTEMPT_BYTES)?);
         tried.content
     }

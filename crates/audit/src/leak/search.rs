@@ -273,7 +273,8 @@ impl<'a> Run<'a> {
     }
 
     /// Searches a key of which the first `shared` bytes are those of the key before, for what
-    /// begins in these and goes on behind them. What begins behind them is whole in the block.
+    /// begins in these, near their end: it may go on behind them. A text that is whole within them
+    /// counts again then, for this key has it, too. What begins behind them is whole in the block.
     fn key(&mut self, key: &[u8], shared: usize, within: Option<Compression>, at: u64) {
         let Reach { behind, ahead, .. } = self.search.reach;
         let from = shared.saturating_sub(ahead);

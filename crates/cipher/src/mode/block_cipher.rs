@@ -5,7 +5,6 @@
 //! themselves, and one for whole blocks both ways. Neither form pays for the needs of the other.
 
 use super::aead::Aead;
-use super::blocks::xor;
 use super::ctr::{Counter64, Counter128};
 use super::ff1_value::one_value::OneValue;
 use super::wide_block::XctrAndPolyval;
@@ -62,11 +61,12 @@ pub(crate) trait BlockCipher<const BLOCK_BYTES: usize>: Send + Sync {
     /// Encrypts `blocks` in place, each with the one before it added (XOR), the first with `iv`:
     /// CBC (SP 800-38A, 6.2). Each waits for the one before, in registers where that is quicker.
     fn encrypt_chain(&self, iv: &[u8; BLOCK_BYTES], blocks: &mut [[u8; BLOCK_BYTES]]) {
-        let mut last = *iv;
-        for block in blocks {
-            xor(&mut last, block);
-            last = self.encrypt_block(last);
-            *block = last;
+        let (mut last, mut rest) = (iv, blocks);
+        while let Some((block, after)) = rest.split_first_mut() {
+            // written at once: a wide read waits for bytes that were written one by one
+            *block = std::array::from_fn(|i| block[i] ^ last[i]);
+            self.encrypt_blocks(std::slice::from_mut(block));
+            (last, rest) = (block, after);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Whole blocks, each by itself: the building block of CBC and CMAC.
+//! Whole blocks, each by itself or in a chain: the building block of CBC and CMAC.
 
 use std::fmt;
 
@@ -24,7 +24,8 @@ pub trait Blocks: Send + Sync {
     fn encrypt(&self, data: &mut [u8]) -> Result<(), Error>;
 
     /// Encrypts each block of `data` (whole blocks, any number) in place, with the block before it
-    /// added (XOR), the first one with `iv`: CBC (SP 800-38A, 6.2).
+    /// added (XOR), the first one with `iv`: what [`crate::cbc`] is made of, and its page says what
+    /// an iv must be.
     ///
     /// # Errors
     /// `Error::NonceLength` where `iv` is not one block long, `Error::PartialBlock` where `data` is

@@ -1,12 +1,14 @@
 //! Tests of what GCM leaves on the stack when a key is set or a message is sealed or opened:
 //! neither the key nor the hash key, nor any power of it; with AES no round key and no mask of a
-//! tag either. Each call runs on a stack of its own, all of which is searched.
+//! tag either; and that CBC over AES leaves no round key. Each call runs on a stack of its own, all
+//! of which is searched.
 
 use crate::aead::{Aead, Context, Part, Unsealed, aead};
 use crate::arch::own_stack::left_by;
 use crate::backend::Backend;
 use crate::block::aes::reference;
 use crate::blocks::blocks;
+use crate::cbc::cbc;
 use crate::error::Error;
 use crate::facts::Cipher;
 use crate::modes::Mode;
@@ -160,6 +162,28 @@ fn no_key_and_no_power_of_the_hash_key_stays_on_the_stack() {
                 calls(&*keyed, length, &mut |call, stack| {
                     check(&format!("{call} {length} bytes"), stack)
                 });
+            }
+        }
+    }
+    assert!(findings.is_empty(), "{} findings:\n{}", findings.len(), findings.join("\n"));
+}
+
+#[test]
+fn a_chain_of_aes_leaves_no_round_key() {
+    let mut findings = Vec::new();
+    for cipher in ciphers().iter().filter(|cipher| cipher.name.starts_with("aes")) {
+        let key = bytes("key of a stack", cipher.key_bytes);
+        let mut secrets = secrets(cipher, &key);
+        secrets.retain(|(name, _)| name.starts_with("key"));
+        for backend in Backend::available().into_iter().filter(|one| one.name() != "portable") {
+            let keyed = cbc(cipher, &key, backend).unwrap();
+            for length in [16, 48, 160, 5040] {
+                let mut data = bytes("data", length);
+                let stack = left_by(|| keyed.encrypt(&[9; 16], &mut data).unwrap());
+                for name in found(&stack, &secrets) {
+                    let place = format!("{} on {}", cipher.name, backend.name());
+                    findings.push(format!("{place}, {length} bytes: {name}"));
+                }
             }
         }
     }

@@ -37,11 +37,12 @@ pub fn hctr2_conformance(cipher: &'static Cipher, make: MakeHctr2) -> Summary {
     let keyed = make(&key).expect("a key of the right length");
     let encrypt = reference::block_cipher(cipher, &key);
     let text = bytes("wide text", 17_000);
-    // around blocks, vectors of them, groups of the hash, and the part of a stream made at once
-    let around = [64, 128, 256, 512, 1024, 2048, 4096, 16_384];
+    // around blocks, vectors of them, groups of the hash, groups and a vector behind the first
+    // block, and the part of a stream made at once
+    let around = [64, 128, 256, 512, 576, 1024, 1088, 2048, 4096, 16_384];
     let around = around.into_iter().flat_map(|length| length - 17..=length + 17);
     let lengths = (16..=100).chain(around).chain([16_354, 17_000]);
-    let tweak_bytes = [0, 1, 15, 16, 17, 31, 32, 33, 255];
+    let tweak_bytes = [0, 1, 15, 16, 17, 31, 32, 33, 255, 600];
     for (i, length) in lengths.enumerate() {
         let tweak = bytes(&format!("wide tweak {i}"), tweak_bytes[i % tweak_bytes.len()]);
         let what = format!("{} on {}, {length} bytes", cipher.name, keyed.backend());

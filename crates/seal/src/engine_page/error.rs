@@ -157,6 +157,20 @@ pub enum EnginePageError {
     Cipher(CipherError),
 }
 
+impl EnginePageError {
+    /// Returns whether the module that computes failed or lacks something: nothing is known of the
+    /// block then, neither that it is genuine nor that it is not.
+    #[must_use]
+    pub fn is_of_module(&self) -> bool {
+        let of_module =
+            |error| matches!(error, CipherError::Lacks { .. } | CipherError::Module { .. });
+        match self {
+            Self::Module(error) | Self::Key(KeyError::Cipher(error)) => of_module(*error),
+            _ => false,
+        }
+    }
+}
+
 impl From<CipherError> for EnginePageError {
     fn from(error: CipherError) -> Self {
         match error {

@@ -300,8 +300,8 @@ fn a_value_of_a_form_in_two_parts_of_a_key_is_found() {
     assert_eq!(found.hits.iter().map(|hit| hit.count).sum::<u64>(), 2, "{found:?}");
 }
 
-/// What tells where blocks are is hostile: nothing of it ends a search or hides what the file has
-/// in the clear.
+/// Index and footer are hostile: nothing in them ends a search or hides what the file has in the
+/// clear.
 #[test]
 fn damaged_tables_are_searched_as_far_as_they_go() {
     let dir = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@ use crate::memory::Protected;
 use crate::mode::BlockCipher;
 use crate::mode::ff1_value::one_value::OneValue;
 use crate::mode::ghash::BATCH;
-use crate::mode::wipe_stack::WipeStack;
+use crate::mode::wipe_stack::{WipeStack, wipe_spilled};
 
 /// AES of `R` rounds for whole blocks.
 pub(super) struct AesBlocks<L, const R: usize> {
@@ -62,6 +62,7 @@ impl<L: OneBlock, const R: usize> BlockCipher<16> for AesBlocks<L, R> {
 
     fn encrypt_chain(&self, iv: &[u8; 16], blocks: &mut [[u8; 16]]) {
         self.lanes.enter(EncryptChain::<R> { keys: &self.forward, iv, blocks });
+        wipe_spilled(self.lanes);
     }
 
     fn crypt_value(&self, value: OneValue<'_, 16>, seal: bool) -> bool {
@@ -113,7 +114,7 @@ impl<L: AesLanes, const R: usize> Kernel<L> for EncryptBlock<'_, R> {
     }
 }
 
-/// Encrypts `blocks` as [`BlockCipher::encrypt_chain`].
+/// The work of [`BlockCipher::encrypt_chain`].
 struct EncryptChain<'a, const R: usize> {
     keys: &'a LaneKeys,
     iv: &'a [u8; 16],

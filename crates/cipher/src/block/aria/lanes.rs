@@ -137,9 +137,10 @@ impl<L: ByteLanes, const R: usize> Kernel<L> for Expand<'_, R> {
     }
 }
 
-struct EncryptBlock<'a, const R: usize> {
-    keys: &'a LaneKeys,
-    block: &'a mut [u8; 16],
+/// Encrypts a block in place.
+pub(super) struct EncryptBlock<'a, const R: usize> {
+    pub(super) keys: &'a LaneKeys,
+    pub(super) block: &'a mut [u8; 16],
 }
 
 impl<L: ByteLanes, const R: usize> Kernel<L> for EncryptBlock<'_, R> {

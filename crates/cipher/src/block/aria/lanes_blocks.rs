@@ -3,13 +3,18 @@
 
 use super::key_schedule::{reverse, schedule};
 use super::lanes::{
-    Encrypt, LaneKeys, LanesRounds, ROWS_MAX, encrypt_rows, encrypt_sliced, set_xctr, sliced_xctr,
-    xor_rest,
+    Encrypt, EncryptBlock, LaneKeys, LanesRounds, ROWS_MAX, encrypt_rows, encrypt_sliced, set_xctr,
+    sliced_xctr, xor_rest,
 };
 use crate::arch::byte_lanes::transpose;
 use crate::arch::{ByteLanes, Kernel};
 use crate::memory::Protected;
 use crate::mode::BlockCipher;
+use crate::mode::wipe_stack::WipeStack;
+
+/// Bytes of stack that a chain may use: its round keys and constants may be taken out of the loop,
+/// and there are more of them than registers.
+const STACK_OF_CHAIN: usize = 2560;
 
 /// ARIA of `R` rounds for whole blocks: 12, 14 or 16.
 pub(super) struct AriaBlocks<L, const R: usize> {
@@ -39,12 +44,18 @@ impl<L: ByteLanes, const R: usize> BlockCipher<16> for AriaBlocks<L, R> {
     }
 
     fn encrypt_block(&self, mut block: [u8; 16]) -> [u8; 16] {
-        self.encrypt_chain(&[0; 16], std::slice::from_mut(&mut block));
+        self.lanes.enter(EncryptBlock::<R> { keys: &self.forward, block: &mut block });
         block
     }
 
     fn encrypt_chain(&self, iv: &[u8; 16], blocks: &mut [[u8; 16]]) {
-        self.lanes.enter(EncryptChain::<R> { keys: &self.forward, iv, blocks });
+        let keys = &self.forward;
+        if let [block] = blocks {
+            // without a loop, no keys are taken out of it; the wipe takes a tenth of a block's time
+            return self.lanes.enter(EncryptFirst::<R> { keys, iv, block });
+        }
+        self.lanes.enter(EncryptChain::<R> { keys, iv, blocks });
+        self.lanes.enter(WipeStack::<STACK_OF_CHAIN>);
     }
 
     fn decrypt_blocks(&self, blocks: &mut [[u8; 16]]) {
@@ -56,8 +67,24 @@ impl<L: ByteLanes, const R: usize> BlockCipher<16> for AriaBlocks<L, R> {
     }
 }
 
-/// Encrypts `blocks` as [`BlockCipher::encrypt_chain`]: the block before is in every group of a
-/// vector.
+/// A chain of one block.
+struct EncryptFirst<'a, const R: usize> {
+    keys: &'a LaneKeys,
+    iv: &'a [u8; 16],
+    block: &'a mut [u8; 16],
+}
+
+impl<L: ByteLanes, const R: usize> Kernel<L> for EncryptFirst<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let Self { keys, iv, block } = self;
+        chained::<L, R>(lanes, keys, lanes.splat_block(iv), block);
+    }
+}
+
+/// The work of [`BlockCipher::encrypt_chain`].
 struct EncryptChain<'a, const R: usize> {
     keys: &'a LaneKeys,
     iv: &'a [u8; 16],
@@ -70,14 +97,26 @@ impl<L: ByteLanes, const R: usize> Kernel<L> for EncryptChain<'_, R> {
     #[inline(always)]
     fn run(self, lanes: L) {
         let Self { keys, iv, blocks } = self;
-        let mut v = [lanes.splat_block(iv)];
+        let mut last = lanes.splat_block(iv);
         for block in blocks {
-            v[0] = lanes.xor(v[0], lanes.splat_block(block));
-            encrypt_rows::<L, R, 1>(lanes, keys, &mut v);
-            block.fill(0);
-            lanes.xor_partial(v[0], block);
+            last = chained::<L, R>(lanes, keys, last, block);
         }
     }
+}
+
+/// Encrypts `block` with `last` added, which is in every group; returns what it is then, likewise.
+#[inline(always)]
+fn chained<L: ByteLanes, const R: usize>(
+    lanes: L,
+    keys: &LaneKeys,
+    last: L::Vector,
+    block: &mut [u8; 16],
+) -> L::Vector {
+    let mut v = [lanes.xor(last, lanes.splat_block(block))];
+    encrypt_rows::<L, R, 1>(lanes, keys, &mut v);
+    block.fill(0);
+    lanes.xor_partial(v[0], block);
+    v[0]
 }
 
 /// XORs `data` as [`BlockCipher::xor_xctr`].
