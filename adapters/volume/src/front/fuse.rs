@@ -5,10 +5,12 @@
 //! Direct I/O is answered to every opening, so that the kernel keeps no second copy of what the
 //! file system above caches already, and writes of several threads go side by side.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use fuser::{
@@ -82,12 +84,19 @@ pub fn mount(device: Arc<dyn Device>, at: &Path, threads: usize) -> io::Result<M
     config.acl = SessionACL::Owner;
     config.n_threads = Some(threads);
     config.clone_fd = true;
-    fuser::spawn_mount(Served { device, since: SystemTime::now() }, at, &config).map(Mounted)
+    let (opened, states) = (AtomicU64::new(0), Mutex::default());
+    let served = Served { device, since: SystemTime::now(), opened, states };
+    fuser::spawn_mount(served, at, &config).map(Mounted)
 }
 
 struct Served {
     device: Arc<dyn Device>,
     since: SystemTime,
+    /// Number of openings so far.
+    opened: AtomicU64,
+    /// The state as each opening has begun to read it: what goes on reading a newer one, which may
+    /// be longer, would get parts of both.
+    states: Mutex<HashMap<u64, String>>,
 }
 
 impl Served {
@@ -116,6 +125,10 @@ impl Served {
             blksize: self.device.block_bytes(),
             flags: 0,
         })
+    }
+
+    fn states(&self) -> MutexGuard<'_, HashMap<u64, String>> {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the bytes from `offset` on that the device has of the `bytes` asked for.
@@ -175,7 +188,7 @@ impl Filesystem for Served {
     fn open(&self, _: &Request, number: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         if number != INodeNo::ROOT {
             let flags = FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES;
-            reply.opened(FileHandle(0), flags);
+            reply.opened(FileHandle(self.opened.fetch_add(1, Ordering::Relaxed)), flags);
         } else {
             reply.error(Errno::EISDIR);
         }
@@ -185,7 +198,7 @@ impl Filesystem for Served {
         &self,
         _: &Request,
         number: INodeNo,
-        _: FileHandle,
+        handle: FileHandle,
         offset: u64,
         bytes: u32,
         _: OpenFlags,
@@ -193,8 +206,13 @@ impl Filesystem for Served {
         reply: ReplyData,
     ) {
         if number != FILE {
-            let status = self.device.status();
-            let rest = status.as_bytes().get(offset as usize..).unwrap_or_default();
+            if offset == 0 {
+                let state = self.device.status();
+                self.states().insert(handle.0, state);
+            }
+            let states = self.states();
+            let state = states.get(&handle.0).map_or("", |state| state);
+            let rest = state.as_bytes().get(offset as usize..).unwrap_or_default();
             return reply.data(&rest[..rest.len().min(bytes as usize)]);
         }
         let mut out = vec![0; self.within(offset, bytes.into()) as usize];
@@ -251,6 +269,20 @@ impl Filesystem for Served {
     ) {
         // nothing of it can be changed; a shell truncates what it writes to
         self.getattr(request, number, handle, reply);
+    }
+
+    fn release(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        handle: FileHandle,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        _: bool,
+        reply: ReplyEmpty,
+    ) {
+        self.states().remove(&handle.0);
+        reply.ok();
     }
 
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
