@@ -47,7 +47,7 @@ impl Device for Growing {
     }
 }
 
-/// Every reader gets one state, whole, however small its pieces, and whoever else reads.
+/// Every reader gets one state, whole, however small its pieces, and however many read at once.
 #[test]
 fn a_state_that_changes_is_read_whole() {
     let home = tempfile::tempdir().unwrap();
