@@ -97,9 +97,9 @@ impl Account {
         for copy in opened {
             match copy {
                 Ok(copy) => {
-                    let is_newer =
-                        newest.as_ref().is_none_or(|newest| newest.sequence < copy.sequence);
-                    newest = if is_newer { Some(copy) } else { newest };
+                    if newest.as_ref().is_none_or(|newest| newest.sequence < copy.sequence) {
+                        newest = Some(copy);
+                    }
                 }
                 // nothing is known of a copy that the module did not open: it may be the newer one
                 Err(error) if error.is_of_module() => {

@@ -474,7 +474,7 @@ fn a_module_that_dies_is_not_taken_for_a_change() {
 fn a_module_that_dies_binds_nothing() {
     let store = Store::new();
     let libraries = tempfile::tempdir().unwrap();
-    // the names of two files, and the second record of one
+    // of the file's own name, of the record that names the file before, and of one more
     let defines = ["NAME=\"mortal\"", "FAILS_HMAC", "CALLS=3"];
     let library = compiled(libraries.path(), "failing.c", &defines);
     let opening = store.open_with(&format!(",module=\"{}\"", library.display()));
