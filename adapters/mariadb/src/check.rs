@@ -336,6 +336,8 @@ mod tests {
     use std::fs;
     use std::os::unix::net::UnixListener;
 
+    use sealstone_audit::{Language, explanation};
+
     use super::*;
 
     /// Returns a data directory with two files of a server, and one elsewhere.
@@ -406,5 +408,18 @@ mod tests {
         let _listener = UnixListener::bind(dir.path().join("mysqld.sock")).unwrap();
         let account = check(dir.path()).unwrap();
         assert_eq!(standing(&account, "mysqld.sock"), Some(Standing::AlwaysClear));
+    }
+
+    #[test]
+    fn an_auditor_reads_explanations_in_korean() {
+        let constants = [ENCRYPT_IT, REBUILD_IT, ENCRYPT_LOGS, CONVERT_IT, LOOK_AT_IT, NOT_OURS];
+        let pairs = ELSEWHERE.iter().flat_map(|(what, remedy)| [*what, *remedy]);
+        let remedies = ASIDE.iter().map(|(.., remedy)| *remedy);
+        // a setting alone is read in any language
+        let sentences =
+            constants.into_iter().chain(pairs).chain(remedies).filter(|text| text.contains(' '));
+        for text in sentences {
+            assert!(explanation(text, Language::Korean).is_some(), "{text}");
+        }
     }
 }

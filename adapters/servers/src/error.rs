@@ -9,7 +9,7 @@ use sealstone_message::{SettingName, Unknown};
 #[non_exhaustive]
 pub enum LabError {
     /// No program to start.
-    #[error("no {what} found: looked in {looked}\n{step}")]
+    #[error("no {what} found: looked {looked}\n{step}")]
     NoProgram {
         /// Name of the program, such as `mongod`.
         what: &'static str,

@@ -5,7 +5,7 @@
 //! - [`servers`] is the table of the servers that a [`Lab`] can run, [`Server`] a row of it.
 //! - [`Lab`] is a directory with servers in it, which one process may start and another stop.
 //! - [`Instance`] is one process with its record, its port and its log, whatever the server:
-//!   [`Mongod`], [`Redis`], [`Postgres`], [`MariaDb`], [`PyKmip`] and [`Tgt`] are theirs.
+//!   [`Mongod`], [`Redis`], [`Postgres`], [`MariaDb`], [`Ssdb`], [`PyKmip`] and [`Tgt`] are theirs.
 //! - [`Single`] is a server that runs alone in a lab.
 //! - [`Authority`] signs certificates for servers, and [`state`] keeps the files of a lab.
 //! - `testing` (a feature) is what tests with them share.
@@ -59,6 +59,7 @@ mod registry;
 mod secret;
 mod server;
 mod single;
+mod ssdb;
 pub mod state;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -99,6 +100,10 @@ pub use server::{
     MemberStatus, Running, Server, ServerOption, Settings, Standing, Started, TakenOver,
 };
 pub use single::{Single, SingleKind};
+pub use ssdb::{
+    PROGRAM as SSDB_PROGRAM, SERVER as SSDB_SERVER, Ssdb, SsdbOptions, SsdbServer,
+    start as start_ssdb,
+};
 pub use tgt::{
     PROGRAM as TGT_PROGRAM, SERVER as TGT_SERVER, Tgt, TgtOptions, TgtServer, start as start_tgt,
     version as tgt_version,

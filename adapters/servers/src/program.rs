@@ -45,7 +45,7 @@ impl Program {
         if let Some(path) = named.map(Path::to_owned).or_else(variable) {
             return match (self.works)(&path) {
                 true => Ok(std::path::absolute(&path).unwrap_or(path)),
-                false => Err(self.missing(path.display().to_string())),
+                false => Err(self.missing(format!("in {}", path.display()))),
             };
         }
         let found =
@@ -74,8 +74,8 @@ impl Place {
 
     fn words(self) -> String {
         match self {
-            Self::Cache(path) => cache_directory().join(path).display().to_string(),
-            Self::At(path) => path.into(),
+            Self::Cache(path) => format!("in {}", cache_directory().join(path).display()),
+            Self::At(path) => format!("in {path}"),
             Self::SearchPath(_) => "on the search path".into(),
         }
     }
@@ -120,6 +120,9 @@ mod tests {
     #[test]
     fn a_program_is_found_by_name_and_on_the_search_path() {
         assert!(NOWHERE.find(Some(Path::new("/bin/sh"))).is_ok());
+        let none = Program { places: &[Place::SearchPath("no-such-program-7141")], ..NOWHERE };
+        let error = none.find(None).unwrap_err().to_string();
+        assert_eq!(error, "no nothing found: looked on the search path\nthere is none");
         let sh = Program { places: &[Place::SearchPath("sh")], ..NOWHERE };
         assert!(sh.find(None).unwrap().ends_with("sh"));
     }

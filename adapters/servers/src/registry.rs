@@ -14,6 +14,7 @@ static SERVERS: &[&Server] = &[
     &crate::redis::SERVER,
     &crate::postgres::SERVER,
     &crate::mariadb::SERVER,
+    &crate::ssdb::SERVER,
     &crate::tgt::SERVER,
     &crate::pykmip::SERVER,
 ];

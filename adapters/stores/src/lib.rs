@@ -14,7 +14,7 @@
 //! - `Mysql` (feature `mysql`): MySQL and MariaDB, a MariaDB started on this machine or the user's
 //!   own.
 //! - `block` (feature `block`): block devices: a file, a disk, one behind iSCSI.
-//! - Feature `ssdb`: SSDB, on servers of the user's own.
+//! - Feature `ssdb`: SSDB, on servers of the user's own or of a program of theirs.
 //! - Feature `volume`: any of them that is made here, with its files on a sealed volume.
 //!
 //! [`at_rest`] is the seam to engines whose files are sealed, and [`engines`] the table of those.
@@ -46,10 +46,14 @@ mod engines;
 mod lab_server;
 #[cfg(any(feature = "mongodb", feature = "postgres", feature = "mysql", feature = "redis"))]
 mod lab_tls;
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "redis"))]
+mod lent;
 #[cfg(feature = "mongodb")]
 mod mongodb;
 #[cfg(feature = "mysql")]
 mod mysql;
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "ssdb"))]
+mod own_server;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "redis")]

@@ -263,6 +263,7 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::os::unix::net::UnixListener;
 
+    use sealstone_audit::{Language, explanation};
     use sealstone_seal::engine_page::{HEADER_BYTES, MAGIC};
 
     use super::*;
@@ -431,5 +432,18 @@ mod tests {
             (Standing::Unknown, 0, 0)
         );
         assert!(!account.is_sealed(), "nothing sealed is not all sealed");
+    }
+
+    #[test]
+    fn an_auditor_reads_explanations_in_korean() {
+        let constants = [SEAL_IT, COPY_IT, LOOK_AT_IT, NOT_OURS];
+        let pairs = ELSEWHERE.iter().flat_map(|(what, remedy)| [*what, *remedy]);
+        let remedies = ASIDE.iter().map(|(.., remedy)| *remedy);
+        // a setting alone is read in any language
+        let sentences =
+            constants.into_iter().chain(pairs).chain(remedies).filter(|text| text.contains(' '));
+        for text in sentences {
+            assert!(explanation(text, Language::Korean).is_some(), "{text}");
+        }
     }
 }

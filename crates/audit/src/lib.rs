@@ -4,12 +4,13 @@
 //!
 //! [`facts`] has what was found, [`Verdict`] what follows from it, [`page()`] makes the page of
 //! both in English or Korean, [`metrics()`] makes metrics for a monitor, and [`leak`] searches
-//! files.
+//! files. [`explanation`] has in Korean what the program says in English of files and columns.
 //!
 //! Not here: looking at stores, volumes, databases and keys (`sealstone-cli`).
 
 #![forbid(unsafe_code)]
 
+mod explanation;
 pub mod facts;
 mod language;
 pub mod leak;
@@ -19,6 +20,7 @@ pub mod prometheus;
 mod report;
 mod verdict;
 
+pub use explanation::explanation;
 pub use metrics::{metrics, sealed_ratio};
 pub use page::{page, summary};
 pub use report::Report;

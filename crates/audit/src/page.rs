@@ -7,12 +7,13 @@ use sealstone_cipher::NOT_A_MODULE;
 use sealstone_message::{Language, Texts, printable_lines};
 use serde::Serialize;
 
+use crate::explanation::explanation;
 use crate::facts::{
     Audit, Clear, Held, Key, Kind, Maker, NotVerified, Place, Protection, Search, Share, Unit,
     Verified, Version,
 };
 use crate::language::texts_of;
-use crate::leak::Hit;
+use crate::leak::{self, Hit};
 use crate::verdict::{Attention, Open, Verdict};
 
 /// Names of files that are listed of each place; more are only counted.
@@ -123,7 +124,7 @@ pub fn page(
     // the name's ending turns on escaping
     templates.add_template(TEMPLATE, include_str!("../templates/audit.html"))?;
     let texts = texts_of(language);
-    let words = Words(texts);
+    let words = Words(texts, language);
     let page = Page {
         words: texts.all(),
         title: audit.title.as_deref().unwrap_or(texts.text("title")),
@@ -149,7 +150,7 @@ pub fn page(
 /// Returns the conclusions in a few lines of English, for a terminal.
 #[must_use]
 pub fn summary(verdict: &Verdict) -> String {
-    let words = Words(texts_of(Language::English));
+    let words = Words(texts_of(Language::English), Language::English);
     let sentence = words.0.text(if verdict.is_sealed { "sealed" } else { "open" });
     let mut text = format!("{sentence}\n");
     for line in verdict.open.iter().map(|open| words.open(open)) {
@@ -165,7 +166,7 @@ pub fn summary(verdict: &Verdict) -> String {
 }
 
 /// Sentences of a language.
-struct Words(&'static Texts);
+struct Words(&'static Texts, Language);
 
 impl Words {
     fn with(&self, key: &str, values: &[(&str, &str)]) -> String {
@@ -298,7 +299,10 @@ impl Words {
                 (false, false) => self.0.text("on_no_list").to_owned(),
             },
             column: share.column.clone(),
-            leaks: share.leaks.as_ref().map(|leaks| self.with("leaks", &[("leaks", leaks)])),
+            leaks: share.leaks.as_ref().map(|leaks| {
+                let leaks = self.explained(leaks);
+                self.with("leaks", &[("leaks", &leaks)])
+            }),
         }
     }
 
@@ -307,7 +311,7 @@ impl Words {
         ListView {
             title,
             is_open,
-            lines: list.iter().take(LISTED_MAX).map(line).collect(),
+            lines: list.iter().take(LISTED_MAX).map(|clear| self.line(clear)).collect(),
             more: (left > 0).then(|| self.counted("more", left)),
         }
     }
@@ -405,7 +409,10 @@ impl Words {
     fn search(&self, search: &Search) -> SearchView {
         let hit = |file: &String, hit: &Hit| HitView {
             file: file.clone(),
-            what: hit.what.clone(),
+            what: match hit.kind {
+                leak::Kind::Form => self.explained(&hit.what),
+                _ => hit.what.clone(),
+            },
             encoding: {
                 let encoding = self.0.text(&format!("as_{}", hit.encoding.word()));
                 match hit.within {
@@ -438,7 +445,7 @@ impl Words {
                 .iter()
                 .flat_map(|(file, hits)| hits.iter().map(|one| hit(file, one)))
                 .collect(),
-            unread: search.unread.iter().map(line).collect(),
+            unread: search.unread.iter().map(|clear| self.line(clear)).collect(),
         }
     }
 
@@ -452,18 +459,24 @@ impl Words {
         ];
         limits.into_iter().filter(|limit| !limit.is_empty()).collect()
     }
-}
 
-fn line(clear: &Clear) -> String {
-    let Clear { name, bytes, remark, .. } = clear;
-    let mut line = name.clone();
-    if let Some(bytes) = bytes {
-        line.push_str(&format!(", {}", bytes_in_words(*bytes)));
+    fn line(&self, clear: &Clear) -> String {
+        let Clear { name, bytes, remark, .. } = clear;
+        let mut line = self.explained(name);
+        if let Some(bytes) = bytes {
+            line.push_str(&format!(", {}", bytes_in_words(*bytes)));
+        }
+        if let Some(remark) = remark {
+            line.push_str(&format!(": {}", self.explained(remark)));
+        }
+        line
     }
-    if let Some(remark) = remark {
-        line.push_str(&format!(": {remark}"));
+
+    /// Returns `english` in this language where it is known, as an explanation is, and as it is
+    /// otherwise, as a name is, or an error.
+    fn explained(&self, english: &str) -> String {
+        explanation(english, self.1).unwrap_or_else(|| english.to_owned())
     }
-    line
 }
 
 fn bytes_in_words(bytes: u64) -> String {

@@ -1,5 +1,5 @@
 //! Differences between the English and the Korean form of a page: headings, blocks of code, code
-//! within text, tables and links.
+//! within text, tables, figures and links.
 
 use crate::links::resolve;
 use crate::page::{Page, Section};
@@ -55,6 +55,8 @@ pub fn differences(pages: &Pages, path: &str) -> Vec<String> {
             ("blocks of code", blocks(wanted), blocks(section)),
             ("code within text", sorted(wanted.words.clone()), sorted(section.words.clone())),
             ("tables", shapes(wanted), shapes(section)),
+            ("figures of tables", rows(wanted), rows(section)),
+            ("figures", figures(wanted), figures(section)),
             ("links", links.0, links.1),
         ] {
             found.extend(difference(&place, what, &wanted, &here));
@@ -109,6 +111,57 @@ fn shapes(section: &Section) -> Vec<String> {
     section.tables.iter().map(shape).collect()
 }
 
+/// A number in a text.
+struct Number<'a> {
+    /// Its digits, without separators of thousands, with its decimal point.
+    digits: String,
+    /// The text behind it, without the space between.
+    behind: &'a str,
+}
+
+/// Returns the numbers in `text`, but for those that Korean counts in ten thousands, for which
+/// English has a word.
+fn numbers(text: &str) -> impl Iterator<Item = Number<'_>> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        rest = &rest[rest.find(|c: char| c.is_ascii_digit())?..];
+        let is_part = |(at, c): &(usize, char)| {
+            let has_more = || rest[at + 1..].starts_with(|c: char| c.is_ascii_digit());
+            c.is_ascii_digit() || matches!(c, ',' | '.') && has_more()
+        };
+        let end = rest.char_indices().take_while(is_part).count();
+        let (digits, behind) = rest.split_at(end);
+        rest = behind;
+        let behind = behind.trim_start_matches([' ', '\u{a0}', '\u{202f}']);
+        Some(Number { digits: digits.replace(',', ""), behind })
+    })
+    .filter(|number| !number.behind.starts_with(['만', '억']))
+}
+
+/// Returns the numbers of each row of the tables of `section` that has any, sorted.
+fn rows(section: &Section) -> Vec<String> {
+    let of_row = |row: &Vec<String>| {
+        let all = row.iter().flat_map(|cell| numbers(cell)).map(|number| number.digits);
+        let mut all: Vec<String> = all.collect();
+        all.sort();
+        all.join(" ")
+    };
+    let all = section.tables.iter().flat_map(|table| table.rows.iter().map(of_row));
+    all.filter(|row| !row.is_empty()).collect()
+}
+
+/// Returns the figures of `section` that no language has a word for: those with a decimal point,
+/// and those in per cent.
+fn figures(section: &Section) -> Vec<String> {
+    let texts = section.prose.iter().chain(&section.blocks);
+    let all = texts.flat_map(|text| numbers(text)).filter_map(|number| {
+        let in_per_cent = number.behind.starts_with('%');
+        let sign = if in_per_cent { " %" } else { "" };
+        (in_per_cent || number.digits.contains('.')).then(|| number.digits + sign)
+    });
+    sorted(all.collect())
+}
+
 /// Returns the targets of the links of `section` on the page `path`, sorted, those to the other
 /// form of the page left out. With `translate`, each as its Korean form is, where there is one.
 fn links(pages: &Pages, path: &str, section: &Section, translate: bool) -> Vec<String> {
@@ -153,9 +206,11 @@ Use `--key` ([fields](fields.md#rotating), [한국어](../ko/keys.md), [code](..
 
     sealstone keys new   # a new one
 
+It takes 1.5 s, a million times 10 %.
+
 | a | b |
 |---|---|
-| 1 | 2 |
+| 1,000 | 2 |
 ";
     const KOREAN: &str = "\
 # 키
@@ -163,9 +218,11 @@ Use `--key` ([fields](fields.md#rotating), [한국어](../ko/keys.md), [code](..
 
     sealstone keys new   # 새 키
 
+1.5초, 100만 번에 10 %.
+
 | 가 | 나 |
 |---|---|
-| 1 | 2 |
+| 1,000 | 2 |
 ";
 
     fn found(korean: &str) -> Vec<String> {
@@ -190,7 +247,10 @@ Use `--key` ([fields](fields.md#rotating), [한국어](../ko/keys.md), [code](..
             ("# 키\n", "# 키\n## 더\n", "its headings differ from the 3th on"),
             ("keys new", "keys old", "blocks of code"),
             ("`--key`", "`--clef`", "code within text"),
-            ("| 1 | 2 |\n", "", "tables"),
+            ("| 2 |\n", "| 2 |\n| 다 | 라 |\n", "tables: "),
+            ("| 2 |", "| 3 |", "figures of tables"),
+            ("1.5초", "1.6초", "figures: in English alone [\"1.5\"], in Korean alone [\"1.6\"]"),
+            ("10 %", "11 %", "figures"),
             ("#교체", "", "links"),
             ("../../Cargo.toml", "../../Makefile", "links"),
             ("[English](../guide/keys.md)", "English", "it has no link to docs/guide/keys.md"),

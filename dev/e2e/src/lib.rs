@@ -21,6 +21,7 @@ pub mod mysql_server;
 pub mod pages;
 pub mod promtool;
 pub mod python_package;
+pub mod redis_protocol;
 pub mod rocksdb_tools;
 pub mod sealed_by_hand;
 pub mod sealed_places;

@@ -153,6 +153,55 @@ fn what_is_in_the_clear_damaged_or_unread_is_no() {
     no("files --key orders.key --verify", "damaged");
 }
 
+/// Only names, values and errors stay in English.
+#[test]
+fn a_korean_page_explains_in_korean() {
+    let home = sealed();
+    let dir = home.path();
+    let files = [
+        "pg/base/1",
+        "pg/global/1",
+        "pg/PG_VERSION",
+        "maria/ibdata1",
+        "maria/aria_log_control",
+        "maria/shop/t.frm",
+        "maria/shop/t.MYI",
+        "maria/shop/t.MYD",
+        "maria/other",
+        "mongo/WiredTiger",
+        "mongo/collection-0.wt",
+        "mongo/mongod.log",
+        "mongo/_tmp/1",
+        "mongo/other",
+        "vol/backup.sql",
+    ];
+    for name in files {
+        let path = dir.join(name);
+        fs::create_dir_all(path.parent().expect("a directory")).expect("room");
+        fs::write(path, MARKER.repeat(100)).expect("room");
+    }
+    let done = call(dir, "audit pg maria mongo vol files --lang ko --out ko");
+    assert_eq!(done.code, Some(1), "{}{}", done.stdout, done.stderr);
+    let page = page(&dir.join("ko"));
+    let audit = fs::read(dir.join("ko/audit.json")).expect("a file");
+    let audit: Value = serde_json::from_slice(&audit).expect("JSON");
+    let places = audit["places"].as_array().expect("a list");
+    let lists = places.iter().flat_map(|place| ["clear", "beside"].map(|list| &place[list]));
+    let files = lists.flat_map(|list| list.as_array().expect("a list"));
+    let texts = files.flat_map(|file| [&file["name"], &file["remark"]]);
+    let shares = places.iter().flat_map(|place| place["sealed"].as_array().expect("a list"));
+    let leaks = shares.map(|share| &share["leaks"]);
+    let words = texts.chain(leaks).filter_map(Value::as_str).filter(|text| text.contains(' '));
+    let mut explained = 0;
+    for text in words {
+        // the page escapes some signs
+        let begin = text.split(['\'', '"', '<', '&']).next().expect("a part");
+        assert!(!page.contains(begin), "{text}");
+        explained += 1;
+    }
+    assert!(explained > 20, "{explained}: {audit:#}");
+}
+
 #[test]
 fn what_must_not_be_anywhere_is_found_and_not_repeated() {
     let home = sealed();

@@ -10,6 +10,7 @@ use std::time::Duration;
 use sealstone_e2e::sealed_places::{MARKER, call, plain_store};
 use sealstone_e2e::sql_server::{SqlKind, SqlServer};
 use sealstone_e2e::transcript::{run, sealstone};
+use sealstone_e2e::volume_place::VolumePlace;
 use serde_json::Value;
 
 /// Returns the lines of the log `log` in `dir`.
@@ -60,6 +61,10 @@ fn each_operation_writes_its_lines() {
     let dir = home.path();
     plain_store(&dir.join("db"));
     fs::write(dir.join("people.csv"), format!("id,memo\n1,{MARKER}\n2,b\n")).expect("room");
+    for (name, passphrase) in [("first", "GeheimesWort1"), ("second", "GeheimesWort2")] {
+        fs::write(dir.join(name), passphrase).expect("room");
+        fs::set_permissions(dir.join(name), fs::Permissions::from_mode(0o600)).expect("mine");
+    }
     each_is_logged(
         dir,
         &[
@@ -98,6 +103,20 @@ fn each_operation_writes_its_lines() {
             ("keys retire orders.key --version 1 --store db", "keys retire", 0, KEY),
             ("keys import orders.key --from one.key", "keys import", 0, KEY),
             ("keys retire orders.key --version 2 --store db", "keys retire", 2, &[]),
+            ("keys passwd one.key --new-passphrase-file first", "keys passwd", 0, &[]),
+            (
+                "keys holder add one.key --name kim --passphrase-file first \
+                 --new-passphrase-file second",
+                "keys holder add",
+                0,
+                &[],
+            ),
+            (
+                "keys holder remove one.key --name kim --passphrase-file first",
+                "keys holder remove",
+                0,
+                &[],
+            ),
         ],
     );
     // what only looks is no operation
@@ -114,11 +133,35 @@ fn each_operation_writes_its_lines() {
     assert_eq!(facts.permissions().mode() & 0o7777, 0o600);
     // no secret and no value is in it
     let log = fs::read_to_string(dir.join("log")).expect("a log");
-    assert!(!log.contains(MARKER) && !log.contains("order00001"), "{log}");
+    for secret in [MARKER, "order00001", "GeheimesWort"] {
+        assert!(!log.contains(secret), "{secret}: {log}");
+    }
     let key = fs::read_to_string(dir.join("orders.key")).expect("a key");
     for secret in key.lines().filter_map(|line| line.split('"').nth(1)).filter(|w| w.len() > 30) {
         assert!(!log.contains(secret), "{secret}");
     }
+}
+
+/// The process in the background belongs to the operation that started it.
+#[test]
+fn a_volume_that_is_mounted_writes_its_lines() {
+    let test = "a_volume_that_is_mounted_writes_its_lines";
+    let place = VolumePlace::new(tempfile::tempdir().expect("a directory"), "aria-256", "64MiB");
+    if !place.mounts_new(test) {
+        return;
+    }
+    place.volume(&["unmount", "m"]).done();
+    let dir = place.at(".");
+    each_is_logged(
+        &dir,
+        &[
+            ("volume mount vol m --key k.key --runtime-dir run", "volume mount", 0, &[]),
+            ("volume attach vol --key k.key --runtime-dir run", "volume attach", 2, &[]),
+        ],
+    );
+    place.volume(&["unmount", "m"]).done();
+    let unseal = "volume unseal vol --key k.key --out clear --runtime-dir run";
+    each_is_logged(&dir, &[(unseal, "volume unseal", 0, &[])]);
 }
 
 #[test]

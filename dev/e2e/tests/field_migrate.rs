@@ -775,6 +775,13 @@ fn a_table_names_the_module_that_sealed_it() {
     let maker = share["maker"]["module"].as_str().unwrap();
     assert!(maker.starts_with("openssl:default 3."), "{share}");
     assert_eq!((&share["count"], &share["column"]), (&1.into(), &"memo".into()));
+    let korean = ["audit", "--table", "@address#notes", "--out", "ko", "--lang", "ko"];
+    assert_eq!(run(&mut sealstone(scene.path(), &korean)).code, Some(1));
+    let page = fs::read_to_string(scene.path().join("ko/audit.html")).unwrap();
+    for words in ["memo (값 1개): 암호화하십시오", "서버의 로그", "드러나는 것: 길이"]
+    {
+        assert!(page.contains(words), "{words}: {page}");
+    }
     seal(&scene, &module).done();
     assert_eq!(audit("sealed").0, Some(0));
 

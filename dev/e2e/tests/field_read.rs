@@ -305,6 +305,23 @@ fn the_state_is_counted(kind: SqlKind, name: &str) {
         let unread = found["unread"][0]["name"].as_str().unwrap();
         assert!(unread.ends_with("table hidden.*"), "{unread}");
     }
+
+    // who can open the key, by name
+    for (name, passphrase) in [("first", "one of two words"), ("second", "another word")] {
+        let file = scene.path().join(name);
+        fs::write(&file, passphrase).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    scene.run("keys passwd people.key --new-passphrase-file first").done();
+    let holder = "keys holder add people.key --first lee --name kim --passphrase-file first";
+    scene.run(&format!("{holder} --new-passphrase-file second")).done();
+    let key = "--key people.key --passphrase-file second";
+    let (_, found) = json(&scene, key);
+    let protection = &found["keys"][0]["held"]["protection"];
+    assert_eq!(protection["by"], "holders", "{protection}");
+    assert_eq!(protection["names"], serde_json::json!(["lee", "kim"]), "{protection}");
+    let text = scene.status(key).stdout;
+    assert!(text.contains("lee") && text.contains("kim"), "{text}");
 }
 
 #[test]

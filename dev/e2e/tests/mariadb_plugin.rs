@@ -280,7 +280,7 @@ fn a_version_that_nothing_is_under_is_retired() {
     assert_eq!(retire().code, Some(1), "everything is under it");
 
     // as docs/guide/mariadb.md has it: another length, so that the log is made new
-    let server = start(&["--innodb-log-file-size=64M"]);
+    let mut server = start(&["--innodb-log-file-size=64M"]);
     let mut session = server.session();
     wait_until_under_newest(&mut session);
     let aria = session.ask(
@@ -291,7 +291,20 @@ fn a_version_that_nothing_is_under_is_retired() {
         does(&mut session, &format!("ALTER TABLE {table} ENGINE=Aria"));
     }
     does(&mut session, "FLUSH TABLES; RESET MASTER");
-    let retired = retire();
+    let mut retired = retire();
+    if retired.code == Some(1) {
+        // after a kill 11.4.5 can take its own tablespaces for rotated that are not; it finds them
+        // when it is started again
+        println!("{}", retired.stderr);
+        drop(session);
+        let SqlServer::MariaDb(running) = &mut server else { unreachable!("a MariaDB") };
+        running.stop().unwrap();
+        running.start_again().unwrap();
+        session = server.session();
+        wait_until_under_newest(&mut session);
+        does(&mut session, "FLUSH TABLES; RESET MASTER");
+        retired = retire();
+    }
     assert_eq!(retired.code, Some(0), "{}{}", retired.stdout, retired.stderr);
     drop((session, server));
     let server = start(&[]);

@@ -129,8 +129,18 @@ fn the_checker_of_prometheus_finds_no_fault() {
     let checked = Command::new(&promtool).args(["check", "rules"]).arg(&rules).output().unwrap();
     let said = String::from_utf8_lossy(&checked.stderr).into_owned();
     assert!(checked.status.success(), "{said}");
-    // every metric of the rules is one of ours
+    // each fires where its tests say so, and none where all is well
+    let tests = rules.with_file_name("sealstone-alerts-test.yml");
+    let tested = Command::new(&promtool).args(["test", "rules"]).arg(&tests).output().unwrap();
+    let said = [tested.stdout, tested.stderr].concat();
+    assert!(tested.status.success(), "{}", String::from_utf8_lossy(&said));
+    let tests = fs::read_to_string(tests).expect("a file");
     let rules = fs::read_to_string(rules).expect("a file");
+    for name in rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")) {
+        let fires = format!("alertname: {name}\n        exp_alerts:\n          - ");
+        assert!(tests.contains(&fires), "no test in which {name} fires");
+    }
+    // every metric of the rules is one of ours
     let words = rules.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let named: Vec<&str> =
         words.filter(|word| word.starts_with("sealstone_") && !word.ends_with('_')).collect();

@@ -47,8 +47,8 @@ fn a_dry_run_lists_the_points_of_every_study_and_starts_nothing() {
     assert!(is_empty(dir.path()), "a dry run leaves nothing");
 }
 
-/// Redis and RocksDB are plain and on a volume, and an SSDB is as its user has it; none of that
-/// needs a volume, or a server, before it is measured.
+/// Redis and RocksDB are plain and on a volume, and so is an SSDB whose program the user has; one
+/// that runs already is as it is. None of that needs a volume, or a server, before it is measured.
 #[test]
 fn redis_and_the_store_on_disk_are_studied_plain_and_sealed() {
     let dir = tempfile::tempdir().unwrap();
@@ -73,6 +73,8 @@ fn redis_and_the_store_on_disk_are_studied_plain_and_sealed() {
     };
     let both: &[&str] = &["none", "aes-256"];
     assert_eq!(planned(&[]), expected(&[("redis", both), ("rocksdb", both)]));
+    let program = ["--store=redis,ssdb", "--ssdb-server=/opt/ssdb/ssdb-server"];
+    assert_eq!(planned(&program), expected(&[("redis", both), ("ssdb", both)]));
     let theirs = ["--store=redis,ssdb", "--ssdb-url=ssdb://127.0.0.1:1"];
     assert_eq!(planned(&theirs), expected(&[("redis", both), ("ssdb", &["none"])]));
     // where nobody may mount anything

@@ -4,17 +4,55 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
+use sealstone_e2e::transcript::{plain, run};
 use sealstone_e2e::volume_place::{VolumePlace, holds, is_skipped, tool};
+use sealstone_servers::testing::{SmallDisk, reachable};
 
 /// Kills of the process that serves a volume; `SEALSTONE_KILLS` overrides it.
 const KILLS: u64 = 12;
 
 fn place(cipher: &str) -> VolumePlace {
     VolumePlace::new(tempfile::tempdir().unwrap(), cipher, "256MiB")
+}
+
+/// A user without root reads which two steps need it, and who does them then.
+#[test]
+fn without_root_the_steps_that_need_it_are_named() {
+    const NOBODY: u32 = 65534;
+    let home = reachable();
+    let dir = home.path();
+    // a program in a home directory that others may not enter
+    let program = dir.join("sealstone");
+    let built = sealstone_e2e::binary::sealstone();
+    if fs::hard_link(built, &program).is_err() {
+        fs::copy(built, &program).unwrap();
+    }
+    let commands = [
+        "attach vol --key k.key",
+        "mount vol m --key k.key",
+        "create vol --size 64MiB --key k.key --from m",
+        "unseal vol --key k.key --out clear",
+        "unmount m",
+        "freeze vol",
+    ];
+    for command in commands {
+        let arguments: Vec<&str> = command.split(' ').collect();
+        let mut command = plain(&program, dir, &[&["volume"], &arguments[..]].concat());
+        if nix::unistd::geteuid().is_root() {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        run(&mut command).fails_with(
+            "sealstone: two steps need root: losetup makes a block device of the volume, and \
+             mount mounts it\n  \
+             run it with sudo, or let systemd do it: sealstone volume unit DIR PATH --key KEY\n",
+        );
+    }
+    assert_eq!(fs::read_dir(dir).unwrap().count(), 1, "the program alone");
 }
 
 #[test]
@@ -382,4 +420,49 @@ fn verified(place: &VolumePlace) -> String {
     let mut command = std::process::Command::new("systemd-analyze");
     let output = command.arg("verify").arg(unit).output().unwrap();
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The disk below a volume is full: what was synced stays, the rest is refused, and with more room
+/// everything goes on.
+#[test]
+fn a_full_disk_below_a_volume_loses_nothing_that_was_synced() {
+    let test = "a_full_disk_below_a_volume_loses_nothing_that_was_synced";
+    let place = VolumePlace::without_volume(tempfile::tempdir().unwrap());
+    let small = match SmallDisk::mount(&place.at("vol"), "size=600m,mode=0700") {
+        Ok(small) => small,
+        Err(why) => return println!("SKIP: {test}: no small disk: {why}"),
+    };
+    place.volume(&["create", "vol", "--size", "1GiB", "--key", "k.key"]).done();
+    if !place.mounts_new(test) {
+        return;
+    }
+    let content =
+        |number: usize| [format!("file {number}\n").into_bytes(), vec![7; 4 << 20]].concat();
+    let write = |number: usize| -> std::io::Result<()> {
+        let mut file = File::create(place.at(&format!("m/{number}")))?;
+        file.write_all(&content(number))?;
+        file.sync_all()
+    };
+    let mut kept = 0;
+    let refused = loop {
+        match write(kept) {
+            Ok(()) => kept += 1,
+            Err(error) => break error,
+        }
+        assert!(kept < 200, "a disk of 600 MiB takes everything");
+    };
+    println!("{kept} files, then: {refused}");
+    assert!(kept > 20, "{kept}");
+    place.unmount();
+    place.volume(&["detach", "vol"]).done();
+    tool("mount", &["-o", "remount,size=1200m", small.path().to_str().unwrap()]);
+    place.mount(&[]).done();
+    for number in 0..kept {
+        let found = fs::read(place.at(&format!("m/{number}"))).unwrap();
+        assert!(found == content(number), "file {number}");
+    }
+    write(kept).unwrap();
+    place.unmount();
+    place.is_whole();
+    drop(small);
 }

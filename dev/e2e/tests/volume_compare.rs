@@ -14,7 +14,7 @@ use sealstone_e2e::volume_place::{holds, is_skipped};
 use sealstone_modules::testing::compiled;
 use sealstone_servers::testing::{is_installed, reachable};
 use sealstone_servers::{
-    MARIADB_PROGRAM, MONGOD_PROGRAM, POSTGRES_PROGRAM, Program, REDIS_PROGRAM,
+    MARIADB_PROGRAM, MONGOD_PROGRAM, POSTGRES_PROGRAM, Program, REDIS_PROGRAM, SSDB_PROGRAM,
 };
 use serde_json::Value;
 
@@ -102,6 +102,33 @@ fn mysql_is_measured_on_a_volume() {
 #[test]
 fn redis_is_measured_on_a_volume() {
     server_is_sealed("redis_is_measured_on_a_volume", "redis", &REDIS_PROGRAM, b"\r\nuser1000");
+}
+
+#[test]
+fn redis_is_measured_with_each_of_its_logs() {
+    let test = "redis_is_measured_with_each_of_its_logs";
+    if !is_installed(&REDIS_PROGRAM, test) {
+        return;
+    }
+    let logs =
+        [("always", "yes", "always"), ("everysec", "yes", "everysec"), ("off", "no", "everysec")];
+    for (log, appendonly, appendfsync) in logs {
+        let home = reachable();
+        let log = format!("--redis-log={log}");
+        let done = compared(test, home.path(), &["--store=redis", "--seal=volume", &log]);
+        let Some(done) = done else { return };
+        done.done();
+        let results = results(home.path());
+        let settings = &results["groups"][0]["engine"]["settings"];
+        let found = (&settings["appendonly"], &settings["appendfsync"]);
+        assert_eq!(found, (&appendonly.into(), &appendfsync.into()), "{log}");
+        assert_eq!(results["variants"][1]["layers"]["rest"]["seal"], "volume");
+    }
+}
+
+#[test]
+fn ssdb_is_measured_on_a_volume() {
+    server_is_sealed("ssdb_is_measured_on_a_volume", "ssdb", &SSDB_PROGRAM, b"user1000");
 }
 
 /// The study that left encryption for later: a store in memory and one on disk, each plain and on a

@@ -1,6 +1,6 @@
 //! Directories of files that are copied onto a sealed volume, and back: files of every kind, data
-//! directories of PostgreSQL, MariaDB and MySQL, copying that is killed or interrupted, and what is
-//! refused.
+//! directories of PostgreSQL, MariaDB, MySQL, Redis and SSDB, copying that is killed or
+//! interrupted, and what is refused.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -13,10 +13,15 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, mkfifo};
 use sealstone_e2e::mysql_server::MySqlServer;
+use sealstone_e2e::redis_protocol::{answers, command};
 use sealstone_e2e::sql_server::{Database, SqlKind, SqlServer};
 use sealstone_e2e::transcript::{Transcript, finish, plain, sealstone};
 use sealstone_e2e::volume_place::{VolumePlace, holds, is_skipped, tool};
-use sealstone_servers::testing::{SmallDisk, reachable};
+use sealstone_servers::testing::{SmallDisk, is_installed, reachable};
+use sealstone_servers::{
+    Instance, Persistence, REDIS_PROGRAM, RedisOptions, SSDB_PROGRAM, ServerKind, SsdbOptions,
+    start_redis, start_ssdb,
+};
 
 const MARKER: &[u8] = b"the marker of a file, and not of anything else";
 
@@ -333,32 +338,100 @@ fn what_does_not_open_fit_or_read_is_said_and_loses_nothing() {
     are_same(&place.at("data"), &place.at("clear"));
 }
 
+/// A server whose directory is moved.
+trait Moved {
+    /// Writes rows with the marker.
+    fn load(&self);
+
+    /// Writes one more.
+    fn add(&self);
+
+    /// Returns how many there are.
+    fn count(&self) -> usize;
+
+    /// Ends it.
+    fn end(&mut self);
+}
+
+/// Rows that are there before the move.
+const ROWS: usize = 5000;
+
+/// A server of SQL.
+struct Sql<D>(D);
+
+impl<D: Database> Moved for Sql<D> {
+    fn load(&self) {
+        let mut session = self.0.session();
+        session.done("CREATE TABLE counted (n INT PRIMARY KEY, words VARCHAR(200))");
+        let words = String::from_utf8_lossy(MARKER).into_owned();
+        let rows: Vec<String> = (0..ROWS).map(|n| format!("({n}, '{words}')")).collect();
+        session.done(&format!("INSERT INTO counted VALUES {}", rows.join(", ")));
+    }
+
+    fn add(&self) {
+        let row = format!("INSERT INTO counted VALUES ({ROWS}, 'on the volume')");
+        self.0.session().done(&row);
+    }
+
+    fn count(&self) -> usize {
+        let found = self.0.session().ask("SELECT COUNT(*), SUM(n) FROM counted");
+        let [count, sum] = [0, 1].map(|at| found[0][at].parse::<usize>().unwrap());
+        assert_eq!(sum, count * (count - 1) / 2, "numbers are missing");
+        count
+    }
+
+    fn end(&mut self) {
+        self.0.kill();
+    }
+}
+
+/// A server that speaks the protocol of Redis; it is asked to end, since not all of them have
+/// everything on the disk before.
+struct Keys<K: ServerKind>(Instance<K>);
+
+impl<K: ServerKind> Moved for Keys<K> {
+    fn load(&self) {
+        let words = String::from_utf8_lossy(MARKER).into_owned();
+        let row = |n: usize| command(&["RPUSH", "counted", &format!("{n} {words}")]);
+        let rows: Vec<_> = (0..ROWS).map(row).collect();
+        let _ = answers(&self.0.address(), &rows, ROWS);
+    }
+
+    fn add(&self) {
+        let _ = answers(&self.0.address(), &[command(&["RPUSH", "counted", "one more"])], 1);
+    }
+
+    fn count(&self) -> usize {
+        let said = answers(&self.0.address(), &[command(&["LLEN", "counted"])], 1);
+        said[0].trim_start_matches(':').parse().unwrap()
+    }
+
+    fn end(&mut self) {
+        self.0.stop().unwrap();
+    }
+}
+
 /// Moves the data directory of a server that `start` starts onto a volume, and back.
-fn moves_onto_a_volume_and_back<D: Database>(test: &str, start: impl Fn(&Path) -> D) {
+fn moves_onto_a_volume_and_back<M: Moved>(test: &str, start: impl Fn(&Path) -> M) {
     let place = place();
     let dir = place.at("db");
     let mut server = start(&dir);
-    server.session().done("CREATE TABLE counted (n INT PRIMARY KEY, words VARCHAR(200))");
-    let words = String::from_utf8_lossy(MARKER).into_owned();
-    let rows: Vec<String> = (0..5000).map(|n| format!("({n}, '{words}')")).collect();
-    server.session().done(&format!("INSERT INTO counted VALUES {}", rows.join(", ")));
+    server.load();
     let used = create(&place, "db", "1GiB");
     if is_skipped(test, &used) {
         return;
     }
     assert!(used.stderr.contains(" is in use by process "), "{}", used.stderr);
-    server.kill();
+    server.end();
     drop(server);
     create(&place, "db", "1GiB").done();
     fs::rename(&dir, place.at("db.clear")).unwrap();
     fs::create_dir(&dir).unwrap();
     place.volume(&["mount", "vol", "db", "--key", "k.key"]).done();
     let mut server = start(&dir);
-    let count =
-        |server: &D| server.session().ask("SELECT COUNT(*), SUM(n) FROM counted")[0].join(" ");
-    assert_eq!(count(&server), "5000 12497500");
-    server.session().done("INSERT INTO counted VALUES (5000, 'on the volume')");
-    server.kill();
+    assert_eq!(server.count(), ROWS);
+    server.add();
+    server.end();
     drop(server);
     let begin = Instant::now();
     while place.volume(&["unmount", "db"]).code != Some(0) {
@@ -367,15 +440,14 @@ fn moves_onto_a_volume_and_back<D: Database>(test: &str, start: impl Fn(&Path) -
     }
     assert!(!holds(&place.at("vol"), MARKER));
     unseal(&place, "back").done();
-    let server = start(&place.at("back"));
-    assert_eq!(count(&server), "5001 12502500");
+    assert_eq!(start(&place.at("back")).count(), ROWS + 1);
 }
 
 #[test]
 fn postgres_moves_onto_a_volume_and_back() {
     let test = "postgres_moves_onto_a_volume_and_back";
     if SqlKind::Postgres.is_available(test) {
-        moves_onto_a_volume_and_back(test, |dir| SqlServer::start(SqlKind::Postgres, dir));
+        moves_onto_a_volume_and_back(test, |dir| Sql(SqlServer::start(SqlKind::Postgres, dir)));
     }
 }
 
@@ -383,7 +455,7 @@ fn postgres_moves_onto_a_volume_and_back() {
 fn mariadb_moves_onto_a_volume_and_back() {
     let test = "mariadb_moves_onto_a_volume_and_back";
     if SqlKind::MariaDb.is_available(test) {
-        moves_onto_a_volume_and_back(test, |dir| SqlServer::start(SqlKind::MariaDb, dir));
+        moves_onto_a_volume_and_back(test, |dir| Sql(SqlServer::start(SqlKind::MariaDb, dir)));
     }
 }
 
@@ -391,6 +463,28 @@ fn mariadb_moves_onto_a_volume_and_back() {
 fn mysql_moves_onto_a_volume_and_back() {
     let test = "mysql_moves_onto_a_volume_and_back";
     if MySqlServer::is_available(test) {
-        moves_onto_a_volume_and_back(test, MySqlServer::start_on);
+        moves_onto_a_volume_and_back(test, |dir| Sql(MySqlServer::start_on(dir)));
+    }
+}
+
+#[test]
+fn redis_moves_onto_a_volume_and_back() {
+    let test = "redis_moves_onto_a_volume_and_back";
+    if is_installed(&REDIS_PROGRAM, test) {
+        moves_onto_a_volume_and_back(test, |dir| {
+            let options =
+                RedisOptions { persistence: Persistence::SyncedLog, ..RedisOptions::default() };
+            Keys(start_redis(dir, options).unwrap())
+        });
+    }
+}
+
+#[test]
+fn ssdb_moves_onto_a_volume_and_back() {
+    let test = "ssdb_moves_onto_a_volume_and_back";
+    if is_installed(&SSDB_PROGRAM, test) {
+        moves_onto_a_volume_and_back(test, |dir| {
+            Keys(start_ssdb(dir, SsdbOptions::default()).unwrap())
+        });
     }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use sealstone_e2e::kmip_server::{Kind, started};
 use sealstone_e2e::transcript::{Transcript, run, sealstone};
+use sealstone_e2e::volume_place::is_skipped;
 
 fn call(dir: &Path, line: &str) -> Transcript {
     run(&mut sealstone(dir, &line.split(' ').collect::<Vec<_>>()))
@@ -68,6 +69,33 @@ fn under_a_key_on_the_server(kind: Kind, test: &str) {
     let gone = call(dir, &verify);
     assert_eq!(gone.code, Some(2), "{}", gone.stdout);
     assert!(gone.stderr.contains("no key server answered"), "{}", gone.stderr);
+}
+
+/// The process that serves a mounted volume asks for the key itself, and needs no server once it
+/// has it.
+#[test]
+fn a_volume_under_a_key_of_pykmip_is_mounted() {
+    let test = "a_volume_under_a_key_of_pykmip_is_mounted";
+    let Some((certificates, mut server)) = started(Kind::PyKmip, test) else { return };
+    let home = tempfile::tempdir().unwrap();
+    let dir = home.path();
+    let key = certificates.url(server.port, "orders", "&retries=0");
+    call(dir, &format!("keys new {key} --cipher aria-256")).done();
+    call(dir, &format!("volume create vol --size 64MiB --key {key}")).done();
+    fs::create_dir(dir.join("m")).unwrap();
+    let mount = format!("volume mount vol m --key {key} --runtime-dir run");
+    let mounted = call(dir, &format!("{mount} --mkfs ext4"));
+    if is_skipped(test, &mounted) {
+        return;
+    }
+    mounted.done();
+    server.kill();
+    fs::write(dir.join("m/file"), "text").unwrap();
+    call(dir, "volume unmount m --runtime-dir run").done();
+    let gone = call(dir, &mount);
+    assert_eq!(gone.code, Some(2), "{}", gone.stdout);
+    assert!(gone.stderr.contains("no key server answered"), "{}", gone.stderr);
+    assert_eq!(fs::read_dir(dir.join("m")).unwrap().count(), 0, "nothing is mounted");
 }
 
 #[test]

@@ -1,21 +1,24 @@
 //! Searches in the files of a sealed volume for what a database on it keeps: values, names of
 //! tables and of files, after a load, a sort that does not fit into memory, a kill of the database
 //! together with the process that serves the volume, a recovery, and a checkpoint. PostgreSQL,
-//! MariaDB, MySQL and Redis, each with all of its files on the volume.
+//! MariaDB, MySQL, Redis and SSDB, each with all of its files on the volume.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use memchr::memmem;
 use nix::sys::signal::{Signal, kill};
 use sealstone_e2e::mysql_server::MySqlServer;
+use sealstone_e2e::redis_protocol::{answers, command};
 use sealstone_e2e::sql_server::{Database, SqlKind, SqlServer, SqlSession};
 use sealstone_e2e::volume_place::{VolumePlace, holds, tool};
 use sealstone_servers::testing::{is_installed, reachable};
-use sealstone_servers::{Persistence, REDIS_PROGRAM, Redis, RedisOptions, start_redis};
+use sealstone_servers::{
+    Persistence, REDIS_PROGRAM, Redis, RedisOptions, SSDB_PROGRAM, Ssdb, SsdbOptions, start_redis,
+    start_ssdb,
+};
 
 /// Rows that are loaded: many times what a sort may take of memory.
 const ROWS: usize = 20_000;
@@ -144,17 +147,13 @@ impl<D: Database> Marked for Sql<D> {
 
 impl Marked for Redis {
     fn load(&self) {
-        let mut rows = String::new();
-        for n in 0..ROWS {
-            let value = format!("{VALUE} {n}");
-            rows += &format!("RPUSH {TABLE} \"{value}\"\r\n");
-        }
-        said(self, &rows, ROWS);
+        push_rows(&self.address());
     }
 
     /// Has it rewrite its log: nothing of it is sorted on the disk.
     fn spill(&self) -> Option<SqlSession> {
-        said(self, &format!("SET spilt \"{SPILT}\"\r\nBGREWRITEAOF\r\n"), 2);
+        let rewrite = [command(&["SET", "spilt", SPILT]), command(&["BGREWRITEAOF"])];
+        let _ = answers(&self.address(), &rewrite, rewrite.len());
         None
     }
 
@@ -169,8 +168,7 @@ impl Marked for Redis {
     }
 
     fn count(&self) -> usize {
-        let said = said(self, &format!("LLEN {TABLE}\r\n"), 1);
-        said[0].trim_start_matches(':').parse().unwrap()
+        rows_pushed(&self.address())
     }
 
     fn kill(&mut self) {
@@ -179,16 +177,47 @@ impl Marked for Redis {
     }
 }
 
-/// Sends commands to Redis, and returns as many answers, each of one line.
-fn said(server: &Redis, commands: &str, answers: usize) -> Vec<String> {
-    let mut say = TcpStream::connect(server.address()).unwrap();
-    let hear = BufReader::new(say.try_clone().unwrap());
-    std::thread::scope(|scope| {
-        scope.spawn(move || say.write_all(commands.as_bytes()).unwrap());
-        let lines: Vec<String> = hear.lines().take(answers).map(Result::unwrap).collect();
-        assert!(lines.iter().all(|line| !line.starts_with('-')), "{:?}", lines.last());
-        lines
-    })
+impl Marked for Ssdb {
+    fn load(&self) {
+        push_rows(&self.address());
+    }
+
+    /// Has it write its tables again: nothing of it is sorted on the disk.
+    fn spill(&self) -> Option<SqlSession> {
+        let compact = [command(&["SET", "spilt", SPILT]), command(&["compact"])];
+        // whatever the second one answers, it has been done then
+        let _ = answers(&self.address(), &compact, compact.len());
+        None
+    }
+
+    fn has_spilt(&self) -> bool {
+        fs::read_dir(self.data_dir().join("data")).unwrap().any(|entry| {
+            let path = entry.unwrap().path();
+            path.extension().is_some_and(|ends| ends == "ldb")
+                && fs::read(path).is_ok_and(|text| is_in(&text, SPILT))
+        })
+    }
+
+    fn count(&self) -> usize {
+        rows_pushed(&self.address())
+    }
+
+    fn kill(&mut self) {
+        let _ = Ssdb::kill(self);
+    }
+}
+
+/// Pushes the rows to a list.
+fn push_rows(address: &str) {
+    let row = |n: usize| command(&["RPUSH", TABLE, &format!("{VALUE} {n}")]);
+    let rows: Vec<_> = (0..ROWS).map(row).collect();
+    let _ = answers(address, &rows, ROWS);
+}
+
+/// Returns the length of that list.
+fn rows_pushed(address: &str) -> usize {
+    let said = answers(address, &[command(&["LLEN", TABLE])], 1);
+    said[0].trim_start_matches(':').parse().unwrap()
 }
 
 fn is_in(text: &[u8], marker: &str) -> bool {
@@ -374,6 +403,20 @@ fn nothing_of_redis_is_in_the_files_of_a_volume() {
                 ..RedisOptions::default()
             };
             start_redis(dir, options).unwrap()
+        });
+    }
+}
+
+/// SSDB acknowledges before anything is on the disk; the rows that are counted after the kill were
+/// there since the search before it.
+#[test]
+fn nothing_of_ssdb_is_in_the_files_of_a_volume() {
+    let test = "nothing_of_ssdb_is_in_the_files_of_a_volume";
+    if is_installed(&SSDB_PROGRAM, test) {
+        leaks_nothing(test, |dir| {
+            // what it compresses would not be found
+            let options = SsdbOptions { compresses: false, ..SsdbOptions::default() };
+            start_ssdb(dir, options).unwrap()
         });
     }
 }

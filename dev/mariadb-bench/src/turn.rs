@@ -50,7 +50,7 @@ pub(crate) fn measure(server: &mut MariaDb, sizes: Sizes) -> Result<Vec<(String,
     let mut found = Vec::new();
     for test in TESTS {
         let before = cpu_seconds();
-        let per_s = tables(server, sizes).per_s(test)?;
+        let per_s = tables(server, sizes).per_s(test, &[])?;
         let used = cpu_seconds() - before;
         found.push((format!("{test}, transactions"), per_s));
         let done = per_s * f64::from(sizes.seconds);

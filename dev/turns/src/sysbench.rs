@@ -33,19 +33,20 @@ impl Sysbench<'_> {
     /// # Errors
     /// Of the program.
     pub fn prepare(&self) -> Result<()> {
-        self.run("oltp_read_write", "cleanup")?;
-        self.run("oltp_read_write", "prepare").map(drop)
+        self.run("oltp_read_write", &[], "cleanup")?;
+        self.run("oltp_read_write", &[], "prepare").map(drop)
     }
 
-    /// Returns the transactions a second of `test`, such as `oltp_read_only`.
+    /// Returns the transactions a second of `test`, such as `oltp_read_only`, called with `options`
+    /// besides.
     ///
     /// # Errors
     /// Of the program.
-    pub fn per_s(&self, test: &str) -> Result<f64> {
-        transactions(&self.run(test, "run")?)
+    pub fn per_s(&self, test: &str, options: &[&str]) -> Result<f64> {
+        transactions(&self.run(test, options, "run")?)
     }
 
-    fn run(&self, test: &str, deed: &str) -> Result<String> {
+    fn run(&self, test: &str, options: &[&str], deed: &str) -> Result<String> {
         let mut command = Command::new("sysbench");
         command.arg(test).arg("--mysql-host=127.0.0.1");
         command.arg(format!("--mysql-port={}", self.port));
@@ -56,7 +57,7 @@ impl Sysbench<'_> {
         command.arg(format!("--table-size={}", self.rows));
         command.arg(format!("--time={}", self.seconds));
         command.arg(format!("--threads={}", self.threads));
-        output(command.arg(deed))
+        output(command.args(options).arg(deed))
     }
 }
 

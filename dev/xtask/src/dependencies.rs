@@ -96,7 +96,8 @@ fn may_use(folder: &str) -> Option<&'static [&'static str]> {
 const MESSAGE: &str = "crates/message";
 
 /// Members that tests and examples of an adapter may use besides.
-const FOR_TESTS: &[&str] = &["crates/bench", "crates/keys", "crates/seal", "adapters/servers"];
+const FOR_TESTS: &[&str] =
+    &["crates/audit", "crates/bench", "crates/keys", "crates/seal", "adapters/servers"];
 
 /// Reads the members out of the JSON of `cargo metadata --no-deps`; `root` is the workspace's
 /// folder.

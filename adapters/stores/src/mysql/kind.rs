@@ -11,9 +11,10 @@ use super::connection::{Mysql, MysqlOptions};
 use super::function::{AES_ENCRYPT, SHA2};
 use super::rest_arguments::{AES_CBC, AES_CTR, RestArguments};
 use crate::at_rest::EXTENSION;
+use crate::own_server::Owned;
 use crate::run_key::for_functions;
 use crate::server_error::address;
-use crate::sql::{LabEngine, Owned, SUITED, Server, UserEngine, connections};
+use crate::sql::{LabEngine, SUITED, Server, UserEngine, connections};
 use crate::user_tls::{TLS_CA_FILE, TLS_CERTIFICATE_KEY_FILE};
 
 /// Name in the table.

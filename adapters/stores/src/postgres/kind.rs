@@ -8,9 +8,10 @@ use sealstone_store::{Layer, StoreError};
 
 use super::connection::{Postgres, PostgresOptions};
 use super::function::PGP_SYM_ENCRYPT;
+use crate::own_server::Owned;
 use crate::run_key::for_functions;
 use crate::server_error::address;
-use crate::sql::{LabEngine, Owned, SUITED, Server, UserEngine, connections};
+use crate::sql::{LabEngine, SUITED, Server, UserEngine, connections};
 use crate::user_tls::{TLS_CA_FILE, TLS_CERTIFICATE_KEY_FILE};
 
 /// Name in the table.

@@ -86,6 +86,14 @@ impl Dialect {
             Self::Ssdb => ("ssdb", "SSDB"),
         }
     }
+
+    /// Returns the setting of a comparison that names a server of the user's own.
+    pub(super) fn url_setting(self) -> &'static str {
+        match self {
+            Self::Redis => "redis-url",
+            Self::Ssdb => "ssdb-url",
+        }
+    }
 }
 
 /// Arrangement of the servers.

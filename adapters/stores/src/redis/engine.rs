@@ -13,6 +13,7 @@ use super::error::Error;
 use super::store::RedisStore;
 use crate::lab_server::LabServer;
 use crate::lab_tls::{certificates, unsealed};
+use crate::lent::Lent;
 use crate::server_error::ServerError;
 use crate::server_facts::ServerFacts;
 
@@ -100,8 +101,20 @@ impl Engine for LabEngine {
             self.facts.set_tls(tls(&servers, &reached)?);
         }
         let pids = servers.pids().into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect();
-        let store = server.open_store(options);
-        Ok(OpenStore::records(store.with_servers(pids, Box::new(LabServer::new(servers, *keep)))))
+        let own = OwnServers { pids, _servers: LabServer::new(servers, *keep) };
+        Ok(OpenStore::records(server.open_store(options).with(Box::new(own))))
+    }
+}
+
+/// The servers of one store, which have no cache that could be emptied.
+struct OwnServers {
+    pids: Vec<u32>,
+    _servers: LabServer<RedisServers>,
+}
+
+impl Lent for OwnServers {
+    fn pids(&self) -> Vec<u32> {
+        self.pids.clone()
     }
 }
 
@@ -149,19 +162,21 @@ impl Engine for UserEngine {
         _dir: &Path,
         options: &StoreOptions,
     ) -> Result<OpenStore, StoreError> {
+        let dialect = self.client.dialect;
         if self.used.load(Ordering::Relaxed) {
-            return Err(ServerError::OneServer {
-                variant: variant.label.clone(),
-                flag: "redis-url",
-            }
-            .into());
+            let flag = dialect.url_setting();
+            return Err(ServerError::OneServer { variant: variant.label.clone(), flag }.into());
         }
         let server = Redis::connect(&self.client)?;
         if !self.joins && server.holds_keys()? {
-            return Err(Error::NotEmpty { shown: server.inner.route.place.shown.clone() }.into());
+            let shown = server.inner.route.place.shown.clone();
+            return Err(Error::NotEmpty { server: dialect.names().1, shown }.into());
         }
-        if options.sync_writes && self.client.dialect == Dialect::Redis {
-            check_synced(&server)?;
+        if options.sync_writes {
+            match dialect {
+                Dialect::Redis => check_synced(&server)?,
+                Dialect::Ssdb => return Err(Error::SsdbNotSynced.into()),
+            }
         }
         self.facts.learn(|| server.facts());
         if self.joins {
@@ -170,9 +185,7 @@ impl Engine for UserEngine {
         self.used.store(true, Ordering::Relaxed);
         let (used, tables) = (Arc::clone(&self.used), options.tables.clone());
         let loaded = Loaded { store: server.open_store(options), tables, used };
-        Ok(OpenStore::records(
-            server.open_store(options).with_servers(Vec::new(), Box::new(loaded)),
-        ))
+        Ok(OpenStore::records(server.open_store(options).with(Box::new(loaded))))
     }
 }
 
@@ -193,6 +206,8 @@ struct Loaded {
     tables: Vec<Arc<Table>>,
     used: Arc<AtomicBool>,
 }
+
+impl Lent for Loaded {}
 
 impl Drop for Loaded {
     fn drop(&mut self) {

@@ -42,10 +42,13 @@ pub enum Error {
     },
     /// Records that are not ours.
     #[error(
-        "Redis at {shown} already holds keys, which are not ours to remove\n\
-         name an empty server, or another database of it: redis://HOST:PORT/1"
+        "{server} at {shown} already holds keys, which are not ours to remove\n\
+         name an empty server{}",
+        if *server == "Redis" { ", or another database of it: redis://HOST:PORT/1" } else { "" }
     )]
     NotEmpty {
+        /// Name of its product.
+        server: &'static str,
         /// Address of the server, without user and password.
         shown: String,
     },
@@ -67,6 +70,13 @@ pub enum Error {
         /// Current setting on the server.
         found: String,
     },
+    /// Durable writes, on SSDB, which cannot have them.
+    #[error(
+        "writes cannot be synced on SSDB: it acknowledges them before they are on the disk, and \
+         has no setting for that\n\
+         name workloads without -sync"
+    )]
+    SsdbNotSynced,
     /// A reason that servers of other kinds have, too.
     #[error(transparent)]
     Server(#[from] ServerError),

@@ -203,8 +203,8 @@ impl Links {
         });
     }
 
-    /// Forgets connections that no thread holds: their server is gone.
+    /// Forgets the connection of this thread and those that no thread holds: their server is gone.
     pub(super) fn forget(&self) {
-        self.idle.locked().clear();
+        while self.take().is_some() {}
     }
 }

@@ -11,6 +11,7 @@ use sealstone_store::{
 use super::connection::{Dialect, Redis, Topology, command, pairs};
 use super::layout::{Layout, Order, bytes, decode_all, decode_some, no_hash};
 use super::links::{Link, Links};
+use crate::lent::Lent;
 
 /// Records that loading sends at once, and that a scan requests at once.
 const BATCH_ROWS: usize = 1_000;
@@ -22,10 +23,8 @@ pub struct RedisStore {
     pub(super) server: Redis,
     pub(super) links: Links,
     layouts: HashMap<u8, Layout>,
-    /// Processes of this machine that do its work.
-    pids: Vec<u32>,
     /// Dropped with the store, after everything else in it.
-    _servers: Option<Box<dyn Send + Sync>>,
+    lent: Option<Box<dyn Lent>>,
 }
 
 impl std::fmt::Debug for RedisStore {
@@ -44,13 +43,7 @@ impl Redis {
             (table.id, Layout::new(table, inner.keys, inner.dialect == Dialect::Redis))
         };
         let layouts = options.tables.iter().map(layout).collect();
-        RedisStore {
-            server: self.clone(),
-            links: Links::new(),
-            layouts,
-            pids: Vec::new(),
-            _servers: None,
-        }
+        RedisStore { server: self.clone(), links: Links::new(), layouts, lent: None }
     }
 }
 
@@ -61,10 +54,10 @@ impl RedisStore {
         &self.server
     }
 
-    /// Returns the same store, on its own servers: `pids` are their processes on this machine, and
-    /// `servers` is dropped with it.
-    pub(super) fn with_servers(self, pids: Vec<u32>, servers: Box<dyn Send + Sync>) -> Self {
-        Self { pids, _servers: Some(servers), ..self }
+    /// Returns the same store with `lent`, which is dropped with it: its own servers, or its data
+    /// on others.
+    pub(crate) fn with(self, lent: Box<dyn Lent>) -> Self {
+        Self { lent: Some(lent), ..self }
     }
 
     /// Removes all records of `tables` in their indexes.
@@ -409,8 +402,29 @@ impl Upkeep for RedisStore {
         })
     }
 
+    /// Has SSDB compact its tables; the others have no layers.
+    fn merge_layers(&self) -> Result<(), StoreError> {
+        if self.is_ssdb() {
+            let compact = redis::cmd("compact");
+            let attempt = || "have its tables compacted by".into();
+            self.server.inner.run(&self.links, attempt, |link| link.ask(&compact))?;
+        }
+        Ok(())
+    }
+
+    /// Starts its own servers again where they keep a cache; a server of others, who may be using
+    /// it, keeps its cache.
+    fn drop_caches(&self) -> Result<(), StoreError> {
+        if let Some(lent) = &self.lent
+            && lent.restart()?
+        {
+            self.links.forget();
+        }
+        Ok(())
+    }
+
     fn servers(&self) -> Vec<u32> {
-        self.pids.clone()
+        self.lent.as_ref().map(|lent| lent.pids()).unwrap_or_default()
     }
 }
 

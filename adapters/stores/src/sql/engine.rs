@@ -13,10 +13,11 @@ use sealstone_store::{
 use super::columns::Layout;
 use super::error::Error;
 use super::function_key::Keyed;
-use super::server::{Lent, Link, Server};
+use super::server::{Link, Server};
 use super::statements::Statements;
 use super::store::SqlStore;
 use crate::lab_tls::{certificates, unsealed};
+use crate::lent::Lent;
 use crate::server_error::ServerError;
 use crate::server_facts::ServerFacts;
 

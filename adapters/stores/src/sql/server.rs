@@ -1,6 +1,6 @@
 //! Behaviour in which SQL servers differ, and the operations of a connection to one.
 
-use sealstone_store::{Counters, EngineFacts, Record, StoreError};
+use sealstone_store::{Counters, EngineFacts, Record};
 
 use super::bound::Param;
 use super::columns::Layout;
@@ -103,22 +103,4 @@ pub trait Link: Send {
         put: &Statement,
         rows: &[Vec<Param<'_>>],
     ) -> Result<(), Failure>;
-}
-
-/// Resource that a store keeps for as long as it is open: its own servers, or its data on other
-/// servers. It ends with the value.
-pub trait Lent: Send + Sync {
-    /// Processes of this machine that do the store's work.
-    fn pids(&self) -> Vec<u32> {
-        Vec::new()
-    }
-
-    /// Starts its servers again, with empty caches. Returns whether it did: the servers of others
-    /// are left alone.
-    ///
-    /// # Errors
-    /// A server that does not start.
-    fn restart(&self) -> Result<bool, StoreError> {
-        Ok(false)
-    }
 }

@@ -13,8 +13,9 @@ use super::columns::Layout;
 use super::error::Failure;
 use super::function_key::Keyed;
 use super::pool::Pool;
-use super::server::{EachRow, Lent, Link, Server};
+use super::server::{EachRow, Link, Server};
 use super::statements::{Statement, Statements};
+use crate::lent::Lent;
 use crate::retry::{ATTEMPTS, pause};
 use crate::server_error::ServerError;
 

@@ -100,7 +100,7 @@ slice-ms = 1000
     NamedStudy {
         name: "redis-ssdb",
         about: "a store in memory against one on disk under YCSB, plain and on sealed volumes: \
-                Redis and RocksDB (with an SSDB of yours: --store redis,ssdb --ssdb-url ...)",
+                Redis and RocksDB (with an SSDB of yours: --store redis,ssdb --ssdb-server FILE)",
         source: "Omoruyi Osemwegie, Kennedy Okokpujie, Nsikan Nkordeh, Charles Ndujiuba, Samuel \
                  John, Uzairue Stanley: Performance Benchmarking of Key-Value Store NoSQL \
                  Databases, 2018; International Journal of Electrical and Computer Engineering \

@@ -164,10 +164,11 @@ pub(super) fn suited(kind: &StoreKind, plan: &Plan) -> Result<(Plan, Option<Stri
     if !plan.has_layer(Layer::Rest) {
         return Ok((plan, remark));
     }
-    // what is there already can go onto a volume before it is measured, and that is refused with a
-    // reason of its own
+    // what is there already can go onto a volume before it is measured: alone it is refused with a
+    // reason of its own, beside other stores it is measured as it is
     let is_theirs = !kind.shared_by_variant && is_shared(kind, &plan);
-    let possible = kind.seals().filter(|seal| !is_theirs || *seal == Seal::Volume);
+    let is_alone = plan.store.len() == 1;
+    let possible = kind.seals().filter(|seal| !is_theirs || is_alone && *seal == Seal::Volume);
     let seals = plan.seals(possible)?;
     if !seals.is_empty() {
         plan.seal = seals.into_iter().map(|seal| seal.name().to_owned()).collect();

@@ -70,6 +70,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("lab up redis", "sealstone lab up redis --nodes 6 --dir r"),
     ("lab up postgres", "sealstone lab up postgres --dir p"),
     ("lab up mariadb", "sealstone lab up mariadb --dir m"),
+    ("lab up ssdb", "sealstone lab up ssdb --ssdb-server /opt/ssdb/ssdb-server --dir s"),
     ("lab up tgt", "sealstone lab up tgt --dir t"),
     ("lab up pykmip", "sealstone lab up pykmip --dir kms"),
     ("lab list", "sealstone lab list"),

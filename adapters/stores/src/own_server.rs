@@ -1,12 +1,13 @@
-//! A server that is started for one store and ends with it.
+//! A single server that is started for one store and ends with it. Not here: groups of servers
+//! (`lab_server`).
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sealstone_servers::{Running, Single, SingleKind, forget_pages, process_family};
 use sealstone_store::StoreError;
 
-use super::server::Lent;
 use crate::lab_server::LabServer;
+use crate::lent::Lent;
 
 /// The server of one store, which ends with it.
 #[derive(Debug)]
