@@ -91,7 +91,8 @@ impl Engine for LabEngine {
         add(
             "servers",
             "on this machine, separate ones for each variant, all at once; settings as in the file \
-             that comes with SSDB (a log for replicas, Snappy), but for the cache",
+             that comes with SSDB (a log for replicas, Snappy), but for the cache and the level of \
+             the log",
         );
         add("cache", "LevelDB's, of the comparison's size; the system caches its files, too");
         facts

@@ -120,7 +120,6 @@ fn a_real_ssdb_works() {
         !store.read(&usertable, b"nobody", None, &mut Record::new()).unwrap(),
         "no piece of it was left"
     );
-    store.merge_layers().unwrap();
     store.delete(&usertable, &key(1)).unwrap();
     assert!(!store.read(&usertable, &key(1), None, &mut Record::new()).unwrap());
     store.remove(&[usertable]).unwrap();

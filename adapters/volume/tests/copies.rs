@@ -1,5 +1,5 @@
-//! Copies of a volume that all go on, and an older state that is put back: no two of them seal
-//! anything under the same key and nonce.
+//! Copies of a volume that all go on, and an older state that is put back: no two of them seal a
+//! block or a page of entries under the same key and nonce.
 
 use std::collections::HashMap;
 use std::fs;
@@ -123,7 +123,7 @@ fn copies_that_all_go_on_use_no_nonce_twice() {
     }
     let openings = copies.map(|dir| salts(dir, &keys));
     let all = openings.iter().flatten().collect::<std::collections::HashSet<_>>();
-    // one in common, and four, four and three or more of their own
+    // one in common, four and four of the copies, and two of the one that an older state replaced
     assert!(all.len() >= 1 + 4 + 4 + 2, "{}", all.len());
     assert!(seen.len() > 1000, "{}", seen.len());
 }

@@ -22,7 +22,7 @@ const SEPARATOR: &str = "; ";
 pub fn explanation(english: &str, language: Language) -> Option<String> {
     match language {
         Language::English => Some(english.to_owned()),
-        Language::Korean => one(english).or_else(|| {
+        Language::Korean => KOREAN.get(english).cloned().or_else(|| {
             let parts: Option<Vec<String>> = english.split(SEPARATOR).map(one).collect();
             parts.map(|parts| parts.join(SEPARATOR))
         }),
@@ -46,14 +46,16 @@ fn one(english: &str) -> Option<String> {
 /// Returns what `text` has in the places of `pattern` that stand for anything; none if it is
 /// another text.
 fn filled<'a>(pattern: &str, text: &'a str) -> Option<Vec<&'a str>> {
-    let mut pieces = pattern.split(ANYTHING);
-    let mut rest = text.strip_prefix(pieces.next()?)?;
+    // from the end: what stands for a name, which may have anything in it, comes first
+    let mut pieces = pattern.rsplit(ANYTHING);
+    let mut rest = text.strip_suffix(pieces.next()?)?;
     let mut values = Vec::new();
     for piece in pieces {
-        let end = if piece.is_empty() { rest.len() } else { rest.find(piece)? };
-        values.push(&rest[..end]);
-        rest = &rest[end + piece.len()..];
+        let begin = if piece.is_empty() { 0 } else { rest.rfind(piece)? };
+        values.push(&rest[begin + piece.len()..]);
+        rest = &rest[..begin];
     }
+    values.reverse();
     rest.is_empty().then_some(values)
 }
 
@@ -67,11 +69,12 @@ mod tests {
         assert_eq!(of("a sealed volume").unwrap(), "암호화 볼륨");
         assert_eq!(of("memo (12 values)").unwrap(), "memo (값 12개)");
         assert_eq!(of("memo (1 values, written over)").unwrap(), "memo (값 1개, 덮어써짐)");
-        let several = "which values are equal; the length; by i, which values are equal, but for \
-                       one in 2^12";
+        assert_eq!(of("memo (old) (12 values)").unwrap(), "memo (old) (값 12개)");
+        let several = "by i, which values are equal, but for one in 2^12; which values are equal; \
+                       the length";
         assert_eq!(
             of(several).unwrap(),
-            "같은 값끼리 같다는 것; 길이; i 색인으로 같은 값끼리 같다는 것(2^12에 하나는 예외)"
+            "i 색인으로 같은 값끼리 같다는 것(2^12에 하나는 예외); 같은 값끼리 같다는 것; 길이"
         );
         for other in ["", "orders.ibd", "the length; and more", "memo (values)"] {
             assert_eq!(of(other), None, "{other}");

@@ -461,8 +461,10 @@ impl Words {
     }
 
     fn line(&self, clear: &Clear) -> String {
-        let Clear { name, bytes, remark, .. } = clear;
-        let mut line = self.explained(name);
+        let Clear { name, bytes, remark, values } = clear;
+        // a file has its name in every language, whatever that reads like
+        let is_file = bytes.is_some() && values.is_none();
+        let mut line = if is_file { name.clone() } else { self.explained(name) };
         if let Some(bytes) = bytes {
             line.push_str(&format!(", {}", bytes_in_words(*bytes)));
         }

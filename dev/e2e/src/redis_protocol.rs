@@ -22,10 +22,11 @@ pub fn answers(address: &str, commands: &[Vec<String>], lines: usize) -> Vec<Str
     std::thread::scope(|scope| {
         // answers are read as they come: they could fill the way back
         scope.spawn(move || say.write_all(text.as_bytes()).expect("a server that listens"));
-        let lines: Vec<String> =
+        let said: Vec<String> =
             hear.lines().take(lines).map(|line| line.expect("an answer")).collect();
-        assert!(lines.iter().all(|line| !line.starts_with('-')), "{:?}", lines.last());
-        lines
+        assert!(said.iter().all(|line| !line.starts_with('-')), "{:?}", said.last());
+        assert_eq!(said.len(), lines, "it ended the connection");
+        said
     })
 }
 

@@ -345,6 +345,19 @@ fn a_settings_file_is_wrong_with_its_line() {
     );
 }
 
+/// SSDB acknowledges before anything is on the disk. No server is started for that answer, so any
+/// program does.
+#[test]
+fn a_workload_that_syncs_is_refused_on_ssdb() {
+    let dir = empty();
+    let sync = ["compare", "--store=ssdb", "--ssdb-server=/bin/true", "--workloads=a-sync"];
+    let small = ["--records=100", "--ciphers=none", "--rounds=6", "--quiet"];
+    let refused = run(&mut sealstone(dir.path(), &[&sync[..], &small].concat()));
+    let said = "writes cannot be synced on SSDB: it acknowledges them before they are on the disk, \
+                and has no setting for that\n  name workloads without -sync\n";
+    assert!(refused.code == Some(2) && refused.stderr.ends_with(said), "{}", refused.stderr);
+}
+
 #[test]
 fn a_csv_file_is_wrong_with_its_line() {
     let dir = empty();

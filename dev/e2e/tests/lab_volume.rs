@@ -149,7 +149,7 @@ fn is_on_the_volume_of_its_lab(test: &str, kind: &str, program: &Program) {
         assert_eq!((&member["sealed"], &member["serves"]), (&true.into(), &true.into()));
         let data = member["data_dir"].as_str().unwrap();
         assert!(data.contains("/lab/lab.files/servers/"), "{data}");
-        // beside the mounted files there is the volume, its key, and the record of the lab
+        // unmounted, none of its files is left
         home.lab(&["down", "lab"]).done();
         assert!(!Path::new(data).exists(), "{data} is in the clear");
         assert!(home.lab(&["up", "--dir", "lab"]).done().contains(&address));

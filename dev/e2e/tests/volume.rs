@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::time::Duration;
 
@@ -44,6 +44,8 @@ fn without_root_the_steps_that_need_it_are_named() {
         let arguments: Vec<&str> = command.split(' ').collect();
         let mut command = plain(&program, dir, &[&["volume"], &arguments[..]].concat());
         if nix::unistd::geteuid().is_root() {
+            // it could write there
+            chown(dir, Some(NOBODY), Some(NOBODY)).unwrap();
             command.uid(NOBODY).gid(NOBODY);
         }
         run(&mut command).fails_with(

@@ -185,7 +185,7 @@ impl Marked for Ssdb {
     /// Has it write its tables again: nothing of it is sorted on the disk.
     fn spill(&self) -> Option<SqlSession> {
         let compact = [command(&["SET", "spilt", SPILT]), command(&["compact"])];
-        // whatever the second one answers, it has been done then
+        // the second one answers an empty list when it is done
         let _ = answers(&self.address(), &compact, compact.len());
         None
     }

@@ -402,9 +402,9 @@ impl Upkeep for RedisStore {
         })
     }
 
-    /// Has SSDB compact its tables; the others have no layers.
+    /// Has an SSDB of its own compact its tables; the others have no layers.
     fn merge_layers(&self) -> Result<(), StoreError> {
-        if self.is_ssdb() {
+        if self.is_ssdb() && !self.servers().is_empty() {
             let compact = redis::cmd("compact");
             let attempt = || "have its tables compacted by".into();
             self.server.inner.run(&self.links, attempt, |link| link.ask(&compact))?;
@@ -415,12 +415,11 @@ impl Upkeep for RedisStore {
     /// Starts its own servers again where they keep a cache; a server of others, who may be using
     /// it, keeps its cache.
     fn drop_caches(&self) -> Result<(), StoreError> {
-        if let Some(lent) = &self.lent
-            && lent.restart()?
-        {
-            self.links.forget();
-        }
-        Ok(())
+        let Some(lent) = &self.lent else { return Ok(()) };
+        let outcome = lent.restart();
+        // to a server that is gone, also where it did not come back
+        self.links.forget();
+        outcome.map(drop)
     }
 
     fn servers(&self) -> Vec<u32> {

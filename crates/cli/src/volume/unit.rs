@@ -68,7 +68,9 @@ fn refuse_secrets(store: &SealedStore, anchor: Option<&Path>, path: &Path) -> an
     let passphrase_file = store.opening.passphrase_file.as_deref();
     let paths = [Some(store.dir.as_path()), passphrase_file, anchor, Some(path)];
     let paths = paths.into_iter().flatten().map(|path| path.to_string_lossy().into_owned());
-    match paths.chain([store.key.clone()]).find(|value| without_secrets(value) != *value) {
+    let names = [Some(store.key.clone()), store.opening.module.module.clone()];
+    let named = paths.chain(names.into_iter().flatten());
+    match named.into_iter().find(|value| without_secrets(value) != *value) {
         Some(value) => bail!(
             "cannot put {} into a unit, which everybody can read: it may be the address of a \
              server with a password\nname a file",
