@@ -23,21 +23,22 @@ pub(super) fn is_port_taken(text: &str) -> bool {
 
 /// Returns the lines that matter: the failures of its log `text`, then its output.
 pub(super) fn matters(text: &str, output: &str) -> Vec<String> {
-    // "DAY TIME [LEVEL] file.cpp(line): words"
-    let of_level = |line: &str| {
-        let words = LEVELS.iter().find_map(|level| Some(line.split_once(level)?.1.to_owned()))?;
-        Some(words.split_once("): ").map_or(words.clone(), |(_, words)| words.to_owned()))
-    };
     let printed = output.lines().map(str::trim);
     let printed = printed.filter(|line| !ALWAYS.iter().any(|usual| line.starts_with(usual)));
     let mut said: Vec<String> = Vec::new();
-    for line in text.lines().filter_map(of_level).chain(printed.map(str::to_owned)) {
-        if !line.is_empty() && !said.contains(&line) {
-            said.push(line);
+    for line in text.lines().filter_map(failure).chain(printed) {
+        if !line.is_empty() && !said.iter().any(|known| known == line) {
+            said.push(line.to_owned());
         }
     }
     said.truncate(LINES_MAX);
     said
+}
+
+/// Returns the words of a line `DAY TIME [LEVEL] file.cpp(line): words`, if it is of a failure.
+fn failure(line: &str) -> Option<&str> {
+    let words = LEVELS.iter().find_map(|level| Some(line.split_once(level)?.1))?;
+    Some(words.split_once("): ").map_or(words, |(_, words)| words))
 }
 
 #[cfg(test)]
