@@ -275,7 +275,7 @@ test-mariadb-11: setup setup-mariadb
 	@sh dev/setup.sh mariadb-11
 	cargo build --locked --package sealstone-cli --package sealstone-mariadb
 	SEALSTONE_MARIADBD="$(CACHE)/mariadb-11/bin/mariadbd" cargo run --quiet --locked --package xtask -- \
-	    test mariadb_plugin mariadb_pages mariadb_modules mariadb_backup mariadb_nonces
+	    test mariadb_plugin mariadb_keys mariadb_pages mariadb_modules mariadb_backup mariadb_nonces
 
 # the FIPS module of AWS-LC is built from source, which needs cmake and Go: two minutes and 9 MB of sources
 test-aws-lc-fips: setup setup-rivals

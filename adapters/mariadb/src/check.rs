@@ -18,6 +18,7 @@ use sealstone_seal::tablespace::PageMode;
 use self::units::{Copies, Found, Kind};
 use crate::fingerprints;
 
+pub(crate) mod trial;
 mod units;
 
 /// Reason why a directory cannot be checked.

@@ -123,6 +123,20 @@ pub enum PluginError {
         /// The key source.
         place: String,
     },
+    /// Pages that the key does not open, in a directory that has no record of its keys.
+    #[error(
+        "wrong key: version {version} of the key from {place} does not open {}, nor any other \
+         table there that was tried\nname the right key in sealstone_key; nothing was changed",
+        file.display()
+    )]
+    OtherKeyOfPages {
+        /// The first tablespace that was tried.
+        file: PathBuf,
+        /// Version of the key.
+        version: u32,
+        /// The key source.
+        place: String,
+    },
     /// The backend is not available.
     #[error(transparent)]
     Backend(#[from] BackendError),

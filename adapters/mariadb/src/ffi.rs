@@ -22,7 +22,7 @@ use std::{ptr, slice};
 use self::api::{Encryption, PluginDeclaration};
 use crate::context::{Context, encrypted_bytes};
 use crate::error::PluginError;
-use crate::plugin::{Level, Plugin};
+use crate::plugin::{Level, Occasion, Plugin};
 use crate::{NAME, Settings};
 
 mod api;
@@ -71,9 +71,11 @@ static ENCRYPTION: Encryption = Encryption {
 
 extern "C" fn init(_: *mut c_void) -> c_int {
     let outcome = refused_if_it_panics(|| {
-        let started = variables::settings()
-            // a server starts its plug-ins in its data directory
-            .and_then(|settings: Settings| Plugin::start(&settings, Path::new("."), Arc::new(log)));
+        let occasion = if is_start() { Occasion::ServerStart } else { Occasion::Install };
+        // a server starts its plug-ins in its data directory
+        let start =
+            |settings: Settings| Plugin::start(&settings, occasion, Path::new("."), Arc::new(log));
+        let started = variables::settings().and_then(start);
         match started {
             Ok(plugin) => {
                 *PLUGIN.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(plugin));
@@ -95,14 +97,19 @@ extern "C" fn init(_: *mut c_void) -> c_int {
 /// tables, which leaves out pages that it cannot read, and takes its log for applied: the newest
 /// rows would be gone.
 fn end_a_start() {
-    // SAFETY: no pointer and no state is touched.
-    let thread = unsafe { libc::gettid() };
-    // the first thread starts a server; INSTALL PLUGIN comes from another
-    if u32::try_from(thread) == Ok(std::process::id()) {
+    if is_start() {
         // SAFETY: nothing of this process runs afterwards; no destructor of the server does, which
         // is not ready for it.
         unsafe { libc::_exit(1) }
     }
+}
+
+/// Returns whether the server is starting: its first thread does that, and INSTALL PLUGIN comes
+/// from another one.
+fn is_start() -> bool {
+    // SAFETY: no pointer and no state is touched.
+    let thread = unsafe { libc::gettid() };
+    u32::try_from(thread) == Ok(std::process::id())
 }
 
 extern "C" fn deinit(_: *mut c_void) -> c_int {
@@ -380,7 +387,8 @@ mod tests {
         for (pages, mode) in [("", 0), ("cbc-cs1", 0x80)] {
             let texts = Texts { key, cipher: "aria-256", pages, ..Texts::default() };
             let settings = Settings::new(texts, 60).unwrap();
-            let started = Plugin::start(&settings, dir.path(), Arc::new(|_, _| {})).unwrap();
+            let start = Occasion::ServerStart;
+            let started = Plugin::start(&settings, start, dir.path(), Arc::new(|_, _| {})).unwrap();
             *PLUGIN.write().unwrap() = Some(Arc::new(started));
             let version = get_latest_key_version(100);
             assert_eq!(version, 1 << 8 | mode | 4);

@@ -45,7 +45,7 @@ mod settings;
 pub use check::{CheckError, check, is_data_directory, survey};
 pub use context::Context;
 pub use error::PluginError;
-pub use plugin::{Level, Log, Plugin};
+pub use plugin::{Level, Log, Occasion, Plugin};
 pub use server_options::{
     ServerOptions, ServerOptionsError, VARIABLE as PLUGIN_VARIABLE, find_plugin,
 };

@@ -15,6 +15,7 @@ use sealstone_file::counts::{self, Keeper, Tally};
 use sealstone_keys::{KeyError, KeySource, source};
 use sealstone_seal::tablespace::{PageMode, ServerVersion, TablespaceError, TablespaceKeys};
 
+use crate::check::trial::{self, Trial};
 use crate::check::written_in;
 use crate::error::PluginError;
 use crate::fingerprints::{self, Fingerprints};
@@ -32,6 +33,16 @@ pub enum Level {
     Warning,
     /// Something that was refused.
     Error,
+}
+
+/// Moment at which a server loads the plug-in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occasion {
+    /// The server starts, and has opened none of its files yet.
+    ServerStart,
+    /// The server runs. It holds its files by locks that are gone as soon as any part of the
+    /// process closes them (fcntl(2), POSIX), so none of them is opened.
+    Install,
 }
 
 /// Version up to which everything counts as recorded where this run keeps no record.
@@ -73,8 +84,9 @@ impl std::fmt::Debug for Plugin {
 impl Plugin {
     /// Fetches every version of the key that `settings` name, and begins to look for newer ones.
     ///
-    /// - `data_dir`: the server's; what is there in a mode that is not that of the settings is
-    ///   refused
+    /// - `occasion`: the moment of it
+    /// - `data_dir`: the server's; at its start, what is there in a mode that is not that of the
+    ///   settings is refused, and so is a key that does not open it
     /// - `log`: gets what the administrator should know
     ///
     /// The plug-in counts what it encrypts and decrypts, in a file in `data_dir`.
@@ -82,7 +94,12 @@ impl Plugin {
     /// # Errors
     /// [`PluginError`] for anything that can be wrong with key, cipher, backend and module. There
     /// is no fallback.
-    pub fn start(settings: &Settings, data_dir: &Path, log: Arc<Log>) -> Result<Self, PluginError> {
+    pub fn start(
+        settings: &Settings,
+        occasion: Occasion,
+        data_dir: &Path,
+        log: Arc<Log>,
+    ) -> Result<Self, PluginError> {
         let backend = Backend::by_name(settings.accel.as_deref().unwrap_or("auto"))?;
         let named = settings.cipher.as_deref().map(sealstone_cipher::cipher).transpose()?;
         let module = settings.module.as_deref().map(sealstone_modules::load).transpose()?;
@@ -96,7 +113,10 @@ impl Plugin {
             })?;
         let provider = source.provider(backend);
         let mode = settings.pages.unwrap_or_else(|| PageMode::of(provider));
-        check_mode(settings, provider, data_dir)?;
+        let looks = occasion == Occasion::ServerStart;
+        if looks {
+            check_mode(settings, provider, data_dir)?;
+        }
         let place = source.describe();
         let cipher = match named {
             // a cipher named explicitly takes precedence
@@ -107,7 +127,11 @@ impl Plugin {
         };
         let keys = fetch(&*source, cipher, mode, provider)?;
         let data_dir = std::path::absolute(data_dir)?;
-        let recorded = match fingerprints::read(&data_dir) {
+        let record = fingerprints::read(&data_dir);
+        if looks && record.as_ref().map_or(true, Fingerprints::is_empty) {
+            check_pages(&keys, provider, &data_dir, &place, &*log)?;
+        }
+        let recorded = match record {
             Ok(found) => check_keys(&found, &keys, &data_dir, &place)?,
             Err(error) => {
                 log(Level::Warning, &unrecorded(&error));
@@ -316,6 +340,36 @@ fn check_keys(
     Ok(*newest)
 }
 
+/// Refuses keys that open no page of `data_dir`, where no record says whose they are, as in a
+/// restored backup. With nothing to try them on, as while everything is in the redo log, the log
+/// says what another key would look like.
+fn check_pages(
+    keys: &TablespaceKeys,
+    provider: Provider,
+    data_dir: &Path,
+    place: &str,
+    log: &Log,
+) -> Result<(), PluginError> {
+    match trial::try_on(data_dir, keys, provider)? {
+        Trial::Opened => {}
+        Trial::Failed { file, version } => {
+            let (file, place) = (data_dir.join(file), place.to_owned());
+            return Err(PluginError::OtherKeyOfPages { file, version, place });
+        }
+        Trial::NoPage if written_in(data_dir).is_some() => {
+            let text = format!(
+                "{} has no {} and no page to try the key on: if the server reports a malformed \
+                 record or a corrupted page, check the key from {place} first",
+                data_dir.display(),
+                fingerprints::NAME
+            );
+            log(Level::Warning, &text);
+        }
+        Trial::NoPage => {}
+    }
+    Ok(())
+}
+
 fn unrecorded(error: &io::Error) -> String {
     format!(
         "no record of keys in {}: {error}; another key would not be noticed: let the server write \
@@ -366,7 +420,8 @@ mod tests {
     ) -> Result<Plugin, PluginError> {
         let texts = Texts { key: key.to_str().unwrap(), cipher: "aria-256", ..Texts::default() };
         let log = move |_: Level, text: &str| told(text);
-        Plugin::start(&Settings::new(texts, 60).unwrap(), data_dir, Arc::new(log))
+        let settings = Settings::new(texts, 60).unwrap();
+        Plugin::start(&settings, Occasion::ServerStart, data_dir, Arc::new(log))
     }
 
     #[test]
@@ -416,6 +471,30 @@ mod tests {
         assert_eq!(unrecorded(&key, &data_dir, || {}), 1);
         fs::remove_dir(&record).unwrap();
         assert_eq!(unrecorded(&key, &data_dir, || fs::remove_dir_all(&data_dir).unwrap()), 1);
+    }
+
+    #[test]
+    fn a_key_that_cannot_be_tried_is_the_first_thing_to_check() {
+        let home = tempfile::tempdir().unwrap();
+        let (key, data_dir) = (home.path().join("orders.key"), home.path().join("data"));
+        fs::create_dir(&data_dir).unwrap();
+        KeyFile::create(&key, "orders").unwrap();
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let warnings = || {
+            let told = Arc::clone(&said);
+            let plugin = start_telling(&key, &data_dir, move |text| {
+                told.lock().unwrap().push(text.to_owned());
+            });
+            drop(plugin.unwrap());
+            let said = std::mem::take(&mut *said.lock().unwrap());
+            said.into_iter().filter(|text| text.contains(" no page to try the key on: ")).count()
+        };
+        assert_eq!(warnings(), 0, "nothing is there");
+        // a redo log under version 1 of aria-256
+        let mut redo = vec![0; 12288];
+        redo[48..56].copy_from_slice(&[0, 0, 0, 1, 0, 0, 1, 4]);
+        fs::write(data_dir.join("ib_logfile0"), redo).unwrap();
+        assert_eq!(warnings(), 1);
     }
 
     /// Returns how often a server that encrypts under two versions is told that there is no record;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use sealstone_cipher::Provider;
 use sealstone_keys::KeyFile;
-use sealstone_mariadb::{Context, Plugin, Settings, Texts};
+use sealstone_mariadb::{Context, Occasion, Plugin, Settings, Texts};
 
 /// Flags of the server for what is encrypted and for what is decrypted, where the length stays.
 const ENCRYPT: u32 = 3;
@@ -26,7 +26,8 @@ fn a_module_alone_enciphers_all_that_a_server_writes() {
     for cipher in ["aes-256", "aria-256"] {
         let texts = Texts { key, cipher, module: "openssl:default", ..Texts::default() };
         let settings = Settings::new(texts, 60).unwrap();
-        let plugin = Plugin::start(&settings, dir.path(), Arc::new(|_, _| {})).unwrap();
+        let start = Occasion::ServerStart;
+        let plugin = Plugin::start(&settings, start, dir.path(), Arc::new(|_, _| {})).unwrap();
         let keys = plugin.keys();
         let passed = keys.server_key(100, plugin.current()).unwrap();
         let (short, long) = (&passed[..16], &passed[..]);
@@ -60,7 +61,8 @@ fn a_module_alone_enciphers_all_that_a_server_writes() {
     let texts = Texts { key, cipher: "aes-256", pages: "cbc-cs1", ..Texts::default() };
     let settings = Settings::new(texts, 60).unwrap();
     let started = catch_unwind(AssertUnwindSafe(|| {
-        let plugin = Plugin::start(&settings, dir.path(), Arc::new(|_, _| {})).unwrap();
+        let start = Occasion::ServerStart;
+        let plugin = Plugin::start(&settings, start, dir.path(), Arc::new(|_, _| {})).unwrap();
         plugin.keys().server_key(100, plugin.current()).map(drop)
     }));
     assert!(started.is_err(), "our own code computes");

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use sealstone_servers::testing::reachable;
 use sealstone_servers::{MARIADB_PROGRAM, MariaDbOptions};
@@ -154,6 +155,15 @@ pub fn does(session: &mut SqlSession, statements: &str) {
     let answer = session.ask(statements);
     let refused = answer.iter().flatten().find(|value| value.contains("ERROR"));
     assert_eq!(refused, None, "{statements}");
+}
+
+/// Sets a flag when it ends, in a failed test, too, so that no thread waits for it for ever.
+pub struct Sets<'a>(pub &'a AtomicBool);
+
+impl Drop for Sets<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Copies a file, which then belongs to the owner of the one beside it.

@@ -1,6 +1,7 @@
 // A plug-in for MariaDB that hands every call on to another one, and writes a line for each unit that is encrypted: the
 // length of its key, a hash of it, the nonce, the number of the key and of its version, the length of the first piece
-// and of all, a hash of the plaintext, and the beginning of it before and after. REAL names the other, LOG the file.
+// and of all, a hash of the plaintext, the beginning of it before and after, and the letters that followed the text
+// "caller-" in it. REAL names the other, LOG the file.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -10,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SHOWN 32
+#define SHOWN 64
+#define MARK "caller-"
 
 struct encryption {
   int interface_version;
@@ -40,6 +42,7 @@ struct unit {
   int is_encrypted;
   unsigned key_bytes, key_id, version, first, total;
   uint64_t key, hash;
+  uint32_t callers;
   unsigned nonce_bytes;
   unsigned char nonce[32];
   unsigned known;
@@ -59,6 +62,19 @@ static uint64_t mix(uint64_t hash, const unsigned char *bytes, unsigned length) 
     hash = (hash ^ bytes[i]) * 0x100000001b3;
   }
   return hash;
+}
+
+// letters behind MARK, a bit for each; one that is divided between two pieces is not found
+static uint32_t callers(const unsigned char *bytes, unsigned length) {
+  const unsigned char *at = bytes, *end = bytes + length;
+  uint32_t found = 0;
+  while ((at = memmem(at, end - at, MARK, strlen(MARK))) != NULL) {
+    at += strlen(MARK);
+    if (at < end && *at >= 'a' && *at <= 'z') {
+      found |= UINT32_C(1) << (*at - 'a');
+    }
+  }
+  return found;
 }
 
 static int hex(char *to, const unsigned char *bytes, unsigned length) {
@@ -102,6 +118,7 @@ static int update(void *context, const unsigned char *from, unsigned length, uns
   unit->first = unit->total == 0 ? length : unit->first;
   unit->total += length;
   unit->hash = mix(unit->hash, from, length);
+  unit->callers |= callers(from, length);
   // source and target may be the same
   const unsigned known = unit->known, more = length < SHOWN - known ? length : SHOWN - known;
   memcpy(unit->before + known, from, more);
@@ -123,6 +140,12 @@ static int finish(void *context, unsigned char *to, unsigned *written) {
     used += hex(line + used, unit->before, unit->known);
     used += sprintf(line + used, " =");
     used += hex(line + used, unit->after, unit->known);
+    used += sprintf(line + used, " =");
+    for (int letter = 0; letter < 26; letter++) {
+      if (unit->callers >> letter & 1) {
+        line[used++] = (char)('a' + letter);
+      }
+    }
     line[used++] = '\n';
     if (write(out, line, used) != used) {
       abort();

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sealstone_e2e::mariadb_place::{MariaDbPlace, can_back_up, copy_as, does};
+use sealstone_e2e::mariadb_place::{MariaDbPlace, Sets, can_back_up, copy_as, does};
 use sealstone_e2e::sql_server::{SqlKind, SqlServer, SqlSession};
 use sealstone_servers::start_mariadb;
 
@@ -128,15 +128,6 @@ impl Seen {
 
 fn number(page: &[u8], at: usize) -> u32 {
     u32::from_be_bytes(*page[at..].first_chunk().unwrap())
-}
-
-/// Sets a flag when it ends, in a failed test, too.
-struct Sets<'a>(&'a AtomicBool);
-
-impl Drop for Sets<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 /// Makes the table `t` of `records` records, in a server that writes its pages early.

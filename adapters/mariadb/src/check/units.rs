@@ -46,7 +46,7 @@ const CLEAR: u32 = 0;
 const HEADER_BYTES: usize = 64;
 
 /// Places in a page of InnoDB: its type, and the number of the version in both forms of pages.
-const PAGE_TYPE: usize = 24;
+pub(super) const PAGE_TYPE: usize = 24;
 const PAGE_VERSION: usize = 0;
 const OLD_PAGE_VERSION: usize = 26;
 /// Types of pages that the server leaves in the clear, and that hold no records: numbers of pages
@@ -54,7 +54,7 @@ const OLD_PAGE_VERSION: usize = 26;
 /// dictionary and of the change buffer); 11.4.5 was seen to leave headers of rollback segments.
 const STRUCTURE: [u16; 4] = [6, 7, 8, 9];
 /// Type of a page that is allocated and not in use: what was freed and overwritten, or never used.
-const UNUSED: u16 = 0;
+pub(super) const UNUSED: u16 = 0;
 /// Bytes before and behind the content of a page of InnoDB.
 const PAGE_HEAD_BYTES: usize = 38;
 const PAGE_TAIL_BYTES: usize = 8;
@@ -208,6 +208,12 @@ fn form(flags: u32) -> (u64, usize) {
     (bytes.max(1024), OLD_PAGE_VERSION)
 }
 
+/// Returns the length of the pages of the tablespace `file`; None if they have the older form.
+pub(super) fn bytes_of_newer_pages(file: &File) -> io::Result<Option<u64>> {
+    let flags = big_endian(&header(file, 0)?, FLAGS as usize);
+    Ok(Some(form(flags).0).filter(|_| flags & NEWER != 0))
+}
+
 fn scan_tablespace(file: &File, bytes: u64, copies: Copies, found: &mut Found) -> io::Result<()> {
     let first = header(file, 0)?;
     let (page_bytes, place) = form(big_endian(&first, FLAGS as usize));
@@ -237,7 +243,7 @@ fn scan_tablespace(file: &File, bytes: u64, copies: Copies, found: &mut Found) -
 
 /// Returns the pages of the doublewrite buffer, where `file` is the tablespace that has it: copies
 /// of pages of all tablespaces, in the form that each of them has there.
-fn doublewrite_buffer(file: &File, page_bytes: u64) -> io::Result<Vec<Range<u64>>> {
+pub(super) fn doublewrite_buffer(file: &File, page_bytes: u64) -> io::Result<Vec<Range<u64>>> {
     let system = header(file, SYSTEM_PAGE * page_bytes)?;
     let place = header(file, (SYSTEM_PAGE + 1) * page_bytes - DOUBLEWRITE_FROM_END)?;
     let kind = u16::from_be_bytes([system[PAGE_TYPE], system[PAGE_TYPE + 1]]);

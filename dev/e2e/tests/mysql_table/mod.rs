@@ -93,13 +93,14 @@ fn a_table_of_mysql_is_sealed_in_place_and_comes_back() {
         url,
         "--layer=field",
         "--ciphers=none,aes-256",
-        "--workloads=c",
+        "--workloads=a,e,oltp",
     ];
     let small = [
         "--records=200",
         "--operations=200",
         "--set=pairs=6",
         "--rounds=1",
+        "--bytes=300k",
         "--set=slice-ms=50",
         "--threads=2",
     ];

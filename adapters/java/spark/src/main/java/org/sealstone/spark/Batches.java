@@ -17,11 +17,11 @@ final class Batches implements Iterator<InternalRow> {
     private static final int AT_ONCE = 4096;
 
     private final Iterator<InternalRow> source;
-    private final Work work;
+    private final Work.Call[] calls;
     private final Column[] columns;
     private final InternalRow[] rows = new InternalRow[AT_ONCE];
 
-    /** For each text of a result its values, one for each row. */
+    /** For each call what it made, one value for each row. */
     private final UTF8String[][] made;
 
     private final ReplacedRow result;
@@ -31,21 +31,10 @@ final class Batches implements Iterator<InternalRow> {
 
     Batches(Iterator<InternalRow> source, Work work) {
         this.source = source;
-        this.work = work;
-        columns = work.targets.stream()
-                .map(target -> work.by.session().column(target.name()))
-                .toArray(Column[]::new);
-        int[] places = new int[work.schema.length()];
-        Arrays.fill(places, -1);
-        int texts = columns.length;
-        for (int number = 0; number < columns.length; number++) {
-            places[work.targets.get(number).ordinal()] = number;
-        }
-        for (int field = work.fields; field < places.length; field++) {
-            places[field] = texts++;
-        }
-        made = new UTF8String[texts][AT_ONCE];
-        result = new ReplacedRow(places, texts);
+        calls = work.calls().toArray(Work.Call[]::new);
+        columns = Arrays.stream(calls).map(call -> call.by().column(call.column())).toArray(Column[]::new);
+        made = new UTF8String[calls.length][AT_ONCE];
+        result = new ReplacedRow(work.fields(), calls.length);
     }
 
     @Override
@@ -62,61 +51,78 @@ final class Batches implements Iterator<InternalRow> {
                 // the source fills one row after the other into the same memory
                 rows[count] = source.next().copy();
             }
-            int index = columns.length;
-            for (int number = 0; number < columns.length; number++) {
-                boolean hasIndex = work.targets.get(number).hasIndex();
-                fill(number, hasIndex ? made[index++] : null);
+            Values values = null;
+            for (int call = 0; call < calls.length; call++) {
+                if (values == null || calls[call].ordinal() != calls[call - 1].ordinal()) {
+                    values = new Values(calls[call].ordinal());
+                }
+                fill(call, values);
             }
         }
-        for (int text = 0; text < made.length; text++) {
-            result.texts[text] = made[text][at];
+        for (int call = 0; call < made.length; call++) {
+            result.texts[call] = made[call][at];
         }
         result.set(rows[at++]);
         return result;
     }
 
-    /** Seals or opens one column of the rows at hand. */
-    private void fill(int number, UTF8String[] indexes) {
-        Work.Target target = work.targets.get(number);
-        Packed values = new Packed(count);
-        Packed names = target.rowOrdinal() < 0 ? null : new Packed(count);
-        int[] present = new int[count];
-        int some = 0;
-        for (int row = 0; row < count; row++) {
-            if (rows[row].isNullAt(target.ordinal())) {
-                continue;
-            }
-            values.add(rows[row].getUTF8String(target.ordinal()));
-            if (names != null) {
-                names.add(name(rows[row], target));
-            }
-            present[some++] = row;
-        }
+    /** Does what a call says with the values of the rows at hand. */
+    private void fill(int number, Values values) {
+        Work.Call call = calls[number];
         Column column = columns[number];
-        Texts texts = values.texts();
         try {
-            Texts named = names == null ? null : names.texts();
-            put(work.seals ? column.seal(texts, named) : column.open(texts, null, named), present, made[number]);
-            if (indexes != null) {
-                put(column.index(texts), present, indexes);
-            }
+            Texts named = call.rowOrdinal() < 0 ? null : names(call, values);
+            Texts texts = switch (call.kind()) {
+                case SEAL -> column.seal(values.texts, named);
+                case OPEN -> column.open(values.texts, null, named);
+                case INDEX -> column.index(values.texts);
+            };
+            put(texts, values.present, made[number]);
         } catch (SealstoneException fault) {
-            String place = fault.index() < 0 ? "" : ", row " + (before + present[fault.index()]);
+            String place = fault.index() < 0 ? "" : ", row " + (before + values.present[fault.index()]);
             throw new IllegalStateException(
-                    "column " + target.name() + ", partition " + TaskContext.getPartitionId() + place + ": " + fault.getMessage(),
+                    "column " + call.column() + ", partition " + TaskContext.getPartitionId() + place + ": " + fault.getMessage(),
                     fault);
         }
     }
 
-    private static UTF8String name(InternalRow row, Work.Target target) {
-        int at = target.rowOrdinal();
+    /** The values of one field of the rows at hand that are not null. */
+    private final class Values {
+        final Texts texts;
+
+        /** For each of them the row that has it. */
+        final int[] present = new int[count];
+
+        Values(int ordinal) {
+            Packed packed = new Packed(count);
+            int some = 0;
+            for (int row = 0; row < count; row++) {
+                if (!rows[row].isNullAt(ordinal)) {
+                    packed.add(rows[row].getUTF8String(ordinal));
+                    present[some++] = row;
+                }
+            }
+            texts = packed.texts();
+        }
+    }
+
+    private Texts names(Work.Call call, Values values) {
+        Packed names = new Packed(count);
+        for (int text = 0; text < values.texts.count(); text++) {
+            names.add(name(rows[values.present[text]], call));
+        }
+        return names.texts();
+    }
+
+    private static UTF8String name(InternalRow row, Work.Call call) {
+        int at = call.rowOrdinal();
         if (row.isNullAt(at)) {
             return UTF8String.EMPTY_UTF8;
         }
-        if (target.rowType().equals(DataTypes.StringType)) {
+        if (call.rowType().equals(DataTypes.StringType)) {
             return row.getUTF8String(at);
         }
-        return UTF8String.fromString(row.get(at, target.rowType()).toString());
+        return UTF8String.fromString(row.get(at, call.rowType()).toString());
     }
 
     private void put(Texts texts, int[] present, UTF8String[] into) {

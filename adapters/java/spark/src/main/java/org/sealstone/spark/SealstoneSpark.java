@@ -7,11 +7,7 @@ import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.api.java.UDF2;
-import org.apache.spark.sql.api.java.UDF3;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.types.DataTypes;
-import org.sealstone.Column;
 import org.sealstone.KeySource;
 import org.sealstone.Sealstone;
 
@@ -59,7 +55,7 @@ public final class SealstoneSpark {
      * @return the sealed table, with index columns last
      */
     public static Dataset<Row> seal(Dataset<Row> table, String manifest, KeySource key) {
-        return done(new Work(SealedBy.of(manifest, key), true, table.schema()), table);
+        return done(Work.onTable(SealedBy.of(manifest, key), true, table.schema()), table);
     }
 
     /**
@@ -77,22 +73,26 @@ public final class SealstoneSpark {
                 .flatMap(column -> session.column(column).indexName().stream())
                 .toArray(String[]::new);
         Dataset<Row> kept = table.drop(indexes);
-        return done(new Work(by, false, kept.schema()), kept);
+        return done(Work.onTable(by, false, kept.schema()), kept);
     }
 
-    private static Dataset<Row> done(Work work, Dataset<Row> table) {
+    private static Dataset<Row> done(Work.OnTable on, Dataset<Row> table) {
         var classic = (org.apache.spark.sql.classic.Dataset<Row>) table;
+        Work work = on.work();
         JavaRDD<InternalRow> rows = classic.queryExecution().toRdd().toJavaRDD();
         JavaRDD<InternalRow> made = rows.mapPartitions(part -> new Batches(part, work));
         return ((org.apache.spark.sql.classic.SparkSession) classic.sparkSession())
-                .internalCreateDataFrame(made.rdd(), work.schema, false);
+                .internalCreateDataFrame(made.rdd(), on.schema(), false);
     }
 
     /**
      * Registers functions for SQL, of the columns of one table: {@code seal(column, value)}, {@code open(column, value)} and
      * {@code index_of(column, value)}, and for columns that are bound to rows {@code seal_row(column, value, row)} and
-     * {@code open_row(column, value, row)}. The column is its name as text. Each value passes by itself, so a whole table is sealed
-     * faster by {@link #seal(Dataset, String, KeySource)}.
+     * {@code open_row(column, value, row)}. The column is its name as text.
+     *
+     * <p>A call that is a column of a {@code SELECT} by itself is made for some thousand rows at a time, which may be a few more
+     * rows than a {@code LIMIT} lets through, and than {@code input_file_name} names the file of. Elsewhere, in a condition or behind {@code CASE}, each value passes by itself, and
+     * for those rows alone that the query asks for.
      *
      * @param spark the session
      * @param manifest how the table is sealed
@@ -102,23 +102,7 @@ public final class SealstoneSpark {
         SealedBy by = SealedBy.of(manifest, key);
         // a wrong key is an error here, and not in the workers alone
         List<String> columns = by.session().columns(null);
-        columns.forEach(column -> by.session().column(column));
-        UDF2<String, String, String> seal = (column, value) -> value == null ? null : of(by, column).seal(value);
-        UDF2<String, String, String> open = (column, value) -> value == null ? null : of(by, column).open(value);
-        UDF2<String, String, String> index = (column, value) -> value == null ? null : of(by, column).index(value);
-        UDF3<String, String, String, String> sealRow =
-                (column, value, row) -> value == null ? null : of(by, column).seal(value, row);
-        UDF3<String, String, String, String> openRow =
-                (column, value, row) -> value == null ? null : of(by, column).open(value, row);
-        // ff1 seals a value the same each time, aead does not: Spark must not take two calls for one
-        spark.udf().register("seal", org.apache.spark.sql.functions.udf(seal, DataTypes.StringType).asNondeterministic());
-        spark.udf().register("open", open, DataTypes.StringType);
-        spark.udf().register("index_of", index, DataTypes.StringType);
-        spark.udf().register("seal_row", org.apache.spark.sql.functions.udf(sealRow, DataTypes.StringType).asNondeterministic());
-        spark.udf().register("open_row", openRow, DataTypes.StringType);
-    }
-
-    private static Column of(SealedBy by, String column) {
-        return by.session().column(column);
+        columns.forEach(by::column);
+        SqlFunctions.register(spark, by);
     }
 }

@@ -143,6 +143,94 @@ class SealstoneSparkTest {
         assertEquals(people.where("phone IS NOT NULL").count(), again.count());
     }
 
+    private static String plan(Dataset<Row> table) {
+        return ((org.apache.spark.sql.classic.Dataset<Row>) table).queryExecution().optimizedPlan().toString();
+    }
+
+    @Test
+    void columnsByThemselvesAreSealedManyAtATime() {
+        String manifest = SealstoneSpark.seal(people, directory.resolve("fields.toml"), "people", key).manifest();
+        people.createOrReplaceTempView("people");
+        SealstoneSpark.register(spark, manifest, key);
+        // in another order than in the table, twice, with what is computed before and beside it
+        Dataset<Row> many = spark.sql("SELECT note * 2 AS twice, seal('phone', phone) AS a, index_of('phone', phone) AS b, id,"
+                + " seal_row('memo', memo, string(id)) AS memo, seal('phone', concat(substr(phone, 1, 4), substr(phone, 5))) AS c,"
+                + " open('phone', seal('phone', phone)) AS d FROM people");
+        assertTrue(plan(many).contains("BatchedProject seal phone, index phone, seal memo"), plan(many));
+        assertFalse(plan(many).matches("(?s).*\\b(seal|open|index_of|seal_row|open_row)\\(.*"), plan(many));
+        // the same, value by value
+        Dataset<Row> each = spark.sql("SELECT note * 2 AS twice, concat(seal('phone', phone)) AS a, concat(index_of('phone', phone)) AS b,"
+                + " id, phone AS d FROM people");
+        assertFalse(plan(each).contains("BatchedProject"), plan(each));
+        List<String> same = List.of("twice", "a", "b", "id", "d");
+        assertEquals(sorted(each), sorted(many.selectExpr(same.toArray(String[]::new))));
+        assertEquals(0, many.where("a != c OR (a IS NULL) != (c IS NULL)").count());
+        many.createOrReplaceTempView("many");
+        Dataset<Row> opened = spark.sql("SELECT id, open('phone', a) AS phone, open_row('memo', memo, string(id)) AS memo, twice / 2 AS note FROM many");
+        assertTrue(plan(opened).contains("BatchedProject open phone, open memo"), plan(opened));
+        assertEquals(sorted(people), sorted(opened));
+        // rows that go to other workers, and those of a join of the same table
+        assertEquals(sorted(people), sorted(opened.repartition(3)));
+        assertEquals(ROWS, opened.as("x").join(opened.as("y"), "id").where("x.memo <=> y.memo").count());
+        assertEquals(3, opened.limit(3).collectAsList().size());
+    }
+
+    @Test
+    void plansAroundFunctionsStayRight() {
+        SealstoneSpark.SealedTable sealed = SealstoneSpark.seal(people, directory.resolve("fields.toml"), "people", key);
+        sealed.rows().createOrReplaceTempView("sealed");
+        people.createOrReplaceTempView("people");
+        SealstoneSpark.register(spark, sealed.manifest(), key);
+        long phones = people.where("phone IS NOT NULL").count();
+        // a part of the plan that is used twice, and gets other ids
+        assertEquals(
+                List.of(phones),
+                spark.sql("WITH p AS (SELECT id, seal('phone', phone) AS phone FROM people) SELECT count(*) FROM p a JOIN p b ON a.id = b.id"
+                                + " AND a.phone = b.phone")
+                        .collectAsList().stream().map(row -> row.getLong(0)).toList());
+        // one that is optimized by itself first
+        spark.sql("SELECT id, open('phone', phone) AS phone FROM sealed").createOrReplaceTempView("opened");
+        assertEquals(
+                phones,
+                spark.sql("SELECT id FROM people p WHERE EXISTS (SELECT 1 FROM opened o WHERE o.id = p.id AND o.phone = p.phone)").count());
+        Dataset<Row> most = spark.sql("SELECT (SELECT max(phone) FROM opened) AS most");
+        assertEquals(people.selectExpr("max(phone)").collectAsList().get(0).getString(0), most.collectAsList().get(0).getString(0));
+        // rows in an order, of which some are taken
+        for (Dataset<Row> first : List.of(
+                sealed.rows().orderBy("id").selectExpr("id", "open('phone', phone) AS phone").limit(10),
+                spark.sql("SELECT id, open('phone', phone) AS phone FROM (SELECT * FROM sealed ORDER BY id LIMIT 10)"))) {
+            List<Row> ten = sorted(people.select("id", "phone")).subList(0, 10);
+            assertEquals(ten, first.collectAsList());
+            assertEquals(ten, sorted(first.repartition(2)));
+        }
+        // what is not asked for is not read
+        Dataset<Row> two = spark.sql("SELECT id, seal('phone', phone) AS p FROM people");
+        assertTrue(plan(two).matches("(?s).*BatchedProject.*Project \\[.*"), plan(two));
+        assertThrows(Exception.class, () -> spark.sql("SELECT open('phone') FROM people"));
+        assertThrows(Exception.class, () -> spark.sql("SELECT open('phone', phone, phone) FROM people"));
+    }
+
+    @Test
+    void functionsBehindConditionsAreCalledForThoseRowsAlone() {
+        SealstoneSpark.SealedTable sealed = SealstoneSpark.seal(people, directory.resolve("fields.toml"), "people", key);
+        people.withColumn("phone", org.apache.spark.sql.functions.expr("if(id = 77, 'zilch', phone)")).createOrReplaceTempView("some");
+        SealstoneSpark.register(spark, sealed.manifest(), key);
+        Dataset<Row> guarded = spark.sql("SELECT id, CASE WHEN id = 77 THEN phone ELSE seal('phone', phone) END AS phone FROM some");
+        assertEquals("zilch", sorted(guarded).get(77).getString(1));
+        Dataset<Row> all = spark.sql("SELECT id, seal('phone', phone) AS phone FROM some");
+        Exception fault = assertThrows(Exception.class, all::collectAsList);
+        assertTrue(fault.getMessage().contains("column phone, partition "), fault.getMessage());
+        assertFalse(fault.getMessage().contains("zilch"), fault.getMessage());
+        Dataset<Row> fits = spark.sql("SELECT id, seal('phone', phone) AS phone FROM some WHERE id != 77");
+        assertEquals(ROWS - 1, fits.count());
+        assertEquals(ROWS - 1, fits.collectAsList().size());
+        // another function of the same name is not ours
+        spark.udf().register("seal", (String column, String value) -> "another", DataTypes.StringType);
+        Dataset<Row> another = spark.sql("SELECT id, seal('phone', phone) AS phone FROM some");
+        assertFalse(plan(another).contains("BatchedProject"), plan(another));
+        assertEquals("another", sorted(another).get(1).getString(1));
+    }
+
     @Test
     void whatDoesNotFitIsNamedWithoutItsValue() {
         Dataset<Row> wrong = people.withColumn("phone", org.apache.spark.sql.functions.expr("if(id = 77, 'zilch', phone)"));
@@ -159,7 +247,7 @@ class SealstoneSparkTest {
         SealstoneSpark.SealedTable sealed = SealstoneSpark.seal(people, directory.resolve("fields.toml"), "people", key);
         var bytes = new java.io.ByteArrayOutputStream();
         try (var stream = new java.io.ObjectOutputStream(bytes)) {
-            stream.writeObject(new Work(SealedBy.of(sealed.manifest(), key), true, people.schema()));
+            stream.writeObject(Work.onTable(SealedBy.of(sealed.manifest(), key), true, people.schema()).work());
         }
         String sent = bytes.toString(java.nio.charset.StandardCharsets.ISO_8859_1);
         String secret = Files.readAllLines(directory.resolve("people.key")).stream()
