@@ -340,8 +340,8 @@ fn check_keys(
     Ok(*newest)
 }
 
-/// Refuses keys that open no page of `data_dir`, where no record says whose they are, as in a
-/// restored backup. With nothing to try them on, as while everything is in the redo log, the log
+/// Refuses keys that open no page of `data_dir`, where no record says whose they are, as in a copy
+/// that left it out. With nothing to try them on, as while everything is in the redo log, the log
 /// says what another key would look like.
 fn check_pages(
     keys: &TablespaceKeys,

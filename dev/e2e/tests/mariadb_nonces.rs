@@ -223,8 +223,8 @@ fn forms(log: &str) -> BTreeMap<char, BTreeMap<Form, u64>> {
     found
 }
 
-/// Inserts some hundred kilobytes of texts into `big` once it is being changed online: they go to the
-/// log of rows of that change, which ends only once it has caught up with them.
+/// Inserts some hundred kilobytes of texts into `big` once it is being changed online: they go to
+/// the log of rows of that change, which ends only once it has caught up with them.
 fn insert(session: &mut SqlSession, is_over: &AtomicBool) {
     let begin = Instant::now();
     let changes = "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE 'altering \
@@ -299,8 +299,8 @@ fn each_part_of_a_server_passes_what_the_formats_page_says() {
     does(
         &mut session,
         "CREATE TABLE big (id INT PRIMARY KEY AUTO_INCREMENT, b VARCHAR(300), KEY (b)) \
-         ENGINE=InnoDB; INSERT INTO big (b) SELECT CONCAT('caller', '-m ', REPEAT(MD5(seq), 6)) FROM \
-         seq_1_to_60000",
+         ENGINE=InnoDB; INSERT INTO big (b) SELECT CONCAT('caller', '-m ', REPEAT(MD5(seq), 6)) \
+         FROM seq_1_to_60000",
     );
     let is_over = AtomicBool::new(false);
     let mut other = server.session();

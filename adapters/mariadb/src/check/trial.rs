@@ -1,6 +1,6 @@
-//! Trial of keys on the pages of a data directory that has no record of its keys, as a restored
-//! backup is: an encrypted page holds the number of its tablespace, which a wrong key makes rubbish
-//! of. Places of bytes were read off files of MariaDB 10.11.19 and 11.4.5.
+//! Trial of keys on the pages of a data directory that has no record of its keys, as a copy that
+//! left it out: an encrypted page holds the number of its tablespace, which a wrong key makes
+//! rubbish of. Places of bytes were read off files of MariaDB 10.11.19 and 11.4.5.
 //!
 //! Not here: the record (`fingerprints`).
 

@@ -93,7 +93,7 @@ fn a_table_of_mysql_is_sealed_in_place_and_comes_back() {
         url,
         "--layer=field",
         "--ciphers=none,aes-256",
-        "--workloads=a,e,oltp",
+        "--workloads=a,e,batch-load",
     ];
     let small = [
         "--records=200",

@@ -8,7 +8,7 @@ import java.util.Optional;
  * One column with its key: seals and opens its values. One column serves any number of threads at once, as long as its
  * session is open.
  *
- * <p>A null value stays null, as NULL of a database does. Methods that take arrays are two to seven times as fast as a call for
+ * <p>A null value stays null, as NULL of a database does. Methods that take arrays are two to eight times as fast as a call for
  * each value; if one value of an array is at fault, nothing is returned, and {@link SealstoneException#index} says which.
  *
  * <p><b>Marks.</b> In a table that {@code sealstone field migrate} seals, the column {@code NAME_sealed} says under which
