@@ -6,6 +6,10 @@ release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' "Codename: $release" | head -n 1)
 fresh=$(mktemp -d)
 cleanup() {
+	# servers that a step which failed has left there
+	for process in /proc/[0-9]*; do
+		[ "$(readlink "$process/root" 2>/dev/null)" != "$fresh" ] || kill -9 "${process#/proc/}" 2>/dev/null || true
+	done
 	umount "$fresh/proc" 2>/dev/null || true
 	rm -rf --one-file-system "$fresh"
 }

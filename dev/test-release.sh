@@ -29,6 +29,8 @@ has() {
 	"$@" || { echo "test-release: what came out is not as it should be: $*" >&2 && exit 1; }
 }
 
+# what the program of the archive is made of, RocksDB with its version too
+has grep -q '"librocksdb-sys"' "$release_dir"/sealstone-cli-*.cdx.json
 mkdir "$fresh/got"
 cp "$release_dir"/*.tar.gz "$release_dir"/*.deb "$release_dir"/*.whl "$fresh/got/"
 # maturin gives this name only to what needs no newer glibc, and no library that a system may lack
