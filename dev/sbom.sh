@@ -17,6 +17,7 @@ for part in crates/cli adapters/wiredtiger adapters/mariadb adapters/rocksdb-plu
 	# the program of the archive has a RocksDB of its own: the crate librocksdb-sys, whose version ends with that of RocksDB
 	case $part in crates/cli) features='--features bundled' ;; *) features='' ;; esac
 	package=$(sed -n 's/^name = "\(.*\)"$/\1/p' "$work/$part/Cargo.toml" | head -n 1)
+	# shellcheck disable=SC2086
 	(cd "$work/$part" && "$tool" cyclonedx --quiet --format json --spec-version 1.5 $features --override-filename bom)
 	mv "$work/$part/bom.json" "$out/$package-$version.cdx.json"
 	echo "$out/$package-$version.cdx.json"

@@ -409,11 +409,12 @@ mod tests {
     use crate::settings::Texts;
 
     fn start(key: &Path, data_dir: &Path) -> Result<Plugin, PluginError> {
-        start_telling(key, data_dir, |_| {})
+        start_telling(Occasion::ServerStart, key, data_dir, |_| {})
     }
 
     /// Starts the plug-in; `told` gets what it reports.
     fn start_telling(
+        occasion: Occasion,
         key: &Path,
         data_dir: &Path,
         told: impl Fn(&str) + Send + Sync + 'static,
@@ -421,7 +422,7 @@ mod tests {
         let texts = Texts { key: key.to_str().unwrap(), cipher: "aria-256", ..Texts::default() };
         let log = move |_: Level, text: &str| told(text);
         let settings = Settings::new(texts, 60).unwrap();
-        Plugin::start(&settings, Occasion::ServerStart, data_dir, Arc::new(log))
+        Plugin::start(&settings, occasion, data_dir, Arc::new(log))
     }
 
     #[test]
@@ -480,21 +481,23 @@ mod tests {
         fs::create_dir(&data_dir).unwrap();
         KeyFile::create(&key, "orders").unwrap();
         let said = Arc::new(Mutex::new(Vec::new()));
-        let warnings = || {
+        let warnings = |occasion| {
             let told = Arc::clone(&said);
-            let plugin = start_telling(&key, &data_dir, move |text| {
+            let plugin = start_telling(occasion, &key, &data_dir, move |text| {
                 told.lock().unwrap().push(text.to_owned());
             });
             drop(plugin.unwrap());
             let said = std::mem::take(&mut *said.lock().unwrap());
             said.into_iter().filter(|text| text.contains(" no page to try the key on: ")).count()
         };
-        assert_eq!(warnings(), 0, "nothing is there");
+        assert_eq!(warnings(Occasion::ServerStart), 0, "nothing is there");
         // a redo log under version 1 of aria-256
         let mut redo = vec![0; 12288];
         redo[48..56].copy_from_slice(&[0, 0, 0, 1, 0, 0, 1, 4]);
         fs::write(data_dir.join("ib_logfile0"), redo).unwrap();
-        assert_eq!(warnings(), 1);
+        assert_eq!(warnings(Occasion::ServerStart), 1);
+        // a running server has its files locked, and they are not looked at
+        assert_eq!(warnings(Occasion::Install), 0);
     }
 
     /// Returns how often a server that encrypts under two versions is told that there is no record;
@@ -502,7 +505,7 @@ mod tests {
     fn unrecorded(key: &Path, data_dir: &Path, before: impl FnOnce()) -> usize {
         let said = Arc::new(Mutex::new(Vec::new()));
         let told = Arc::clone(&said);
-        let plugin = start_telling(key, data_dir, move |text| {
+        let plugin = start_telling(Occasion::ServerStart, key, data_dir, move |text| {
             told.lock().unwrap().push(text.to_owned());
         });
         let plugin = plugin.unwrap();

@@ -5,6 +5,8 @@ use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use sealstone_servers::testing::reachable;
 use sealstone_servers::{MARIADB_PROGRAM, MariaDbOptions};
@@ -14,6 +16,9 @@ use crate::sql_server::SqlSession;
 use crate::transcript::{Transcript, run, sealstone};
 
 const PLUGIN: &str = "libsealstone_mariadb.so";
+
+/// Time in which the server's threads have everything under a new version.
+pub const ROTATION_LIMIT: Duration = Duration::from_secs(120);
 
 /// Program that makes backups.
 const BACKUP: &str = "mariabackup";
@@ -147,6 +152,26 @@ impl MariaDbPlace {
     pub fn said(&self) -> Vec<String> {
         let ours = |line: &str| Some(line.split_once("sealstone: ")?.1.to_owned());
         self.log().lines().filter_map(ours).collect()
+    }
+}
+
+/// Waits until the server's threads have every tablespace under the newest version of the key.
+///
+/// # Panics
+/// If that takes longer than [`ROTATION_LIMIT`].
+pub fn wait_until_under_newest(session: &mut SqlSession) {
+    does(session, "SET GLOBAL innodb_encryption_rotation_iops = 2000");
+    let begin = Instant::now();
+    loop {
+        let left = session.ask(
+            "SELECT NAME, MIN_KEY_VERSION FROM information_schema.INNODB_TABLESPACES_ENCRYPTION \
+             WHERE MIN_KEY_VERSION < CURRENT_KEY_VERSION OR ROTATING_OR_FLUSHING",
+        );
+        if left.is_empty() {
+            return;
+        }
+        assert!(begin.elapsed() < ROTATION_LIMIT, "{left:?}");
+        thread::sleep(Duration::from_millis(300));
     }
 }
 

@@ -10,7 +10,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sealstone_e2e::binary::mariadb_plugin;
 use sealstone_e2e::kmip_server::{self, Certificates};
-use sealstone_e2e::mariadb_place::{MariaDbPlace, can_back_up, copy_as, does};
+use sealstone_e2e::mariadb_place::{
+    MariaDbPlace, can_back_up, copy_as, does, wait_until_under_newest,
+};
 use sealstone_e2e::sql_server::{SqlKind, SqlServer};
 use sealstone_e2e::transcript::{run, sealstone};
 use sealstone_e2e::volume_place::tool;
@@ -18,9 +20,6 @@ use sealstone_servers::testing::{is_installed, reachable};
 use sealstone_servers::{PYKMIP_PROGRAM, start_mariadb};
 
 const MARKER: &str = "a text that only the right key gives back";
-
-/// Time in which the server's threads have everything under a new version.
-const ROTATION_LIMIT: Duration = Duration::from_secs(120);
 
 /// Returns the address of the key `orders` on a key server at `port`, with copies of `certificates`
 /// that the server of `place` can read.
@@ -313,19 +312,7 @@ fn a_newer_version_of_a_key_server_is_taken_up_with_a_start() {
     assert!(said[0].ends_with("; version 1 opens old data"), "{said:?}");
     let mut session = server.session();
     assert_eq!(session.ask("CHECKSUM TABLE t EXTENDED"), loaded);
-    does(&mut session, "SET GLOBAL innodb_encryption_rotation_iops = 2000");
-    let begin = Instant::now();
-    loop {
-        let left = session.ask(
-            "SELECT NAME FROM information_schema.INNODB_TABLESPACES_ENCRYPTION WHERE \
-             MIN_KEY_VERSION DIV 256 < 2 OR ROTATING_OR_FLUSHING",
-        );
-        if left.is_empty() {
-            break;
-        }
-        assert!(begin.elapsed() < ROTATION_LIMIT, "{left:?}");
-        std::thread::sleep(Duration::from_millis(300));
-    }
+    wait_until_under_newest(&mut session);
     // and the server goes on where the key server does not
     keys.kill();
     does(&mut session, "INSERT INTO t VALUES (0, 'more'); DELETE FROM t WHERE id = 0");

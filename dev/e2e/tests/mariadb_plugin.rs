@@ -6,7 +6,9 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use sealstone_e2e::binary::mariadb_plugin;
-use sealstone_e2e::mariadb_place::{MariaDbPlace, copy_as, does};
+use sealstone_e2e::mariadb_place::{
+    MariaDbPlace, ROTATION_LIMIT, copy_as, does, wait_until_under_newest,
+};
 use sealstone_e2e::promtool::sample;
 use sealstone_e2e::sql_server::{SqlKind, SqlServer, SqlSession};
 use sealstone_e2e::transcript::{run, sealstone};
@@ -18,9 +20,6 @@ const MARKER: &str = "a text that no thief of the disk may read";
 
 /// Text of a row that is inserted by itself, which Aria's log has.
 const LOGGED: &str = "one row, and not many at once";
-
-/// Time in which the server's threads have everything under a new version.
-const ROTATION_LIMIT: Duration = Duration::from_secs(120);
 
 fn checksums(session: &mut SqlSession) -> Vec<Vec<String>> {
     session.ask("CHECKSUM TABLE rows_a, compressed, zipped, blobs, aria, points EXTENDED")
@@ -332,23 +331,6 @@ fn a_version_that_nothing_is_under_is_retired() {
     drop((session, server));
     let server = start(&[]);
     assert_eq!(server.session().ask(sums), loaded);
-}
-
-/// Waits until the server's threads have every tablespace under the newest version.
-fn wait_until_under_newest(session: &mut SqlSession) {
-    does(session, "SET GLOBAL innodb_encryption_rotation_iops = 2000");
-    let begin = Instant::now();
-    loop {
-        let left = session.ask(
-            "SELECT NAME, MIN_KEY_VERSION FROM information_schema.INNODB_TABLESPACES_ENCRYPTION \
-             WHERE MIN_KEY_VERSION < CURRENT_KEY_VERSION OR ROTATING_OR_FLUSHING",
-        );
-        if left.is_empty() {
-            return;
-        }
-        assert!(begin.elapsed() < ROTATION_LIMIT, "{left:?}");
-        std::thread::sleep(Duration::from_millis(300));
-    }
 }
 
 /// The server's threads pass over pages that are free.

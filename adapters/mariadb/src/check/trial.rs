@@ -220,10 +220,19 @@ mod tests {
     const PAGE_BYTES: usize = 16384;
 
     fn keys(byte: u8, version: u32, mode: PageMode) -> TablespaceKeys {
-        let name = KeyRef { id: "orders".into(), version };
-        let all = vec![(name.clone(), Secret::from_bytes(&[byte; 32]))];
-        let aria = cipher("aria-256").unwrap();
-        TablespaceKeys::new(all, &name, "a test", aria, mode, Backend::auto()).unwrap()
+        keys_of("aria-256", byte, version, mode, Backend::auto().into())
+    }
+
+    fn keys_of(
+        name: &str,
+        byte: u8,
+        version: u32,
+        mode: PageMode,
+        provider: Provider,
+    ) -> TablespaceKeys {
+        let key = KeyRef { id: "orders".into(), version };
+        let all = vec![(key.clone(), Secret::from_bytes(&[byte; 32]))];
+        TablespaceKeys::new(all, &key, "a test", cipher(name).unwrap(), mode, provider).unwrap()
     }
 
     /// Returns a tablespace of four pages, of which the last is encrypted under `keys`.
@@ -339,5 +348,17 @@ mod tests {
         fs::create_dir(dir.path().join("shop/orders.ibd")).unwrap();
         assert_eq!(tried(dir.path(), &wrong), Trial::NoPage);
         assert_eq!(tried(&dir.path().join("nothing"), &wrong), Trial::NoPage);
+    }
+
+    #[test]
+    fn what_a_module_lacks_the_cipher_for_is_no_evidence() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("shop")).unwrap();
+        let (mode, own) = (PageMode::CbcCs1, Backend::auto().into());
+        put(dir.path(), "shop/orders", &tablespace(&keys_of("lea-256", 1, 5, mode, own)));
+        assert_ne!(tried(dir.path(), &keys(2, 5, mode)), Trial::NoPage);
+        let module = Provider::Module(sealstone_modules::load("openssl:default").unwrap());
+        let theirs = keys_of("aria-256", 2, 5, mode, module);
+        assert_eq!(try_on(dir.path(), &theirs, module).unwrap(), Trial::NoPage);
     }
 }
