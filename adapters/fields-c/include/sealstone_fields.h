@@ -23,7 +23,7 @@ extern "C" {
 
 enum {
     SEALSTONE_OK = 0,
-    SEALSTONE_ARGUMENT = 1,  /* a null pointer, an impossible length, a text that is not UTF-8, a row that is missing */
+    SEALSTONE_ARGUMENT = 1,  /* a null pointer, an impossible length, a text that is not UTF-8, a row missing or too much */
     SEALSTONE_POLICY = 2,    /* the policy or manifest cannot be read, is not genuine, or has no such table or column */
     SEALSTONE_KEY = 3,       /* the key, or that version of it, is not to be had: file, passphrase, key server, fork */
     SEALSTONE_MISFIT = 4,    /* the value does not fit the format of its column */
@@ -64,14 +64,16 @@ int sealstone_column_new(const sealstone_session *session, const char *table, co
                          sealstone_column **made, char **error);
 void sealstone_column_free(sealstone_column *column);
 uint32_t sealstone_column_version(const sealstone_column *column);
-/* The column whose value in the same row must be passed as `row`; null if values are not bound to rows. Lives as long as
- * the column. */
+/* The column whose value in the same row must be passed as `row`; null if values are not bound to rows, and then `row` and
+ * `rows` must be null, too. Lives as long as the column. */
 const char *sealstone_column_row(const sealstone_column *column);
 
 /* One value: seals it, opens it, or makes its index value (the value is in the clear there). `mark`: the version that the
  * value was sealed under, with either sign, as a migrated table has it beside the value; 0 for a value in the clear, which
- * comes back as it is. Elsewhere the version of the key. `out` has room for `capacity` bytes and gets no zero byte at the
- * end; *out_length is the length. `out` is unchanged unless the result is SEALSTONE_OK. */
+ * comes back as it is. Elsewhere the version of the key. A mark is not authenticated: once every value of a table is sealed,
+ * refuse a 0 instead of passing it, or somebody who can write to the table can put values in the clear there. `out` has room
+ * for `capacity` bytes and gets no zero byte at the end; *out_length is the length. `out` is unchanged unless the result is
+ * SEALSTONE_OK. */
 int sealstone_column_seal(const sealstone_column *column, const char *value, size_t value_length, const char *row,
                           size_t row_length, char *out, size_t capacity, size_t *out_length, char **error);
 int sealstone_column_open(const sealstone_column *column, int32_t mark, const char *value, size_t value_length,

@@ -78,7 +78,7 @@ impl Column {
 
     /// Seals `values`. If one cannot be sealed, none is.
     ///
-    /// - `rows`: for a column that is bound to rows, as many as `values`
+    /// - `rows`: for a column that is bound to rows, as many as `values`; none for another
     pub(crate) fn seal(
         &self,
         values: &dyn Values,
@@ -161,7 +161,13 @@ impl Column {
         rows: Option<&'a dyn Values>,
     ) -> Result<Option<&'a dyn Values>, Failure> {
         match (self.row(), rows) {
-            (None, _) => Ok(None),
+            (None, None) => Ok(None),
+            // it would protect nothing, and the caller thinks that it does
+            (None, Some(_)) => Err(Failure::argument(format!(
+                "column {} is not bound to rows, and a row was given\npass none; to bind its \
+                 values, seal them by a policy with tweak = \"row:COLUMN\"",
+                self.table.columns[self.at].name
+            ))),
             (Some(row), None) => Err(Failure::argument(format!(
                 "the values are bound to column {row}, which was not given\npass it as row"
             ))),

@@ -717,6 +717,56 @@ mod tests {
     }
 
     #[test]
+    fn a_row_that_nothing_is_bound_to_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let column = column(dir.path());
+        let (value, row) = (c"010-1234-5678".as_ptr(), c"17".as_ptr());
+        let (mut out, mut length) = ([7; 13], 0);
+        let offsets = [0, 2];
+        let values = |bytes, offsets: &[i32; 2], bytes_length| CValues {
+            offsets: offsets.as_ptr(),
+            bytes,
+            bytes_length,
+            count: 1,
+            owner: ptr::null_mut(),
+        };
+        let rows = values(row, &offsets, 2);
+        let phones = values(value, &[0, 13], 13);
+        // SAFETY: all pointers are ours; the column is freed once.
+        unsafe {
+            assert!(sealstone_column_row(column).is_null());
+            let mut many = CValues::EMPTY;
+            let refused = [
+                failed(|error| {
+                    let (out, length) = (out.as_mut_ptr(), &mut length);
+                    sealstone_column_seal(column, value, 13, row, 2, out, 13, length, error)
+                }),
+                failed(|error| {
+                    let (out, length) = (out.as_mut_ptr(), &mut length);
+                    sealstone_column_open(column, 1, value, 13, row, 2, out, 13, length, error)
+                }),
+                failed(|error| {
+                    let none = ptr::null_mut();
+                    sealstone_column_seal_many(column, &phones, &rows, &mut many, none, error)
+                }),
+                failed(|error| {
+                    let (marks, none) = (ptr::null(), ptr::null_mut());
+                    sealstone_column_open_many(
+                        column, marks, &phones, &rows, &mut many, none, error,
+                    )
+                }),
+            ];
+            for (code, said) in refused {
+                let want = "column phone is not bound to rows, and a row was given\npass none";
+                assert!(code == 1 && said.starts_with(want), "{code}: {said}");
+            }
+            assert!(many.owner.is_null());
+            sealstone_column_free(column);
+        }
+        assert_eq!(out, [7; 13]);
+    }
+
+    #[test]
     fn many_hostile_values_are_refused_and_leave_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let column = column(dir.path());

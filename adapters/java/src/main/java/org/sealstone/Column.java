@@ -13,10 +13,12 @@ import java.util.Optional;
  *
  * <p><b>Marks.</b> In a table that {@code sealstone field migrate} seals, the column {@code NAME_sealed} says under which
  * version of the key a value is sealed, or is NULL where it is in the clear. Methods with a mark take it as
- * {@link java.sql.ResultSet#getInt} returns it, with 0 for NULL. Whoever writes a sealed value writes {@link #claim} there.
+ * {@link java.sql.ResultSet#getInt} returns it, with 0 for NULL. Code that writes a sealed value writes {@link #claim} there.
+ * A mark is not authenticated: once a table is sealed as a whole, read it by {@link #onlySealed}.
  *
  * <p><b>Rows.</b> Where the policy binds values to rows ({@code tweak = "row:id"}), methods need the row: what that row has
- * in the column that {@link #row} names, as text; a whole number in decimal digits.
+ * in the column that {@link #row} names, as text; a whole number in decimal digits. Elsewhere a row is an error, since it would
+ * bind nothing.
  */
 public final class Column {
     private final Sealstone session;
@@ -26,6 +28,7 @@ public final class Column {
     private final int keyVersion;
     private final String row;
     private final String indexName;
+    private final boolean isSealedOnly;
 
     Column(Sealstone session, String table, String name) {
         this.session = session;
@@ -35,6 +38,30 @@ public final class Column {
         keyVersion = Native.keyVersion(session.number, number);
         row = Native.text(Native.row(session.number, number));
         indexName = Native.text(Native.indexName(session.number, number));
+        isSealedOnly = false;
+    }
+
+    /** Makes the column that takes sealed values alone. */
+    private Column(Column other) {
+        session = other.session;
+        number = other.number;
+        table = other.table;
+        name = other.name;
+        keyVersion = other.keyVersion;
+        row = other.row;
+        indexName = other.indexName;
+        isSealedOnly = true;
+    }
+
+    /**
+     * Returns the same column for a table in which every value is sealed by now: it opens none whose mark is 0. Without this,
+     * somebody who can write to the table can put a value in the clear there, without a mark, and it comes back as it is, also
+     * from a column of {@code aead}.
+     *
+     * @return a column that throws {@link SealstoneException.Code#NOT_GENUINE} for a value without a mark; null stays null
+     */
+    public Column onlySealed() {
+        return isSealedOnly ? this : new Column(this);
     }
 
     /**
@@ -91,7 +118,7 @@ public final class Column {
      * @param value the value
      * @param row the row
      * @return the sealed value
-     * @throws SealstoneException if it does not fit the format of the column
+     * @throws SealstoneException if it does not fit the format of the column, or values are not bound to rows
      */
     public String seal(String value, String row) {
         return one(Native.SEAL, 0, value, row);
@@ -280,6 +307,9 @@ public final class Column {
         if (value == null) {
             return null;
         }
+        if (work == Native.OPEN && mark == 0 && isSealedOnly) {
+            throw inTheClear(-1);
+        }
         try {
             return Native.one(session.number, number, work, mark, value, row);
         } finally {
@@ -287,7 +317,22 @@ public final class Column {
         }
     }
 
+    /** Returns what is thrown for a value without a mark; `index` is its number among many. */
+    private static SealstoneException inTheClear(int index) {
+        return new SealstoneException(
+                SealstoneException.Code.NOT_GENUINE,
+                index,
+                "a value has no mark, so it is in the clear, and sealed ones alone are taken\n"
+                        + "if it belongs there, seal it: sealstone field migrate",
+                null);
+    }
+
     private Texts many(int work, int[] marks, Texts values, Texts rows) {
+        for (int at = 0; isSealedOnly && marks != null && at < marks.length; at++) {
+            if (marks[at] == 0) {
+                throw inTheClear(at);
+            }
+        }
         int[] out = new int[values.count() + 1];
         try {
             byte[] bytes = Native.many(

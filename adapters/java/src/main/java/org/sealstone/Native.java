@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.Properties;
 
 /** The methods of the native library. Texts are UTF-8 in arrays of bytes; a session and a column are numbers. */
@@ -71,19 +72,26 @@ final class Native {
             try {
                 System.loadLibrary(NAME);
             } catch (UnsatisfiedLinkError notOnPath) {
-                if (!Files.isRegularFile(INSTALLED)) {
+                if (isElsewhere(notOnPath) || !Files.isRegularFile(INSTALLED)) {
                     throw notOnPath;
                 }
                 System.load(INSTALLED.toString());
             }
         } catch (UnsatisfiedLinkError cause) {
+            String advice = isElsewhere(cause)
+                    ? "put the jar where the class loader that all applications share finds it (Tomcat: lib), and into none of them"
+                    : "install sealstone, or name the library: -D" + PROPERTY + "=/path/libsealstone_fields.so";
             throw new SealstoneException(
                     SealstoneException.Code.LIBRARY,
                     -1,
-                    "cannot load the native library: " + cause.getMessage()
-                            + "\ninstall sealstone, or name the library: -D" + PROPERTY + "=/path/libsealstone_fields.so",
+                    "cannot load the native library: " + cause.getMessage() + "\n" + advice,
                     cause);
         }
+    }
+
+    /** Returns whether another class loader has the library, as with two applications in one server: Java lets one alone have it. */
+    private static boolean isElsewhere(UnsatisfiedLinkError error) {
+        return String.valueOf(error.getMessage()).toLowerCase(Locale.ROOT).contains("another classloader");
     }
 
     /** Returns the version of these classes. */

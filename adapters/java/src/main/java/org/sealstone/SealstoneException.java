@@ -11,7 +11,7 @@ public final class SealstoneException extends RuntimeException {
 
     /** The kinds of reasons. */
     public enum Code {
-        /** An argument that makes no sense: rows that are missing, text that is none. */
+        /** An argument that makes no sense: rows that are missing, or that nothing is bound to, text that is none. */
         ARGUMENT(1),
         /** The policy or manifest cannot be read, is not genuine, or has no such table or column. */
         POLICY(2),
@@ -19,7 +19,10 @@ public final class SealstoneException extends RuntimeException {
         KEY(3),
         /** The value does not fit the format of its column. */
         MISFIT(4),
-        /** The value was changed, moved, or sealed under another key. {@code aead} notices that, {@code ff1} cannot. */
+        /**
+         * The value was changed, moved, or sealed under another key; {@code aead} notices that, {@code ff1} cannot. Or it has no
+         * mark, and {@link Column#onlySealed} was asked for.
+         */
         NOT_GENUINE(5),
         /** No randomness, or a bug. */
         FAILED(7),

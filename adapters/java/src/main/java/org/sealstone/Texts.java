@@ -7,7 +7,7 @@ import java.util.Objects;
 /**
  * Many texts in one array of bytes, laid out as Arrow's type utf8: text {@code i} is the bytes from {@code offsets[i]} to
  * {@code offsets[i + 1]}, in UTF-8. Arrays of these pass to the native library whole, so this is the fastest form. The
- * arrays are not copied: whoever has them must not change them while they are in use.
+ * arrays are not copied: their owner must not change them while they are in use.
  *
  * @param bytes all texts
  * @param offsets one number more than there are texts, ascending; empty for no text

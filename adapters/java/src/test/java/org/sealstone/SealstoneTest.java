@@ -8,6 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.ref.Reference;
+import java.lang.reflect.InvocationTargetException;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -306,6 +310,60 @@ class SealstoneTest {
     }
 
     @Test
+    void aColumnThatTakesSealedValuesAloneOpensNoOthers() {
+        try (Sealstone sealstone = opened()) {
+            Column phone = sealstone.column("people", "phone").onlySealed();
+            Column memo = sealstone.column("people", "memo").onlySealed();
+            String sealed = memo.seal("a memo", "1");
+            String forged = "a forged memo";
+            assertEquals("a memo", memo.open(sealed, 1, "1"));
+            assertEquals("a memo", memo.open(sealed, -1, "1"));
+            assertEquals("a memo", memo.open(sealed, "1"));
+            assertEquals(PHONES[0], phone.open(phone.seal(PHONES[0])));
+            assertNull(memo.open((String) null, 0, "1"), "NULL has no mark");
+            assertEquals(forged, sealstone.column("people", "memo").open(forged, 0, "1"), "other code takes both");
+            byte[] row = "1".getBytes(StandardCharsets.UTF_8);
+            int[] marks = {1, 0};
+            String[] rows = {"1", "1"};
+            List<SealstoneException> faults = List.of(
+                    fails(Code.NOT_GENUINE, () -> memo.open(forged, 0, "1")),
+                    fails(Code.NOT_GENUINE, () -> phone.open(PHONES[0], 0)),
+                    fails(Code.NOT_GENUINE, () -> memo.open(forged.getBytes(StandardCharsets.UTF_8), 0, row)),
+                    fails(Code.NOT_GENUINE, () -> memo.open(new String[] {sealed, forged}, marks, rows)),
+                    fails(Code.NOT_GENUINE, () -> memo.open(Texts.of(sealed, forged), marks, Texts.of(rows))));
+            assertEquals(List.of(-1, -1, -1, 1, 1), faults.stream().map(SealstoneException::index).toList());
+            for (SealstoneException fault : faults) {
+                assertTrue(fault.getMessage().startsWith("a value has no mark"), fault.getMessage());
+                assertFalse(fault.getMessage().contains("forged"), fault.getMessage());
+            }
+            // null is not counted as a value in the clear, and counts for the number of one
+            String[] mixed = {null, sealed, null, forged};
+            String[] four = {"1", "1", "1", "1"};
+            assertEquals(3, fails(Code.NOT_GENUINE, () -> memo.open(mixed, new int[] {0, 1, 0, 0}, four)).index());
+            mixed[3] = sealed;
+            assertArrayEquals(
+                    new String[] {null, "a memo", null, "a memo"}, memo.open(mixed, new int[] {0, 1, 0, 1}, four));
+        }
+    }
+
+    @Test
+    void aRowThatNothingIsBoundToIsAnError() {
+        try (Sealstone sealstone = opened()) {
+            Column phone = sealstone.column("people", "phone");
+            String sealed = phone.seal(PHONES[0]);
+            for (SealstoneException fault : List.of(
+                    fails(Code.ARGUMENT, () -> phone.seal(PHONES[0], "1")),
+                    fails(Code.ARGUMENT, () -> phone.open(sealed, "1")),
+                    fails(Code.ARGUMENT, () -> phone.open(sealed, 1, "1")),
+                    fails(Code.ARGUMENT, () -> phone.seal(PHONES, IDS)),
+                    fails(Code.ARGUMENT, () -> phone.open(Texts.of(sealed), null, Texts.of("1"))))) {
+                assertTrue(fault.getMessage().startsWith("column phone is not bound to rows"), fault.getMessage());
+            }
+            assertEquals(PHONES[0], phone.open(sealed, 1, null));
+        }
+    }
+
+    @Test
     void aClosedSessionIsAnError() {
         Sealstone sealstone = opened();
         Column phone = sealstone.column("people", "phone");
@@ -392,22 +450,28 @@ class SealstoneTest {
         }
     }
 
-    /** In a process of its own, since a process loads the library once. */
+    /** Returns what a program prints, in a process of its own: a process loads the library once. */
+    private static String said(Class<?> program, String library, String... arguments) throws Exception {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Dsealstone.library=" + library,
+                "-cp",
+                place(Sealstone.class) + ":" + place(program),
+                program.getName()));
+        command.addAll(Arrays.asList(arguments));
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertEquals(0, process.waitFor(), said);
+        return said;
+    }
+
+    private static Path place(Class<?> loaded) throws Exception {
+        return Path.of(loaded.getProtectionDomain().getCodeSource().getLocation().toURI());
+    }
+
     @Test
     void aLibraryThatCannotBeLoadedIsOneExceptionEachTime() throws Exception {
-        String classes = Path.of(Sealstone.class.getProtectionDomain().getCodeSource().getLocation().toURI()).toString();
-        String tests = Path.of(WithoutLibrary.class.getProtectionDomain().getCodeSource().getLocation().toURI()).toString();
-        Process process = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-Dsealstone.library=/none.so",
-                        "-cp",
-                        classes + ":" + tests,
-                        WithoutLibrary.class.getName())
-                .redirectErrorStream(true)
-                .start();
-        String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertEquals("LIBRARY LIBRARY LIBRARY\n", said);
-        assertEquals(0, process.waitFor());
+        assertEquals("LIBRARY LIBRARY LIBRARY\n", said(WithoutLibrary.class, "/none.so"));
     }
 
     /** What that process does. */
@@ -425,6 +489,39 @@ class SealstoneTest {
                 }
             }
             System.out.println(codes);
+        }
+    }
+
+    @Test
+    void twoApplicationsOfAServerShareTheClasses() throws Exception {
+        String library = System.getProperty("sealstone.library");
+        String version = Sealstone.version() + "\n";
+        String own = said(TwoApplications.class, library, place(Sealstone.class).toString(), "own");
+        assertTrue(own.startsWith(version + "LIBRARY cannot load the native library: "), own);
+        assertTrue(own.contains("\nput the jar where the class loader that all applications share finds it"), own);
+        assertFalse(own.contains("install"), own);
+        assertEquals(version + version, said(TwoApplications.class, library, place(Sealstone.class).toString(), "shared"));
+    }
+
+    /** A server with two applications, each with a class loader of its own; the classes are in both of these, or in their parent. */
+    static final class TwoApplications {
+        public static void main(String[] arguments) throws Exception {
+            URL[] classes = {Path.of(arguments[0]).toUri().toURL()};
+            boolean areShared = arguments[1].equals("shared");
+            ClassLoader platform = ClassLoader.getPlatformClassLoader();
+            ClassLoader server = areShared ? new URLClassLoader(classes, platform) : platform;
+            URL[] own = areShared ? new URL[0] : classes;
+            // both live to the end: a loader that is gone gives the library back
+            List<ClassLoader> applications = List.of(new URLClassLoader(own, server), new URLClassLoader(own, server));
+            for (ClassLoader application : applications) {
+                try {
+                    System.out.println(application.loadClass("org.sealstone.Sealstone").getMethod("version").invoke(null));
+                } catch (InvocationTargetException thrown) {
+                    Throwable caught = thrown.getCause();
+                    System.out.println(caught.getClass().getMethod("code").invoke(caught) + " " + caught.getMessage());
+                }
+            }
+            Reference.reachabilityFence(applications);
         }
     }
 }

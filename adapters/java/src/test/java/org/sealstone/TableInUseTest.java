@@ -121,6 +121,16 @@ class TableInUseTest {
                             })
                             .code());
 
+            // a value in the clear passes only where both kinds are taken
+            try (Sealstone sealstone = Sealstone.ofManifest(manifest(connection), key)) {
+                Column memo = sealstone.column("memo");
+                int mark = Integer.parseInt(text(connection, "SELECT coalesce(memo_sealed, 0) FROM people WHERE id = 51"));
+                assertEquals("in the clear", memo.open(text(connection, "SELECT memo FROM people WHERE id = 51"), mark, "51"));
+                assertEquals(
+                        SealstoneException.Code.NOT_GENUINE,
+                        assertThrows(SealstoneException.class, () -> memo.onlySealed().open("in the clear", mark, "51")).code());
+            }
+
             // both versions of the key are in the table
             command.done("keys", "rotate", "people.key");
             try (Statement statement = connection.createStatement()) {

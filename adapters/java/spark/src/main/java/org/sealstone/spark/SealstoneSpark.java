@@ -39,10 +39,15 @@ public final class SealstoneSpark {
      * @return the sealed table, with index columns last, and its manifest
      */
     public static SealedTable seal(Dataset<Row> table, Path policy, String name, KeySource key) {
+        String manifest = manifest(policy, name, key);
+        return new SealedTable(seal(table, manifest, key), manifest);
+    }
+
+    /** Returns the manifest of what is sealed from now on by a policy. */
+    private static String manifest(Path policy, String name, KeySource key) {
         Objects.requireNonNull(key, "key");
         try (Sealstone sealstone = Sealstone.open(policy, key)) {
-            String manifest = sealstone.manifest(name);
-            return new SealedTable(seal(table, manifest, key), manifest);
+            return sealstone.manifest(name);
         }
     }
 
@@ -88,21 +93,67 @@ public final class SealstoneSpark {
     /**
      * Registers functions for SQL, of the columns of one table: {@code seal(column, value)}, {@code open(column, value)} and
      * {@code index_of(column, value)}, and for columns that are bound to rows {@code seal_row(column, value, row)} and
-     * {@code open_row(column, value, row)}. The column is its name as text.
+     * {@code open_row(column, value, row)}. The column is its name as text. A second call replaces the functions of the first:
+     * for tables in one query give them prefixes.
      *
      * <p>A call that is a column of a {@code SELECT} by itself is made for some thousand rows at a time, which may be a few more
-     * rows than a {@code LIMIT} lets through, and than {@code input_file_name} names the file of. Elsewhere, in a condition or behind {@code CASE}, each value passes by itself, and
-     * for those rows alone that the query asks for.
+     * rows than a {@code LIMIT} lets through, and than {@code input_file_name} names the file of. Elsewhere, in a condition or
+     * behind {@code CASE}, each value passes by itself, and for those rows alone that the query asks for.
      *
      * @param spark the session
      * @param manifest how the table is sealed
      * @param key where the key is
      */
     public static void register(SparkSession spark, String manifest, KeySource key) {
+        register(spark, "", manifest, key);
+    }
+
+    /**
+     * Registers the same functions with a prefix before each name, so that tables with keys of their own meet in one query.
+     *
+     * @param spark the session
+     * @param prefix the prefix, as {@code people_} for {@code people_seal} and the others: letters, digits and underscores
+     * @param manifest how the table is sealed
+     * @param key where the key is
+     */
+    public static void register(SparkSession spark, String prefix, String manifest, KeySource key) {
+        if (!prefix.matches("\\w*")) {
+            throw new IllegalArgumentException("a prefix for names of functions has letters, digits and underscores alone");
+        }
         SealedBy by = SealedBy.of(manifest, key);
         // a wrong key is an error here, and not in the workers alone
         List<String> columns = by.session().columns(null);
         columns.forEach(by::column);
-        SqlFunctions.register(spark, by);
+        SqlFunctions.register(spark, prefix, by);
+    }
+
+    /**
+     * Registers the functions for a table that a policy describes and that is sealed from now on, under the newest version of its
+     * key.
+     *
+     * @param spark the session
+     * @param policy the file with the policy
+     * @param table the name of the table in the policy; null for the only one
+     * @param key where the key is
+     * @return the manifest of what the functions seal; without it that cannot be opened
+     */
+    public static String register(SparkSession spark, Path policy, String table, KeySource key) {
+        return register(spark, "", policy, table, key);
+    }
+
+    /**
+     * Registers the functions for a table that a policy describes, with a prefix before each name.
+     *
+     * @param spark the session
+     * @param prefix the prefix, as {@code people_} for {@code people_seal} and the others: letters, digits and underscores
+     * @param policy the file with the policy
+     * @param table the name of the table in the policy; null for the only one
+     * @param key where the key is
+     * @return the manifest of what the functions seal; without it that cannot be opened
+     */
+    public static String register(SparkSession spark, String prefix, Path policy, String table, KeySource key) {
+        String manifest = manifest(policy, table, key);
+        register(spark, prefix, manifest, key);
+        return manifest;
     }
 }

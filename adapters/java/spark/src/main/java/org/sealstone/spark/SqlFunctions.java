@@ -36,7 +36,7 @@ final class SqlFunctions {
     private SqlFunctions() {}
 
     /** Registers the functions of one table, and has plans call them for many values at once where that changes nothing. */
-    static void register(SparkSession spark, SealedBy by) {
+    static void register(SparkSession spark, String prefix, SealedBy by) {
         UDF2<String, String, String> seal = (column, value) -> value == null ? null : by.column(column).seal(value);
         UDF2<String, String, String> open = (column, value) -> value == null ? null : by.column(column).open(value);
         UDF2<String, String, String> index = (column, value) -> value == null ? null : by.column(column).index(value);
@@ -45,11 +45,11 @@ final class SqlFunctions {
         UDF3<String, String, String, String> openRow =
                 (column, value, row) -> value == null ? null : by.column(column).open(value, row);
         // ff1 seals a value the same each time, aead does not: Spark must not take two calls for one
-        add(spark, "seal", functions.udf(seal, DataTypes.StringType).asNondeterministic(), new Known(by, Work.Kind.SEAL, 2));
-        add(spark, "open", functions.udf(open, DataTypes.StringType), new Known(by, Work.Kind.OPEN, 2));
-        add(spark, "index_of", functions.udf(index, DataTypes.StringType), new Known(by, Work.Kind.INDEX, 2));
-        add(spark, "seal_row", functions.udf(sealRow, DataTypes.StringType).asNondeterministic(), new Known(by, Work.Kind.SEAL, 3));
-        add(spark, "open_row", functions.udf(openRow, DataTypes.StringType), new Known(by, Work.Kind.OPEN, 3));
+        add(spark, prefix + "seal", functions.udf(seal, DataTypes.StringType).asNondeterministic(), new Known(by, Work.Kind.SEAL, 2));
+        add(spark, prefix + "open", functions.udf(open, DataTypes.StringType), new Known(by, Work.Kind.OPEN, 2));
+        add(spark, prefix + "index_of", functions.udf(index, DataTypes.StringType), new Known(by, Work.Kind.INDEX, 2));
+        add(spark, prefix + "seal_row", functions.udf(sealRow, DataTypes.StringType).asNondeterministic(), new Known(by, Work.Kind.SEAL, 3));
+        add(spark, prefix + "open_row", functions.udf(openRow, DataTypes.StringType), new Known(by, Work.Kind.OPEN, 3));
         if (spark instanceof org.apache.spark.sql.classic.SparkSession classic) {
             plan(classic.experimental());
         }

@@ -15,6 +15,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.junit.jupiter.api.AfterAll;
@@ -23,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.sealstone.KeySource;
 
-/** Tables of Spark on two workers: sealed, opened, and judged by the command. */
+/** Tables of Spark on two workers, as threads or as processes: sealed, opened, and judged by the command. */
 class SealstoneSparkTest {
     private static final String POLICY = """
             [tables.people.columns.phone]
@@ -36,6 +37,7 @@ class SealstoneSparkTest {
             empty = "keep"
             """;
     private static final int ROWS = 20_000;
+    private static final String MASTER = System.getProperty("sealstone.spark.master", "local[2]");
 
     @TempDir
     static Path directory;
@@ -46,8 +48,15 @@ class SealstoneSparkTest {
 
     @BeforeAll
     static void begin() throws Exception {
-        spark = SparkSession.builder()
-                .master("local[2]")
+        SparkSession.Builder builder = SparkSession.builder();
+        if (!MASTER.startsWith("local[")) {
+            // Spark starts workers as if it were installed, with a folder of its own jars: they get what this process has instead
+            Files.createDirectories(Path.of(System.getenv("SPARK_HOME"), "jars"));
+            builder.config("spark.executor.extraClassPath", System.getProperty("java.class.path"))
+                    .config("spark.executor.extraJavaOptions", "-Dsealstone.library=" + System.getProperty("sealstone.library"))
+                    .config("spark.executor.memory", "640m");
+        }
+        spark = builder.master(MASTER)
                 .config("spark.ui.enabled", "false")
                 .config("spark.driver.bindAddress", "127.0.0.1")
                 .config("spark.driver.host", "127.0.0.1")
@@ -90,6 +99,15 @@ class SealstoneSparkTest {
     }
 
     @Test
+    void workersAreWhatThisRunIsAbout() {
+        UDF1<Long, Long> process = id -> ProcessHandle.current().pid();
+        spark.udf().register("process", process, DataTypes.LongType);
+        List<Long> processes = people.selectExpr("process(id) AS p").distinct().collectAsList().stream().map(row -> row.getLong(0)).toList();
+        boolean isHere = processes.contains(ProcessHandle.current().pid());
+        assertEquals(MASTER.startsWith("local["), isHere, MASTER + ": " + processes);
+    }
+
+    @Test
     void aTableComesBack() {
         SealstoneSpark.SealedTable sealed = SealstoneSpark.seal(people, directory.resolve("fields.toml"), "people", key);
         Dataset<Row> rows = sealed.rows().cache();
@@ -114,10 +132,12 @@ class SealstoneSparkTest {
 
     @Test
     void theCommandOpensWhatSparkSealed() throws Exception {
-        SealstoneSpark.SealedTable sealed = SealstoneSpark.seal(people.limit(500), directory.resolve("fields.toml"), null, key);
+        // not some rows by a LIMIT, which may be others each time
+        Dataset<Row> first = people.where("id < 500");
+        SealstoneSpark.SealedTable sealed = SealstoneSpark.seal(first, directory.resolve("fields.toml"), null, key);
         StringBuilder csv = new StringBuilder("id,phone,memo,note,phone_index\n");
         StringBuilder clear = new StringBuilder("id,phone,memo,note\n");
-        List<Row> before = sorted(people.limit(500).na().drop());
+        List<Row> before = sorted(first.na().drop());
         for (Row row : sorted(sealed.rows().na().drop())) {
             csv.append(String.join(",", row.get(0).toString(), row.getString(1), row.getString(2), row.get(3).toString(), row.getString(4))).append('\n');
         }
@@ -229,6 +249,64 @@ class SealstoneSparkTest {
         Dataset<Row> another = spark.sql("SELECT id, seal('phone', phone) AS phone FROM some");
         assertFalse(plan(another).contains("BatchedProject"), plan(another));
         assertEquals("another", sorted(another).get(1).getString(1));
+    }
+
+    @Test
+    void tablesUnderTwoKeysAreJoinedInOneStatement() throws Exception {
+        Files.writeString(directory.resolve("orders.toml"), """
+                [tables.orders.columns.buyer]
+                method = "ff1"
+                format = "phone"
+                [tables.orders.columns.memo]
+                method = "aead"
+                """);
+        command("keys", "new", "orders.key");
+        KeySource another = KeySource.file(directory.resolve("orders.key"));
+        String manifest = SealstoneSpark.register(spark, "people_", directory.resolve("fields.toml"), "people", key);
+        SealstoneSpark.register(spark, "orders_", directory.resolve("orders.toml"), null, another);
+        people.createOrReplaceTempView("people");
+        people.where("id % 3 = 0").selectExpr("id AS number", "phone AS buyer", "concat('order ', id) AS memo").createOrReplaceTempView("orders");
+        spark.sql("SELECT id, people_seal('phone', phone) AS phone, people_seal_row('memo', memo, string(id)) AS memo, note FROM people")
+                .createOrReplaceTempView("sealed_people");
+        spark.sql("SELECT number, orders_seal('buyer', buyer) AS buyer, orders_seal('memo', memo) AS memo FROM orders")
+                .createOrReplaceTempView("sealed_orders");
+        List<Row> clear = sorted(spark.sql("SELECT id, p.phone AS phone, p.memo AS note, o.memo AS memo FROM people p JOIN orders o ON p.phone = o.buyer AND id = number"));
+        assertTrue(clear.size() > ROWS / 4, clear.size() + " rows");
+        String from = " FROM sealed_people p JOIN sealed_orders o ON id = number";
+        // many at a time, with both keys in one step of the plan
+        Dataset<Row> many = spark.sql("SELECT id, people_open('phone', phone) AS phone, people_open_row('memo', p.memo, string(id)) AS note,"
+                + " orders_open('memo', o.memo) AS memo, orders_open('buyer', buyer) AS buyer" + from);
+        assertTrue(plan(many).contains("BatchedProject open phone, open memo, open memo, open buyer"), plan(many));
+        assertEquals(clear, sorted(many.where("phone = buyer").drop("buyer")));
+        // value by value, in a condition and within another function
+        Dataset<Row> each = spark.sql("SELECT id, concat(people_open('phone', phone)) AS phone,"
+                + " concat(people_open_row('memo', p.memo, string(id))) AS note, concat(orders_open('memo', o.memo)) AS memo" + from
+                + " AND people_open('phone', phone) = orders_open('buyer', buyer)");
+        assertFalse(plan(each).contains("BatchedProject open"), plan(each));
+        assertEquals(clear, sorted(each));
+        // neither key opens what the other sealed
+        Dataset<Row> crossed = spark.sql("SELECT people_open_row('memo', memo, string(number)) AS memo FROM sealed_orders");
+        assertThrows(Exception.class, crossed::collectAsList);
+        // the manifest is what opens the table later
+        assertEquals(sorted(people), sorted(SealstoneSpark.open(spark.table("sealed_people"), manifest, key)));
+        SealstoneSpark.register(spark, "later_", manifest, key);
+        assertEquals(ROWS, spark.sql("SELECT id FROM sealed_people WHERE later_open('phone', phone) <=> people_open('phone', phone)").count());
+        assertThrows(IllegalArgumentException.class, () -> SealstoneSpark.register(spark, manifest, "people_", key));
+    }
+
+    @Test
+    void aRowForAColumnWithoutRowsIsAnError() {
+        SealstoneSpark.register(spark, directory.resolve("fields.toml"), "people", key);
+        people.createOrReplaceTempView("people");
+        for (String call : List.of("seal_row('phone', phone, string(id))", "concat(seal_row('phone', phone, string(id)))")) {
+            Dataset<Row> bound = spark.sql("SELECT " + call + " AS phone FROM people");
+            Exception fault = assertThrows(Exception.class, bound::collectAsList);
+            StringBuilder said = new StringBuilder();
+            for (Throwable cause = fault; cause != null; cause = cause.getCause()) {
+                said.append(cause.getMessage());
+            }
+            assertTrue(said.toString().contains("column phone is not bound to rows"), said.toString());
+        }
     }
 
     @Test
