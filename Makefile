@@ -86,7 +86,7 @@ help:
 	@echo 'make jar                the Java artefact; prints its path'
 	@echo 'make jar-spark          the one for Spark (250 MB); prints its path'
 	@echo 'make test-java          the tests of the Java artefact and its example, with tables of MariaDB and PostgreSQL (installs Maven and Java 17)'
-	@echo 'make test-java-spark    the same for Spark from Java, on two workers (250 MB)'
+	@echo 'make test-java-spark    the same for Spark from Java, on two threads and on two workers that are processes (250 MB)'
 	@echo 'make java-speed         how many values a second a thread of Java seals and opens'
 	@echo 'make java-spark-speed   how long Spark takes to seal a table from Java, beside its own copy of it; ARGS="10000000 5 csv"'
 	@echo 'make rivals             our ciphers beside OpenSSL, libgcrypt and the crate lea: GB/s, keys, ends of pages, in one run'
@@ -100,7 +100,7 @@ help:
 	@echo 'make deb                a Debian package of the same, with manual pages and completions; prints its path'
 	@echo 'make test-deb           install that package into a fresh Debian and use it there, and in a container (as root)'
 	@echo 'make release            everything that could be published, in one folder: tarball, package, wheel, jars, crates, checksums'
-	@echo 'make test-release       that tarball, package and wheel in a fresh Debian, against the clock; the jar and the container, too (as root)'
+	@echo 'make test-release       that tarball, package and wheel in a fresh Debian, against the clock; all of Java and the container, too (as root)'
 	@echo 'make soak               plain and sealed RocksDB on a disk that loses what was not synced; MINUTES=10, or SEED=17 to replay one'
 	@echo 'make db-bench           what RocksDB'"'"'s own db_bench measures plain, under its EncryptedFileSystem and sealed; ARGS="--rounds 12"'
 	@echo 'make mariadb-bench      what sysbench measures on MariaDB plain, under its own encryption and under our plug-in; ARGS="--rounds 12"'
@@ -163,8 +163,8 @@ RELEASE ?= $(CARGO_TARGET_DIR)/release-$(VERSION)
 # those of our packages that are for others
 PUBLISHED := $(shell sed -n 's/^\(sealstone-[a-z-]*\) = { path = .* version = .*/--package \1/p' Cargo.toml)
 
-# In one folder: the tarball, the package of Debian, the wheel, the Java artefact, the crates, what each is made of, and the
-# checksums of all.
+# In one folder: the tarball, the package of Debian, the wheel, the Java artefact, the crates, what each is made of, how a container
+# is made of the package, and the checksums of all.
 release: setup-release
 	@rm -rf "$(RELEASE)"
 	@mkdir -p "$(RELEASE)"
@@ -172,6 +172,7 @@ release: setup-release
 	@$(MAKE) wheel PACKAGES="$(RELEASE)"
 	@cp "$$($(MAKE) jar | tail -n 1)" "$$($(MAKE) jar-spark | tail -n 1)" "$(RELEASE)"
 	@$(MAKE) tarball packages sbom
+	@cp Containerfile "$(RELEASE)"
 	@cd "$(RELEASE)" && sha256sum -- * >SHA256SUMS && ls -l && echo "$(RELEASE)"
 	@sh dev/to-fill-in.sh
 
@@ -200,9 +201,11 @@ packages: setup
 sbom: setup-release
 	@sh dev/sbom.sh "$(CACHE)/cyclonedx/bin/cargo-cyclonedx" "$(RELEASE)"
 
-# a fresh Debian, as root: what was made is installed and used there, against the clock; then the Java artefact and the container
-test-release: release
+# The tests in Java first, which nothing else that a release takes runs. Then a fresh Debian, as root: what was made is installed and
+# used there, against the clock, the Java artefact and the container, too.
+test-release: test-java test-java-spark release
 	@sh dev/setup.sh test-deb
+	@sh dev/setup.sh mongod
 	@sh dev/test-deb.sh "$(RELEASE)/sealstone_$(VERSION)_$$(dpkg --print-architecture).deb"
 	@sh dev/test-release.sh "$(RELEASE)"
 	@sh dev/test-release-java.sh "$(RELEASE)"
@@ -213,6 +216,7 @@ deb: setup-deb installable
 
 test-deb: deb
 	@sh dev/setup.sh test-deb
+	@sh dev/setup.sh mongod
 	@sh dev/test-deb.sh "$$(ls -t "$(PACKAGES)"/sealstone_*.deb | head -n 1)"
 	@sh dev/test-container.sh "$$(ls -t "$(PACKAGES)"/sealstone_*.deb | head -n 1)"
 
@@ -226,8 +230,10 @@ SETUPS := chromium deb release esp go-ycsb gpu iscsi kmip mariadb mongod mysql p
 $(SETUPS:%=setup-%): setup-%:
 	@sh dev/setup.sh $*
 
-# the browser in which the report is tried
+# The browser in which the report is tried. Its tests skip without one, as they do in `make test`; this target is for them, and fails.
 test-report: setup setup-chromium
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
+	    { echo 'test-report: no chromium could be installed to show the report in; install one, then try again' >&2; exit 2; }
 	cargo test --locked --package sealstone-bench --test report
 	cargo build --locked --package sealstone-cli
 	SEALSTONE_BIN="$$CARGO_TARGET_DIR/debug/sealstone" cargo test --locked --package sealstone-e2e --test report_page -- --nocapture
@@ -311,7 +317,7 @@ docs: setup-docs
 # what `license-files` of its pyproject.toml names, and has to lie beside it while the wheel is made
 WHEEL_LICENCES := $(addprefix adapters/python/,LICENSE-MIT LICENSE-APACHE LICENCES-THIRD-PARTY.txt)
 
-# beside the other builds, since maturin sets what everything that knows Python is built anew for
+# beside the other builds, since maturin sets what everything that knows Python is rebuilt for
 wheel: setup-python
 	@mkdir -p "$(PACKAGES)"
 	@trap 'rm -f $(WHEEL_LICENCES)' EXIT; trap 'exit 130' INT TERM; cp LICENSE-MIT LICENSE-APACHE adapters/python/ && \

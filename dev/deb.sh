@@ -29,6 +29,7 @@ done
 mkdir -p "$tree/usr/lib/mysql/plugin"
 ln -s ../../sealstone/libsealstone_mariadb.so "$tree/usr/lib/mysql/plugin/libsealstone_mariadb.so"
 install -D -m 644 -t "$tree/usr/lib/systemd/system" "$source"/packaging/systemd/*
+install -m 755 -t "$tree/DEBIAN" "$source"/packaging/debian/*
 
 # as Debian's policy wants them: pages compressed, one file with every licence, completions of zsh where its own are
 gzip -9n "$tree"/usr/share/man/man1/*.1
@@ -53,15 +54,18 @@ depends=$(cd "$work" && dpkg-shlibdeps -O tree/usr/bin/sealstone tree/usr/lib/se
 	cat "$work/said" >&2
 	exit 2
 }
-cat >"$tree/DEBIAN/control" <<CONTROL
+# Recommended is what commands run: losetup and mount, mkfs.ext4 and resize2fs for volumes, ip for tunnels. Without root, attaching
+# a volume takes fusermount3.
+{
+	cat <<CONTROL
 Package: sealstone
 Version: $version
 Architecture: $architecture
 Maintainer: the contributors of Sealstone <sealstone@localhost>
 Installed-Size: $(du -sk --exclude=DEBIAN "$tree" | cut -f 1)
 Depends: ${depends#shlibs:Depends=}
-Recommends: man-db
-Suggests: bash-completion
+Recommends: e2fsprogs, iproute2, man-db, mount
+Suggests: bash-completion, fuse3, xfsprogs
 Section: database
 Priority: optional
 Description: encrypt a data store with the cipher you choose, and measure the cost
@@ -70,6 +74,9 @@ Description: encrypt a data store with the cipher you choose, and measure the co
  error; encrypts MariaDB's files and columns of tables; rotates keys; and
  reports, with confidence intervals, what each choice costs on your workload.
 CONTROL
+	# once there is one (RELEASING.md)
+	sed -n 's/^repository = "\(.*\)"$/Homepage: \1/p' "$source/Cargo.toml"
+} >"$tree/DEBIAN/control"
 package=$out/sealstone_${version}_$architecture.deb
 dpkg-deb --root-owner-group --build "$tree" "$package" >/dev/null
 echo "$package"

@@ -35,12 +35,20 @@ completions fish fish/vendor_completions.d sealstone.fish
 # what an administrator copies and changes
 install -D -m 644 -t "$root/share/doc/sealstone/examples" "$source"/packaging/examples/*
 
-# pages, and the examples that they name by these paths
-(cd "$source" && find README.md README.ko.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md RELEASING.md SECURITY.md docs results \
+# Pages, and the examples that they name by these paths. Samples and recorded runs stay in the repository, since they are 15 MB,
+# and so does the code; links to them become paths, which installed-pages.awk does.
+doc=$root/share/doc/sealstone
+listed=$(mktemp)
+trap 'rm -f "$listed"' EXIT
+(cd "$source" && find README.md README.ko.md ARCHITECTURE.md CHANGELOG.md CITATION.cff CONTRIBUTING.md RELEASING.md SECURITY.md \
+	LICENSE-MIT LICENSE-APACHE docs results \
 	adapters/fields-c/examples adapters/rocksdb-plugin/examples adapters/modules/shim/reference.c \
 	adapters/fields-c/include adapters/rocksdb-plugin/include adapters/rocksdb/examples adapters/modules/include \
 	adapters/java/example/people.sql adapters/java/example/pom.xml adapters/java/example/src \
-	-type f ! -name '*.csv' ! -name '*.gz') | while read -r page; do
-	install -D -m 644 "$source/$page" "$root/share/doc/sealstone/$page"
-done
-install -D -m 644 -t "$root/share/doc/sealstone" "$source/LICENSE-MIT" "$source/LICENSE-APACHE"
+	-type f ! -name '*.csv' ! -name '*.gz') >"$listed"
+while read -r page; do
+	install -D -m 644 "$source/$page" "$doc/$page"
+done <"$listed"
+doc=$(cd "$doc" && pwd)
+(cd "$source" && grep '\.md$' "$listed" |
+	LC_ALL=C SOURCE="$source" OUT="$doc" xargs awk -f dev/installed-pages.awk "$listed")
