@@ -302,7 +302,7 @@ def test_threads_share_a_column(phone):
     assert not failures
 
 
-def test_other_threads_run_meanwhile(phone):
+def test_other_threads_run_beside_it(phone):
     values = pyarrow.array([f"010-1234-{n % 1_000_000:06}" for n in range(300_000)])
     counted, stop = [0], threading.Event()
 

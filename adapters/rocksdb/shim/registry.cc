@@ -42,7 +42,7 @@ struct Opening {
   }
 };
 
-// The environments that were made, by their URIs. Kept for good: whoever has one does not own it, and may still use it
+// The environments that were made, by their URIs. Kept for good: a holder of one does not own it, and may still use it
 // while the process ends.
 class Environments {
  public:

@@ -1,4 +1,4 @@
-// Rewriting files of an open database: which ones it has, replacing them, and what happens meanwhile. Not here: in
+// Rewriting files of an open database: which ones it has, replacing them, and what happens in the meantime. Not here: in
 // which order and how fast, which is Rust's business.
 
 #include <algorithm>

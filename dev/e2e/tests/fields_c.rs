@@ -2,8 +2,8 @@
 //! sealed, in a file and in tables in use, and seals it again; codes of failures; what the library
 //! and its header show to programs; that the Java artefact is of the same version.
 //!
-//! Not here: hostile pointers and lengths (`adapters/fields-c/src/ffi.rs`), the tests of Java
-//! (`make test-java`).
+//! Not here: hostile pointers and lengths (`adapters/fields-c/src/ffi.rs`), Java (`java.rs`, `make
+//! test-java`).
 
 use std::fs;
 use std::io::Write;

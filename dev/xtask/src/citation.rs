@@ -1,6 +1,8 @@
 //! CITATION.cff: what the format requires, and the version of the workspace. Of YAML it reads no
 //! more than the file has: one level of keys, and lists.
 
+use crate::versions;
+
 /// Path of the file.
 pub(crate) const PATH: &str = "CITATION.cff";
 
@@ -17,10 +19,7 @@ pub(crate) fn findings(citation: &str, manifest: &str) -> Vec<String> {
     let missing = REQUIRED.into_iter().filter(|key| value(key).is_none());
     let mut found: Vec<String> =
         missing.map(|key| format!("{PATH}: the format requires {key}")).collect();
-    let package = manifest.split_once("[workspace.package]").map_or("", |(_, rest)| rest);
-    let version = package.lines().find_map(|line| line.strip_prefix("version = "));
-    let wanted =
-        [("cff-version", "1.2.0"), ("version", version.unwrap_or_default().trim_matches('"'))];
+    let wanted = [("cff-version", "1.2.0"), ("version", versions::of_workspace(manifest))];
     for (key, wanted) in wanted {
         let is = value(key).unwrap_or_default();
         if is != wanted {
@@ -40,9 +39,11 @@ mod tests {
     #[test]
     fn the_version_is_that_of_the_workspace() {
         assert_eq!(findings(CITATION, MANIFEST), [""; 0]);
-        let next = MANIFEST.replacen("version = \"0.1.0\"", "version = \"0.1.1\"", 1);
+        let version = versions::of_workspace(MANIFEST);
+        let (own, other) = (format!("version = \"{version}\""), format!("{version}9"));
+        let next = MANIFEST.replacen(&own, &format!("version = \"{other}\""), 1);
         let found = findings(CITATION, &next);
-        assert_eq!(found, ["CITATION.cff: version is 0.1.0, and should be 0.1.1"]);
+        assert_eq!(found, [format!("CITATION.cff: version is {version}, and should be {other}")]);
         let found = findings("title: x\n", MANIFEST);
         assert!(found.contains(&"CITATION.cff: the format requires authors".into()), "{found:?}");
     }

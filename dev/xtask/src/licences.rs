@@ -2,7 +2,7 @@
 //! a release has linked in. It fails where something has none.
 //!
 //! Not here: which licences a dependency may have (`deny.toml`), and what an artefact is made of in
-//! a form for programs (`dev/sbom.sh`).
+//! a form for programs (`dev/sbom.sh`, `sbom`).
 
 mod linked;
 mod list;
@@ -16,7 +16,8 @@ use anyhow::{Context, Result, bail};
 
 use crate::tidy;
 use linked::Crate;
-use list::Part;
+pub(crate) use list::Part;
+pub(crate) use standard_library::components as standard_library;
 
 /// An artefact of a release: the packages whose libraries and programs it carries, and features
 /// that they are built with besides their own.

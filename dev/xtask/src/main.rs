@@ -1,7 +1,8 @@
 #![forbid(unsafe_code)]
 //! Chores of this repository: `tidy` checks the house rules, `check` also formatting and lints, and
 //! builds; `test` then runs every test and counts them, or runs and counts those of the programs
-//! that it is given alone; `licences` collects those of what a release has linked in.
+//! that it is given alone; `licences` collects those of what a release has linked in, and `sbom`
+//! completes a list of its parts.
 
 mod circles;
 mod citation;
@@ -16,12 +17,14 @@ mod openers;
 mod packages;
 mod paths;
 mod programs;
+mod sbom;
 mod source;
 mod suite;
 mod tally;
 mod tidy;
 mod tokens;
 mod unused;
+mod versions;
 mod words;
 
 use std::process::ExitCode;
@@ -34,11 +37,13 @@ fn main() -> ExitCode {
         ["check"] => suite::check(),
         ["test", names @ ..] => suite::run(names),
         ["licences", artefact, file, given @ ..] => licences::run(artefact, file, given),
+        ["sbom", file, others @ ..] => sbom::run(file, others),
         _ => {
             eprintln!("usage: cargo run -p xtask -- tidy|check|test [PROGRAM]...");
             eprintln!(
                 "       cargo run -p xtask -- licences tarball|deb|wheel FILE [NAME=FILE]..."
             );
+            eprintln!("       cargo run -p xtask -- sbom FILE [NAME=VERSION]...");
             return ExitCode::from(2);
         }
     };

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use crate::source::Source;
 use crate::{
     circles, citation, dependencies, embedder, files, messages, module_graph, openers, packages,
-    paths, unused, words,
+    paths, unused, versions, words,
 };
 
 /// Links that a package needs: what it compiles in is outside of its folder.
@@ -25,7 +25,8 @@ fn is_licence(path: &Path) -> bool {
 pub(crate) fn run() -> Result<bool> {
     let root = root();
     let paths = tracked(&root)?;
-    let (mut found, mut texts_of_rust, mut pages) = (Vec::new(), Vec::new(), Vec::new());
+    let mut found = Vec::new();
+    let (mut texts_of_rust, mut pages, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for path in &paths {
         let full = root.join(path);
         let kind = std::fs::symlink_metadata(&full)
@@ -44,6 +45,8 @@ pub(crate) fn run() -> Result<bool> {
             &mut texts_of_rust
         } else if path.ends_with(".md") {
             &mut pages
+        } else if words::reads(path) {
+            &mut others
         } else {
             continue;
         };
@@ -52,7 +55,10 @@ pub(crate) fn run() -> Result<bool> {
     let read = |path: &str| {
         std::fs::read_to_string(root.join(path)).with_context(|| format!("read {path}"))
     };
-    found.extend(citation::findings(&read(citation::PATH)?, &read("Cargo.toml")?));
+    let manifest = read("Cargo.toml")?;
+    found.extend(citation::findings(&read(citation::PATH)?, &manifest));
+    let version = versions::of_workspace(&manifest);
+    found.extend(versions::findings(pages.iter().chain(&others), version));
     let metadata = output(
         Command::new(cargo()).args(["metadata", "--no-deps", "--format-version", "1"]),
         &root,
@@ -74,7 +80,7 @@ pub(crate) fn run() -> Result<bool> {
     found.extend(sources.iter().flat_map(messages::findings));
     found.extend(circles::findings(&graphs(&sources)));
     found.extend(openers::findings(&texts_of_rust));
-    found.extend(words::findings(&texts_of_rust, &pages));
+    found.extend(words::findings(&texts_of_rust, &pages, &others));
     found.extend(paths::findings(&pages, &paths));
     found.extend(unused::findings(&metadata, &format!("{}/", root.display()), &sources)?);
     for embedded in &embedder::EMBEDDED {

@@ -59,7 +59,7 @@ typedef unsigned short numeral;
 #define KEYS
 #define PASS_KEYS
 #define THREAD (blockIdx.x * THREADS + threadIdx.x)
-/* The same, asked for again: nothing that follows from it is kept in registers meanwhile. */
+/* The same, asked for again: nothing that follows from it is kept in registers until then. */
 #define THREAD_AGAIN thread_again()
 INLINE unsigned int thread_again()
 {

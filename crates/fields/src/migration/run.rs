@@ -34,7 +34,7 @@ const NAP: Duration = Duration::from_millis(50);
 const LISTED_MAX: usize = 20;
 /// Advice about a value that does not fit.
 const BEFORE: &str = "nothing was changed; correct such values, or leave them in the clear";
-const MEANWHILE: &str = "what was sealed stays; correct the value and run the same command again, \
+const DURING: &str = "what was sealed stays; correct the value and run the same command again, \
                          or leave such values in the clear";
 const STAYS_SEALED: &str = "what was opened stays; restore the value from a backup and run the \
                             same command again, or leave such values sealed";
@@ -585,7 +585,7 @@ impl<'a, 'o> Run<'a, 'o> {
             match goal {
                 Goal::Check(_) => {}
                 Goal::Open => self.refuse(&pass.misfits, STAYS_SEALED)?,
-                Goal::Seal(_) | Goal::Reseal(_) => self.refuse(&pass.misfits, MEANWHILE)?,
+                Goal::Seal(_) | Goal::Reseal(_) => self.refuse(&pass.misfits, DURING)?,
             }
             pass.moved += worked.changes.len() as u64;
             self.changed += self.write(&worked.changes)?;

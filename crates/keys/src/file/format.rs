@@ -431,7 +431,7 @@ enum Written {
 
 /// First lines of files without protection of their own.
 const LINES_PLAIN: &str = "\
-# Sealstone key file. Whoever reads it can open every file sealed under this key;
+# Sealstone key file. Anyone who reads it can open every file sealed under this key;
 # without it those files are lost. Keep a copy in a safe place, apart from the data.
 ";
 /// First lines of files under a passphrase.

@@ -1,7 +1,7 @@
 //! Rust's standard library, which every program and library has linked in, and the crates in it:
 //! their licences as the toolchain that builds has them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -51,36 +51,82 @@ struct Page {
     crates: Vec<Part>,
 }
 
+/// A toolchain: its version, the folder with its licences, and the one with its libraries.
+struct Toolchain {
+    version: String,
+    licences: PathBuf,
+    libraries: PathBuf,
+}
+
+impl Toolchain {
+    /// Returns the one that builds `root`.
+    fn of(root: &Path) -> Result<Toolchain> {
+        let say = |words: &[&str]| tidy::output(Command::new("rustc").args(words), root);
+        let (host, sysroot) = (say(&["--print", "host-tuple"])?, say(&["--print", "sysroot"])?);
+        let sysroot = Path::new(sysroot.trim());
+        Ok(Toolchain {
+            version: say(&["--version"])?.split(' ').nth(1).unwrap_or_default().to_owned(),
+            licences: sysroot.join("share/doc/rust"),
+            libraries: sysroot.join("lib/rustlib").join(host.trim()).join("lib"),
+        })
+    }
+
+    /// Returns what its page says.
+    fn page(&self) -> Result<Page> {
+        let page = self.licences.join("COPYRIGHT-library.html");
+        let page = notices::read(&page).context(
+            "no licences of Rust's standard library\nuse a toolchain that rustup installed",
+        )?;
+        Ok(parsed(&page))
+    }
+
+    /// Returns the standard library itself, with `texts`.
+    fn itself(&self, texts: Vec<String>) -> Part {
+        Part {
+            name: "rust-std".into(),
+            version: self.version.clone(),
+            licence: "MIT OR Apache-2.0".into(),
+            remark: "Rust's standard library".into(),
+            texts,
+        }
+    }
+}
+
 /// Returns the parts of the standard library of the toolchain that builds `root`. `known` are
 /// crates whose texts are at hand, where the toolchain has none.
 pub(crate) fn parts(root: &Path, known: &[Part]) -> Result<Vec<Part>> {
-    let print = |what: &str| -> Result<String> {
-        let printed = tidy::output(Command::new("rustc").args(["--print", what]), root)?;
-        Ok(printed.trim().to_owned())
-    };
-    let (host, sysroot) = (print("host-tuple")?, print("sysroot")?);
-    let version = tidy::output(Command::new("rustc").arg("--version"), root)?;
-    let version = version.split(' ').nth(1).unwrap_or_default();
-    let folder = Path::new(&sysroot).join("share/doc/rust");
-    let page = notices::read(&folder.join("COPYRIGHT-library.html"))
-        .context("no licences of Rust's standard library\nuse a toolchain that rustup installed")?;
-    let page = parsed(&page);
+    let toolchain = Toolchain::of(root)?;
+    let page = toolchain.page()?;
     let mut texts = vec![page.itself];
     for licence in &page.licences {
-        texts.push(notices::read(&folder.join(format!("licenses/{licence}.txt")))?);
+        texts.push(notices::read(&toolchain.licences.join(format!("licenses/{licence}.txt")))?);
     }
-    let mut parts = vec![Part {
-        name: "rust-std".into(),
-        version: version.into(),
-        licence: "MIT OR Apache-2.0".into(),
-        remark: "Rust's standard library".into(),
-        texts,
-    }];
-    let libraries = Path::new(&sysroot).join("lib/rustlib").join(&host).join("lib");
-    for library in linked(&libraries)? {
+    let mut parts = vec![toolchain.itself(texts)];
+    for library in linked(&toolchain.libraries)? {
         parts.push(part(&library, &page.crates, known)?);
     }
     Ok(parts)
+}
+
+/// Returns the same parts without their texts; a crate that the toolchain's page leaves out has no
+/// version.
+pub(crate) fn components(root: &Path) -> Result<Vec<Part>> {
+    let toolchain = Toolchain::of(root)?;
+    let page = toolchain.page()?;
+    let mut parts = vec![toolchain.itself(Vec::new())];
+    for library in linked(&toolchain.libraries)? {
+        parts.push(component(&library, &page.crates));
+    }
+    Ok(parts)
+}
+
+/// Returns the crate whose library is called `library`, without texts.
+fn component(library: &str, on_page: &[Part]) -> Part {
+    let is_it = |part: &&Part| part.name.replace('-', "_") == library;
+    let found = on_page.iter().find(is_it).cloned();
+    let left_out = || Part { name: library.into(), remark: REMARK.into(), ..Part::default() };
+    let part = found.unwrap_or_else(left_out);
+    Part { texts: Vec::new(), ..part }
 }
 
 /// Returns the names of the crates of others in the folder `libraries`, in order.
@@ -204,6 +250,16 @@ mod tests {
         assert_eq!(crates[0].licence, "MIT OR Zlib");
         assert_eq!(crates[0].texts, ["One \"<a@a.example>\"\n\n  two & three", "Two"]);
         assert!(crates[1].texts.is_empty());
+    }
+
+    #[test]
+    fn a_list_of_parts_has_each_crate_without_texts() {
+        let page = parsed(PAGE).crates;
+        let known = component("r_efi", &page);
+        assert_eq!((known.name.as_str(), known.version.as_str()), ("r-efi", "5.3.0+one-2"));
+        assert!(known.texts.is_empty());
+        let left_out = component("addr2line", &page);
+        assert_eq!((left_out.name.as_str(), left_out.version.as_str()), ("addr2line", ""));
     }
 
     #[test]
