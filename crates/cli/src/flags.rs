@@ -427,7 +427,8 @@ pub(crate) struct PlanFlags {
     /// [default: an hour]
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     pub(crate) until: Option<f64>,
-    /// Instead of a number of rounds: go on for this long at each point of the lists, such as 10m
+    /// Instead of a number of rounds: go on for this long at each point of the lists, such as 10m,
+    /// and for one round at least
     #[arg(long, value_name = "TIME")]
     pub(crate) max_time: Option<MaxTime>,
     /// Rounds after which the stores are loaded again; intervals are over loads

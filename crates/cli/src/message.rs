@@ -171,9 +171,15 @@ fn safe_json(json: &str) -> String {
     text
 }
 
+/// A failed write to stdout. A type of its own: a server or a device that goes away is a broken
+/// pipe, too, and an error.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write to stdout")]
+struct StdoutError(#[source] std::io::Error);
+
 /// Words a failed write to stdout.
 pub(crate) fn cannot_write(error: std::io::Error) -> anyhow::Error {
-    anyhow::Error::new(error).context("cannot write to stdout")
+    StdoutError(error).into()
 }
 
 /// Handles the parser's result: help and version are normal output, all else is an error with its
@@ -195,9 +201,10 @@ pub(crate) fn usage(error: &clap::Error) -> anyhow::Result<Answer> {
     }
 }
 
+/// Returns whether the reader of our output left.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let broken = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
-    error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(broken))
+    let broken = |error: &StdoutError| error.0.kind() == std::io::ErrorKind::BrokenPipe;
+    error.chain().any(|cause| cause.downcast_ref().is_some_and(broken))
 }
 
 #[cfg(test)]
@@ -247,5 +254,9 @@ mod tests {
         assert!(!is_broken_pipe(&cannot_write(std::io::Error::from(
             std::io::ErrorKind::StorageFull
         ))));
+        let of_a_server = std::io::Error::from(std::io::ErrorKind::BrokenPipe);
+        let error = anyhow::Error::new(of_a_server).context("cannot ask 127.0.0.1:3306");
+        assert_eq!(result(&Err(error)), ("error", 2));
+        assert_eq!(result(&Err(pipe.context("cannot show people"))), ("done", 0));
     }
 }

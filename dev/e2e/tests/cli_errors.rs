@@ -115,6 +115,9 @@ fn absurd_settings_say_why() {
             "threads is 99999999: every client is a separate thread, so at most 10000",
         ),
         ("--rounds", "0", "rounds is 0: nothing would be measured; use 1 or more"),
+        ("--until", "0%", "until is 0%: half of an interval is between 0.1% and 50%"),
+        ("--until", "60%", "until is 60%: half of an interval is between 0.1% and 50%"),
+        ("--max-time", "721h", "max-time is 721h: it is between a second and thirty days"),
         ("--bytes", "10", "bytes is 10: a data set has 100 kB to a petabyte, so at least 100000"),
         ("--cache", "5", "cache is 5: a cache has a mebibyte to a petabyte, so at least 1048576"),
         (

@@ -175,14 +175,54 @@ fn rounds_are_added_to_a_finished_run() {
     assert_eq!(after["plan"]["rounds"], 5);
     let [old, new] = [&before, &after].map(|found| operations(&groups(found)[0]));
     assert_eq!(new[..old.len()], old, "what was measured stays");
+    // a single one has too few pairs for an interval by itself, and does not stand by itself
+    run(&mut sealstone(dir.path(), &["compare", "--resume", "out", "--rounds", "1"])).done();
+    assert_eq!(rounds(&results(dir.path()).unwrap()).len(), 6);
     // and for a time
     run(&mut sealstone(dir.path(), &["compare", "--resume", "out", "--max-time", "2s"])).done();
-    assert!(rounds(&results(dir.path()).unwrap()).len() > 5);
+    assert!(rounds(&results(dir.path()).unwrap()).len() > 6);
     let both = run(&mut sealstone(
         dir.path(),
         &["compare", "--resume", "out", "--rounds", "3", "--until", "2%"],
     ));
     assert!(both.code == Some(2) && both.stderr.contains("cannot be used with"), "{}", both.stderr);
+}
+
+/// Rounds are added where they can be; a point that no longer fits keeps what it has.
+#[test]
+fn a_point_that_no_longer_fits_keeps_its_rounds() {
+    let dir = tempfile::tempdir().unwrap();
+    let small = [
+        "compare",
+        "--records=500,600",
+        "--threads=1",
+        "--ciphers=none",
+        "--workloads=c",
+        "--operations=200",
+        "--rounds=1",
+        "--set=pairs=6",
+        "--set=slice-ms=1",
+        "--out=out",
+    ];
+    run(&mut sealstone(dir.path(), &small)).done();
+    // as if the second point had been measured on a machine with room for it
+    let path = dir.path().join("out/results.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let mut found: Value = serde_json::from_str(&text).unwrap();
+    let large = 1_000_000_000_000_u64;
+    found["plan"]["records"][1] = large.into();
+    found["groups"][1]["point"]["records"] = large.into();
+    fs::write(&path, found.to_string()).unwrap();
+    let before = results(dir.path()).unwrap();
+    let said = run(&mut sealstone(dir.path(), &["compare", "--resume=out", "--rounds=1"]));
+    assert!(said.stderr.contains("; its earlier rounds stay\n"), "{}", said.stderr);
+    let screen = said.done();
+    assert!(!screen.contains("not measured: "), "{screen}");
+    let after = results(dir.path()).unwrap();
+    let [old, new] = [&before, &after].map(|found| groups(found).iter().map(operations));
+    let (old, new): (Vec<_>, Vec<_>) = (old.collect(), new.collect());
+    assert!(new[0].len() > old[0].len() && new[0][..old[0].len()] == old[0][..]);
+    assert_eq!(new[1], old[1], "the second point stays");
 }
 
 #[test]

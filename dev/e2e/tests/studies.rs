@@ -158,6 +158,15 @@ fn a_study_runs_with_the_files_that_it_brings() {
     run(&mut sealstone(dir.path(), &printed)).fails_with(
         "sealstone: cannot print the settings of study mysql-columns: a run writes people.csv and \
          people.toml beside its results, and settings would name files that are not there\n  name \
-         your own, with --records-from and --fields\n",
+         a directory for them with --out, or your own with --records-from and --fields\n",
     );
+    // with one, the study is a file that runs by itself
+    let printed = [&printed[..], &small[2..], &["--out=study"]].concat();
+    let plan = run(&mut sealstone(dir.path(), &printed)).done();
+    fs::write(dir.path().join("study.toml"), &plan).unwrap();
+    let again = ["compare", "--config=study.toml", "--quiet"];
+    run(&mut sealstone(dir.path(), &again)).done();
+    let results: Value =
+        serde_json::from_slice(&fs::read(dir.path().join("study/results.json")).unwrap()).unwrap();
+    assert_eq!(results["plan"]["records-from"], "study/people.csv");
 }

@@ -212,6 +212,9 @@ pub struct Plan {
     /// The user's own workloads; the names of those to run are in `workloads`, too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub own_workloads: Vec<workload::Definition>,
+    /// Rounds of an earlier run to which these are added; no setting.
+    #[serde(skip)]
+    pub earlier_rounds: usize,
 }
 
 fn is_own(seal: &[String]) -> bool {
@@ -280,6 +283,7 @@ impl Default for Plan {
             threads_of: BTreeMap::new(),
             stores: BTreeMap::new(),
             own_workloads: Vec::new(),
+            earlier_rounds: 0,
         }
     }
 }
@@ -459,11 +463,10 @@ impl Plan {
             100_000,
             "an interval is no better with many thousands",
         )?;
-        if self.pairs * self.rounds < FEWEST_PAIRS && self.time_s().is_none() {
-            let reason = format!(
-                "an interval needs {FEWEST_PAIRS} pairs, and there are {} in all",
-                self.pairs * self.rounds
-            );
+        let pairs = self.pairs * (self.earlier_rounds + self.rounds);
+        if pairs < FEWEST_PAIRS && self.time_s().is_none() {
+            let reason =
+                format!("an interval needs {FEWEST_PAIRS} pairs, and there are {pairs} in all");
             return Err(value("pairs", self.pairs, &reason));
         }
         within(

@@ -199,7 +199,11 @@ impl<'a> Grid<'a> {
                 Err(error) => error,
             };
             if points.len() > 1 && cannot_be_had(&error) {
-                say(&format!("left out {}: {error}", points[at].words(&axes)));
+                let stays = match self.places[at].earlier {
+                    Some(_) => "; its earlier rounds stay",
+                    None => "",
+                };
+                say(&format!("left out {}: {error}{stays}", points[at].words(&axes)));
                 self.leave_out(at, error);
                 continue;
             }
@@ -250,9 +254,11 @@ impl<'a> Grid<'a> {
             match (outcome, earlier) {
                 (Outcome::Measured(results), _) => runs.push(Results::clone(results)),
                 // the rounds to be added are missing, but the earlier rounds are not
-                (Outcome::Open, Some(earlier)) => runs.push(Results::clone(earlier)),
+                (Outcome::Open | Outcome::LeftOut(_), Some(earlier)) => {
+                    runs.push(Results::clone(earlier));
+                }
                 (Outcome::Open, None) => missing.push(lacks(open, false)),
-                (Outcome::LeftOut(reason), _) => missing.push(lacks(reason, true)),
+                (Outcome::LeftOut(reason), None) => missing.push(lacks(reason, true)),
             }
         }
         if runs.is_empty() {

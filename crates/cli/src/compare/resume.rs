@@ -54,12 +54,15 @@ pub(crate) fn plan(flags: &CompareFlags, dir: &Path) -> anyhow::Result<(Plan, Co
         );
     }
     plan.out = dir.to_owned();
-    if adds(flags, &earlier) && earlier.client.is_some() {
-        anyhow::bail!(
-            "cannot add rounds to {}: several clients measured it, which would all have to\n\
-             measure again with more --rounds and another --out",
-            dir.display()
-        );
+    if adds(flags, &earlier) {
+        if earlier.client.is_some() {
+            anyhow::bail!(
+                "cannot add rounds to {}: several clients measured it, which would all have to\n\
+                 measure again with more --rounds and another --out",
+                dir.display()
+            );
+        }
+        plan.earlier_rounds = earlier.plan.rounds;
     }
     if let Some(found) = plan_difference::differences(&earlier.plan, &plan).first() {
         let plan_difference::Difference { setting, was, is } = found;

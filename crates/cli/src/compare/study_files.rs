@@ -14,8 +14,8 @@ use crate::flags::CompareFlags;
 /// of the results.
 ///
 /// # Errors
-/// Settings that are to be printed, in which such files cannot be named; a directory that cannot be
-/// written, or that has results.
+/// Settings that are to be printed, in which such files cannot be named since no directory for them
+/// is; a directory that cannot be written, or that has results.
 pub(super) fn bring(flags: &CompareFlags, plan: &mut Plan) -> anyhow::Result<Option<TempDir>> {
     let Some(study) = flags.study.as_deref().map(NamedStudy::by_name).transpose()? else {
         return Ok(None);
@@ -24,11 +24,11 @@ pub(super) fn bring(flags: &CompareFlags, plan: &mut Plan) -> anyhow::Result<Opt
     if names.is_empty() {
         return Ok(None);
     }
-    if flags.print_config {
+    if flags.print_config && flags.plan.out.is_none() {
         bail!(
             "cannot print the settings of study {}: a run writes {} beside its results, and \
-             settings would name files that are not there\nname your own, with --records-from and \
-             --fields",
+             settings would name files that are not there\nname a directory for them with --out, \
+             or your own with --records-from and --fields",
             study.name,
             names.join(" and ")
         );

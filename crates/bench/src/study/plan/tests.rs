@@ -4,6 +4,7 @@ use sealstone_cipher::Backend;
 
 use super::*;
 use crate::words::axes::Point;
+use crate::words::max_time::MaxTime;
 use crate::workload::SizedBy;
 
 fn labels(ciphers: &[&str], accel: &[&str]) -> (Vec<String>, Vec<String>) {
@@ -199,6 +200,15 @@ fn every_absurd_value_is_refused_with_its_reason() {
     refused(Plan { pairs: 0, ..plan() }, "pairs");
     // pairs of all rounds together are what an interval needs
     refused(Plan { pairs: 5, rounds: 1, ..plan() }, "pairs");
+    // those of the run that they are added to count, too
+    Plan { pairs: 5, rounds: 1, earlier_rounds: 5, ..plan() }.check().unwrap();
+    refused(Plan { pairs: 1, rounds: 1, earlier_rounds: 4, ..plan() }, "pairs");
+    for until in [0.0, 0.0009, 0.51, -0.02, f64::NAN, f64::INFINITY] {
+        refused(Plan { until: Some(until), ..plan() }, "until");
+    }
+    for seconds in [0.0, 0.9, -5.0, 31.0 * 86_400.0, f64::NAN] {
+        refused(Plan { max_time: Some(MaxTime { seconds }), ..plan() }, "max-time");
+    }
     refused(Plan { slice_ms: 0, ..plan() }, "slice-ms");
     refused(Plan { bytes: 0, ..plan() }, "bytes");
     refused(Plan { cache: Some(0), ..plan() }, "cache");
