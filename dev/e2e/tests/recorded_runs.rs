@@ -83,12 +83,45 @@ fn warnings_of_recorded_runs_are_in_korean_too() {
 }
 
 #[test]
-fn the_picture_in_readme_is_that_of_the_recorded_main_job() {
-    let to = tempfile::tempdir().unwrap();
-    let to = to.path().join("charts");
-    let arguments = ["report", "runs/main-job.json.gz", "--svg", to.to_str().unwrap()];
-    run(&mut sealstone(&results(), &arguments)).done();
-    let [drawn, shown] = [to.join("cost.svg"), results().join("../docs/report.svg")]
-        .map(|path| fs::read_to_string(path).unwrap());
-    assert!(drawn == shown, "copy cost.svg to docs/report.svg, as docs/testing.md says");
+fn recorded_runs_are_as_the_schema_says() {
+    let schema = fs::read(results().join("../docs/schema/results.schema.json")).unwrap();
+    let schema: serde_json::Value = serde_json::from_slice(&schema).unwrap();
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    for name in recorded() {
+        let json = run(Command::new("gzip").arg("-dc").arg(results().join("runs").join(&name)));
+        let found: serde_json::Value = serde_json::from_str(&json.done()).unwrap();
+        let faults: Vec<String> = validator
+            .iter_errors(&found)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(faults.is_empty(), "{name}: {faults:#?}");
+    }
+}
+
+/// The first answer that anybody reads is that of the recorded main job.
+#[test]
+fn the_answer_in_readme_is_that_of_the_recorded_main_job() {
+    let main_job = ["report", "runs/main-job.json.gz", "--markdown"];
+    let drawn = run(&mut sealstone(&results(), &main_job)).done();
+    let answer = drawn.lines().find_map(|line| line.strip_prefix("**")?.strip_suffix("**"));
+    let answer = answer.expect("an answer");
+    for page in ["README.md", "README.ko.md", "docs/guide/compare.md"] {
+        let text = fs::read_to_string(results().join("..").join(page)).unwrap();
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(answer), "{page} has another answer than: {answer}");
+    }
+}
+
+#[test]
+fn the_pictures_in_readme_are_those_of_the_recorded_main_job() {
+    for (language, picture) in [("en", "report.svg"), ("ko", "report.ko.svg")] {
+        let to = tempfile::tempdir().unwrap();
+        let to = to.path().join("charts");
+        let to_words = ["--svg", to.to_str().unwrap(), "--lang", language];
+        let arguments = [&["report", "runs/main-job.json.gz"][..], &to_words].concat();
+        run(&mut sealstone(&results(), &arguments)).done();
+        let [drawn, shown] = [to.join("cost.svg"), results().join("../docs").join(picture)]
+            .map(|path| fs::read_to_string(path).unwrap());
+        assert!(drawn == shown, "copy cost.svg to docs/{picture}, as docs/testing.md says");
+    }
 }

@@ -5,7 +5,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::axis::Axis;
-use super::canvas::{Anchor, Canvas, Ink, Mark, Texture, draw, shorten, text_px};
+use super::canvas::{Anchor, Canvas, Ink, Mark, Texture, draw, half_px, shorten, text_px};
 use super::index::Run;
 use super::language::Words;
 use crate::conclude::figures;
@@ -136,7 +136,7 @@ fn panel(
             canvas.line(&[(x, 4.0), (x, bottom)], Ink::Grid, 1.0);
             if labelled(number) {
                 // the outermost labels stay on the sheet
-                let half = text_px(text) / 2.0;
+                let half = half_px(text);
                 canvas.text(
                     text,
                     (x.clamp(half, width - half), bottom + 11.0),

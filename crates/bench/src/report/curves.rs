@@ -1,7 +1,7 @@
 //! Curves in small panels: a line for each variant, each named at its end.
 
 use super::axis::Axis;
-use super::canvas::{Anchor, Ink, Mark, apart, draw, shorten, text_px};
+use super::canvas::{Anchor, Ink, Mark, apart, draw, half_px, shorten, text_px};
 use super::charts::{Chart, NARROW_PX};
 use super::language::Words;
 
@@ -12,7 +12,7 @@ const TOP_PX: f64 = 8.0;
 const BOTTOM_PX: f64 = 196.0;
 
 /// Columns of a label before it is cut.
-const LABEL_COLUMNS: usize = 17;
+const LABEL_COLUMNS: usize = 20;
 
 /// One point of a curve; points without a mark only bend it.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,8 @@ pub(super) fn panel(
     let widest = |texts: &mut dyn Iterator<Item = String>| {
         texts.map(|text| text_px(&text)).fold(0.0, f64::max)
     };
-    let left = widest(&mut scale.ticks.iter().map(|(_, text)| text.clone())) + 12.0;
+    // with room for a font that is wider than ours
+    let left = widest(&mut scale.ticks.iter().map(|(_, text)| text.clone())) + 18.0;
     let label = |curve: &Curve| shorten(&curve.label, LABEL_COLUMNS);
     let right = NARROW_PX - widest(&mut curves.iter().map(label)) - 22.0;
     let place = |point: &Point, value: f64| {
@@ -75,7 +76,7 @@ pub(super) fn panel(
         }
         let mut free = f64::MIN;
         for (at, text) in &below.ticks {
-            let (x, half) = (left + at * (right - left), text_px(text) / 2.0);
+            let (x, half) = (left + at * (right - left), half_px(text));
             canvas.line(&[(x, BOTTOM_PX), (x, BOTTOM_PX + 4.0)], Ink::Axis, 1.0);
             // within the sheet, and not below the names of the curves
             let middle = x.min(right + 16.0 - half).max(half);

@@ -2,7 +2,7 @@
 //! answer above them, on a wide screen and on a phone.
 
 use super::axis::Axis;
-use super::canvas::{Anchor, Ink, draw, shorten, text_px};
+use super::canvas::{Anchor, Ink, draw, half_px, shorten, text_px};
 use super::charts::{Chart, NARROW_PX, WIDE_PX, axis_of, below_the_ticks, interval, labelled};
 use super::index::Run;
 use super::tables;
@@ -202,7 +202,7 @@ fn sheet(run: &Run, blocks: &[Block], variants: &[usize], width: f64) -> String 
         for (at, (value, text)) in axis.ticks.iter().enumerate() {
             canvas.line(&[(x(*value), 4.0), (x(*value), bottom)], Ink::Grid, 1.0);
             if has_text(at) {
-                let half = text_px(text) / 2.0;
+                let half = half_px(text);
                 let middle = x(*value).clamp(half, width - half);
                 canvas.text(text, (middle, bottom + 11.0), Anchor::Middle, Ink::Muted);
             }

@@ -30,7 +30,9 @@ pub(super) struct Page {
     title_given: Option<String>,
     style: String,
     script: &'static str,
-    /// Meaning of each colour.
+    /// Colours of the first chart.
+    drawn: Vec<Colour>,
+    /// All others.
     key: Vec<Colour>,
     /// Meaning of the mark of each verdict.
     marks: Vec<Key>,
@@ -156,6 +158,7 @@ impl Page {
             runs.iter().enumerate().map(|(number, run)| section(number, run)).collect();
         let across = (runs.len() > 1).then(|| across(&runs, results, options));
         let reading = if runs.len() > 1 { said_once(&mut sections) } else { Vec::new() };
+        let [drawn, key] = key(&runs);
         Self {
             title: title(results),
             title_given: options.title.clone(),
@@ -165,7 +168,8 @@ impl Page {
                 include_str!("../../templates/report.css")
             ),
             script: include_str!("../../templates/report.js"),
-            key: key(&runs),
+            drawn,
+            key,
             marks: marks(&runs),
             across,
             runs: sections,
@@ -188,22 +192,27 @@ impl Page {
     }
 }
 
-/// Returns every variant of `runs` with its colour.
-fn key(runs: &[Run]) -> Vec<Colour> {
-    let mut key: Vec<Colour> = Vec::new();
+/// Returns every variant of `runs` with its colour: first those that the chart above everything
+/// shows, where there is one run, then all others.
+fn key(runs: &[Run]) -> [Vec<Colour>; 2] {
+    let drawn = match runs {
+        [run] => Some(overview::overview(run)).filter(|overview| !overview.charts.is_empty()),
+        _ => None,
+    };
+    let drawn = drawn.map_or(Vec::new(), |overview| overview.variants);
+    let (mut first, mut others): (Vec<Colour>, Vec<Colour>) = (Vec::new(), Vec::new());
     for run in runs {
         for (number, variant) in run.results.variants.iter().enumerate() {
-            if !key.iter().any(|known| known.text == variant.label) {
-                let ink = run.ink(number);
-                key.push(Colour {
-                    ink: ink.name(),
-                    dashes: ink.dashes(),
-                    text: variant.label.clone(),
-                });
+            if first.iter().chain(&others).any(|known| known.text == variant.label) {
+                continue;
             }
+            let ink = run.ink(number);
+            let colour =
+                Colour { ink: ink.name(), dashes: ink.dashes(), text: variant.label.clone() };
+            if drawn.contains(&number) { first.push(colour) } else { others.push(colour) }
         }
     }
-    key
+    [first, others]
 }
 
 /// Returns the meanings of the verdict marks that occur in `runs`.

@@ -3,7 +3,7 @@
 
 use sealstone_store::Layer;
 
-use super::canvas::{Anchor, Canvas, Ink, Texture, draw, shorten, text_px};
+use super::canvas::{Anchor, Canvas, Ink, Texture, draw, half_px, shorten, text_px};
 use super::charts::{
     Chart, WIDE_PX, across_the_page, axis_of, below_the_ticks, interval, labelled,
 };
@@ -127,7 +127,7 @@ fn sheet(run: &Run, coverage: &Coverage, width: f64) -> String {
         for (at, (value, text)) in axis.ticks.iter().enumerate() {
             canvas.line(&[(x(*value), layout.rows.0 - 4.0), (x(*value), bottom)], Ink::Grid, 1.0);
             if has_text(at) {
-                let half = text_px(text) / 2.0;
+                let half = half_px(text);
                 canvas.text(
                     text,
                     (x(*value).min(width - half), bottom + 11.0),
