@@ -86,6 +86,15 @@ impl Encryptor {
         &self.tally
     }
 
+    /// Counts a call that failed, and has that written at once: after a page that was tampered with
+    /// a server ends itself.
+    pub(crate) fn failed(&self) {
+        self.tally.failed();
+        if let Some(Some(keeper)) = self.keeper.get() {
+            keeper.write_now();
+        }
+    }
+
     /// Begins to write the counts into the data directory `home`, once. The server works without
     /// them: what keeps them from being written shows by their age.
     pub(crate) fn keep_counts(&self, home: &Path) {

@@ -15,12 +15,11 @@ use sealstone_file::output::{self, Access};
 use crate::flags::AuditFlags;
 use crate::free_name::numbered;
 use crate::message::{Answer, print, print_json, say};
-use crate::places::{self, Looking, keys};
+use crate::places::{self, AUDIT_JSON, Looking, keys};
 use crate::secret_words::{hide, hide_json};
 
-/// Names of the files of an audit.
+/// Name of the page of an audit.
 const PAGE: &str = "audit.html";
-const JSON: &str = "audit.json";
 /// Directory for them, if none is named.
 const OUT: &str = "sealstone-audit";
 
@@ -44,7 +43,7 @@ pub(crate) fn run(flags: &AuditFlags) -> anyhow::Result<Answer> {
     let mut json = serde_json::to_string_pretty(&report)?;
     json.push('\n');
     // a title or a name may have an address with a password in it
-    for (name, text) in [(JSON, hide_json(&json)), (PAGE, hide(&page))] {
+    for (name, text) in [(AUDIT_JSON, hide_json(&json)), (PAGE, hide(&page))] {
         let path = out.join(name);
         output::create(&path, Access::Private, text.as_bytes())
             .with_context(|| format!("cannot write {}", path.display()))?;
@@ -68,7 +67,7 @@ fn answer(report: &Report, page: &Path) -> String {
 /// Makes the directory for the page: the one that is named, which has no audit yet, or the next
 /// free one.
 fn directory(named: Option<&Path>) -> anyhow::Result<PathBuf> {
-    let taken = |dir: &Path| [PAGE, JSON].iter().any(|name| dir.join(name).exists());
+    let taken = |dir: &Path| [PAGE, AUDIT_JSON].iter().any(|name| dir.join(name).exists());
     let dir = match named {
         Some(dir) if taken(dir) => bail!(
             "{} has an earlier audit, which stays\nname another directory with --out",

@@ -36,6 +36,7 @@ use crate::flags::{OpeningFlags, PlacesFlags, TablesFlags};
 use crate::volume::place::runtime_dir;
 use findings::{checked, counted, share, unread};
 use keys::Given;
+pub(crate) use previous_checks::AUDIT_JSON;
 
 /// A path, and what it is.
 pub(crate) struct Found {
@@ -102,8 +103,15 @@ pub(crate) fn look(
 ) -> anyhow::Result<Looked> {
     let TablesFlags { .. } = tables;
     let &Looking { verify, goes_on, say } = looking;
-    let previous = flags.previous.as_deref().map(previous_checks::read).transpose()?;
     let (given, mut lost) = keys_named(&flags.key, &flags.opening, goes_on)?;
+    let previous = match flags.previous.as_deref().map(|path| (path, previous_checks::read(path))) {
+        Some((path, Err(error))) if goes_on => {
+            let place = Place::new(path.display().to_string(), Kind::Unknown, "audit");
+            lost.push(unread(place, &error));
+            None
+        }
+        read => read.map(|(_, previous)| previous).transpose()?,
+    };
     let mut found = Vec::new();
     for path in &flags.places {
         match found_at(path, flags) {

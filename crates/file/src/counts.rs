@@ -4,11 +4,11 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use nix::sys::signal::SigSet;
 
@@ -26,6 +26,9 @@ pub fn is_ours(name: &str) -> bool {
 
 /// Time between two versions of the file, while there is work.
 const EVERY: Duration = Duration::from_secs(30);
+
+/// Longest time for which a failure waits for the file, and the least between two that do.
+const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// First line of the file, with the version of its form.
 const TITLE: &str = "sealstone counts 1";
@@ -110,12 +113,15 @@ impl Tally {
     }
 }
 
-/// A thread that writes counts while they change, every half minute and once more when it is
-/// dropped. It handles no signal.
+/// A thread that writes counts while they change, every half minute, when it is asked to, and once
+/// more when it is dropped. It handles no signal.
 #[derive(Debug)]
 pub struct Keeper {
-    /// Dropped before the thread is waited for, which ends it.
-    end: Option<Sender<()>>,
+    /// Requests to write at once, each with what is told when that is done. Dropped before the
+    /// thread is waited for, which ends it.
+    requests: Option<Sender<SyncSender<()>>>,
+    /// Time of the last request.
+    requested: Mutex<Option<Instant>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -144,13 +150,13 @@ impl Keeper {
         failed: impl Fn(&io::Error) + Send + 'static,
     ) -> io::Result<Self> {
         let path = std::path::absolute(dir)?.join(NAME);
-        let (end, ended) = channel::<()>();
+        let (requests, requested) = channel::<SyncSender<()>>();
         let run = move || {
             // signals are for the threads of the program that loaded us
             let _ = SigSet::all().thread_block();
             let (mut last, mut has_failed) = (Counts::default(), false);
             loop {
-                let is_over = ended.recv_timeout(every) != Err(RecvTimeoutError::Timeout);
+                let request = requested.recv_timeout(every);
                 let now = counts();
                 if now != last && now.is_any() {
                     let text = text(SystemTime::now(), key.as_deref(), &now);
@@ -164,13 +170,16 @@ impl Keeper {
                         Err(_) => {}
                     }
                 }
-                if is_over {
-                    return;
+                match request {
+                    // the one who asked may have given up
+                    Ok(done) => drop(done.try_send(())),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return,
                 }
             }
         };
         let thread = std::thread::Builder::new().name("sealstone counts".into()).spawn(run)?;
-        Ok(Self { end: Some(end), thread: Some(thread) })
+        Ok(Self { requests: Some(requests), requested: Mutex::new(None), thread: Some(thread) })
     }
 
     /// As [`Keeper::start`], of a tally, by a process that seals under the key called `key`.
@@ -187,9 +196,27 @@ impl Keeper {
     }
 }
 
+impl Keeper {
+    /// Has the counts written now, and waits for that, at most a second: for a failure after which
+    /// the process may end itself. Does nothing within a second of the last call.
+    pub fn write_now(&self) {
+        let mut last = self.requested.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_some_and(|last| last.elapsed() < AT_ONCE) {
+            return;
+        }
+        *last = Some(Instant::now());
+        drop(last);
+        let (done, is_done) = sync_channel(1);
+        if self.requests.as_ref().is_some_and(|requests| requests.send(done).is_ok()) {
+            // a disk that takes longer must not hold up the server
+            let _ = is_done.recv_timeout(AT_ONCE);
+        }
+    }
+}
+
 impl Drop for Keeper {
     fn drop(&mut self) {
-        drop(self.end.take());
+        drop(self.requests.take());
         if let Some(thread) = self.thread.take() {
             // a panic in it was reported when it happened
             let _ = thread.join();
@@ -292,6 +319,24 @@ mod tests {
         let counts = Counts { blocks_opened: Some(1), bytes_opened: 100, ..found.counts };
         assert_eq!((found.counts, found.counts.failures), (counts, 1));
         assert!(found.written_unix_s > 1_700_000_000);
+    }
+
+    #[test]
+    fn a_failure_is_in_the_file_before_the_process_may_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let tally = Arc::new(Tally::default());
+        let keeper =
+            Keeper::of(dir.path(), "orders".into(), Arc::clone(&tally), |_| panic!()).unwrap();
+        let failures = || read(dir.path()).unwrap().map(|found| found.counts.failures);
+        tally.failed();
+        keeper.write_now();
+        assert_eq!(failures(), Some(1));
+        // many in a row wait for one of them
+        tally.failed();
+        keeper.write_now();
+        assert_eq!(failures(), Some(1));
+        drop(keeper);
+        assert_eq!(failures(), Some(2));
     }
 
     #[test]

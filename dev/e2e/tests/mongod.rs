@@ -595,6 +595,10 @@ fn a_changed_page_is_refused() {
             .iter()
             .any(|line| line.contains("under key orders version 1 (aes-256, from key file "))
     );
+    // a monitor learns of it, although the server ended itself at once
+    let db = place.db().display().to_string();
+    let metrics = run(&mut sealstone(place.dir(), &["status", &db, "--prometheus"])).stdout;
+    assert!(promtool::sample(&metrics, "sealstone_failures_total", &[]) > 0.0, "{metrics}");
     for block in &found {
         change_under_checksum(&file, block.at + 100);
     }

@@ -9,6 +9,7 @@ use std::process::Command;
 
 use sealstone_e2e::promtool::{self, sample};
 use sealstone_e2e::sealed_places::{call, plain_store, sealed};
+use sealstone_e2e::transcript::{run, sealstone};
 use sealstone_e2e::volume_place::VolumePlace;
 use serde_json::Value;
 
@@ -71,6 +72,42 @@ fn metrics_say_what_is_so() {
     for line in secret.lines().filter_map(|line| line.split('"').nth(1)) {
         assert!(line.len() < 30 || !metrics.contains(line), "{line}");
     }
+}
+
+/// The timers of the guide leave each audit in a directory of its own, and a status takes the
+/// newest; without any, the other places are looked at all the same.
+#[test]
+fn a_status_knows_the_newest_of_many_audits() {
+    let home = sealed();
+    let dir = home.path();
+    fs::create_dir(dir.join("audits")).expect("room");
+    let line = "status db --key orders.key --previous audits --prometheus --out out.prom";
+    let none = call(dir, line);
+    assert_eq!(none.code, Some(1), "{}", none.stderr);
+    assert!(none.stderr.contains("audits: audits has no audit in any of its directories"));
+    let metrics = || fs::read_to_string(dir.join("out.prom")).expect("a file");
+    let is = |name: &str, place: &str| sample(&metrics(), &format!("sealstone_{name}"), &[place]);
+    assert!((is("scrape_success", "place=\"audits\"") - 0.0).abs() < 1e-9, "{}", metrics());
+    assert!((is("sealed_ratio", "/db\"") - 1.0).abs() < 1e-9, "{}", metrics());
+
+    let audit = |at: &Path| {
+        let [db, key] = ["db", "orders.key"].map(|name| dir.join(name).display().to_string());
+        run(&mut sealstone(at, &["audit", &db, "--key", &key, "--verify"])).done();
+    };
+    audit(&dir.join("audits"));
+    call(dir, line).done();
+    let first = is("verify_timestamp_seconds", "/db\"");
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    audit(&dir.join("audits"));
+    assert!(dir.join("audits/sealstone-audit-2/audit.json").exists());
+    call(dir, line).done();
+    assert!(is("verify_timestamp_seconds", "/db\"") > first, "{}", metrics());
+    assert!((is("verify_success", "/db\"") - 1.0).abs() < 1e-9);
+    // one that cannot be read is said, too
+    fs::write(dir.join("audits/sealstone-audit-2/audit.json"), "{}").expect("room");
+    let damaged = call(dir, line);
+    assert_eq!(damaged.code, Some(1));
+    assert!(damaged.stderr.contains("is no audit of this version"), "{}", damaged.stderr);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
+use sealstone_e2e::promtool;
 use sealstone_e2e::transcript::{plain, run};
 use sealstone_e2e::volume_place::{VolumePlace, holds, is_skipped, tool};
 use sealstone_servers::testing::{SmallDisk, reachable};
@@ -188,6 +189,10 @@ fn a_volume_with_xfs_is_mounted_recovered_and_grown() {
     };
     write(0..20);
     place.kill();
+    let seen = place.sealstone(&["status", "vol", "--runtime-dir", "run", "--prometheus"]);
+    assert_eq!(seen.code, Some(1), "{}", seen.stderr);
+    assert!(seen.stderr.contains("the process that served it is gone"), "{}", seen.stderr);
+    assert!(promtool::sample(&seen.stdout, "sealstone_scrape_success", &[]).abs() < 1e-9);
     place.unmount();
     // one that is there is not written over
     let again = place.mount(&["--mkfs", "xfs"]);

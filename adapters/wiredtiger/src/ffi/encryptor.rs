@@ -153,7 +153,7 @@ fn counted(
 ) -> c_int {
     let outcome = guarded(object.log, session, place, code, call);
     if outcome != 0 {
-        object.encryptor.tally().failed();
+        object.encryptor.failed();
     }
     outcome
 }

@@ -25,8 +25,9 @@ pub(crate) struct PlacesFlags {
     /// Keys that things are under: files, kmip:...
     #[arg(long, value_name = "KEY", num_args = 1.., value_hint = ValueHint::AnyPath)]
     pub(crate) key: Vec<String>,
-    /// The JSON of an earlier audit: what it checked is shown where nothing is checked now
-    #[arg(long, hide_short_help = true, value_name = "JSON", value_hint = ValueHint::FilePath)]
+    /// The JSON of an earlier audit, or the directory with the directories of several: what the
+    /// newest checked is shown where nothing is checked now
+    #[arg(long, hide_short_help = true, value_name = "JSON|DIR", value_hint = ValueHint::AnyPath)]
     pub(crate) previous: Option<PathBuf>,
     #[cfg(feature = "volume")]
     #[command(flatten)]

@@ -3,14 +3,19 @@
 use std::path::Path;
 
 use anyhow::Context;
+use jiff::Timestamp;
 use sealstone_audit::facts::{NotVerified, Place, SCHEMA, Verified};
 use sealstone_file::input;
 use serde::Deserialize;
+
+/// Name of the file for programs in the directory of an audit.
+pub(crate) const AUDIT_JSON: &str = "audit.json";
 
 /// The part of an earlier audit that counts.
 #[derive(Deserialize)]
 pub(super) struct Previous {
     schema: u32,
+    made_at: String,
     places: Vec<Checked>,
     /// Its file.
     #[serde(skip)]
@@ -23,11 +28,37 @@ struct Checked {
     verified: Verified,
 }
 
-/// Reads the JSON of an earlier audit.
+/// Reads the JSON of an earlier audit, or of the newest of those in a directory, each in a
+/// directory of its own.
 ///
 /// # Errors
-/// A file that cannot be read, or is none.
+/// A file that cannot be read, or is none; a directory without one.
 pub(super) fn read(path: &Path) -> anyhow::Result<Previous> {
+    if !path.is_dir() {
+        return read_file(path);
+    }
+    let cannot = || format!("cannot read {}", path.display());
+    let mut newest: Option<Previous> = None;
+    for entry in std::fs::read_dir(path).with_context(cannot)? {
+        let file = entry.with_context(cannot)?.path().join(AUDIT_JSON);
+        if !file.exists() {
+            continue;
+        }
+        let found = read_file(&file)?;
+        if newest.as_ref().is_none_or(|newest| found.time() > newest.time()) {
+            newest = Some(found);
+        }
+    }
+    newest.with_context(|| {
+        format!(
+            "{} has no audit in any of its directories\nname the audit.json of an earlier audit, \
+             or the directory in which audits were made",
+            path.display()
+        )
+    })
+}
+
+fn read_file(path: &Path) -> anyhow::Result<Previous> {
     let text =
         input::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let no_audit = || {
@@ -43,6 +74,11 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Previous> {
 }
 
 impl Previous {
+    /// Returns when it was made; none, which is before any time, if it does not say.
+    fn time(&self) -> Option<Timestamp> {
+        self.made_at.parse().ok()
+    }
+
     /// Puts the earlier checks where nothing was checked now for want of a key or of the wish.
     pub(super) fn fill(&self, places: &mut [Place]) {
         for place in places {

@@ -4,6 +4,7 @@ use sealstone_audit::facts::{Clear, Kind, Maker, NotVerified, Place, Verified};
 use sealstone_fields::migration::{ColumnStatus, Record, Status, status};
 use sealstone_fields::policy::Method;
 use sealstone_keys::KeyRef;
+use sealstone_message::without_secrets;
 
 use super::columns::column_share;
 use super::findings::unread;
@@ -30,8 +31,8 @@ fn one(text: &str, tls: &ServerTls) -> anyhow::Result<Place> {
     let mut server = match connect(address, table, tls) {
         Ok(server) => server,
         Err(error) => {
-            let place = Place::new(table.to_owned(), Kind::Table, "table");
-            return Ok(unread(place, &error));
+            // the server that could be asked for its place is not there
+            return Ok(unlooked(&without_secrets(address), table, &error));
         }
     };
     let at = server.place();

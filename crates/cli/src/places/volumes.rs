@@ -17,6 +17,10 @@ pub(super) fn mounts(dir: &Path, runtime_dir: &Path) -> Vec<PathBuf> {
     attachment.and_then(|attachment| attachment.mounts()).unwrap_or_default()
 }
 
+/// Remark on a volume whose process ended without detaching it.
+const GONE: &str = "the process that served it is gone, and what is mounted on it gets errors: \
+                    detach it, then attach it again";
+
 /// Looks at the volume in `dir`.
 pub(super) fn look(dir: &Path, runtime_dir: &Path, given: &[Given], verify: bool) -> Place {
     let mut place = Place::new(dir.display().to_string(), Kind::Volume, "sealed volume");
@@ -45,6 +49,14 @@ pub(super) fn look(dir: &Path, runtime_dir: &Path, given: &[Given], verify: bool
             bytes_opened: None,
             failures: served.failures,
             log_bytes: Some(served.log_bytes),
+        });
+    }
+    if matches!(state, Ok(Attached::Dead)) {
+        place.unread.push(Clear {
+            name: dir.display().to_string(),
+            bytes: None,
+            remark: Some(GONE.into()),
+            values: None,
         });
     }
     if !matches!(state, Ok(Attached::No)) && verify {
