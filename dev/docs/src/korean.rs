@@ -163,7 +163,8 @@ fn figures(section: &Section) -> Vec<String> {
 }
 
 /// Returns the targets of the links of `section` on the page `path`, sorted, those to the other
-/// form of the page left out. With `translate`, each as its Korean form is, where there is one.
+/// form of the page left out; a picture is the same in both. With `translate`, each page as its
+/// Korean form is, where there is one.
 fn links(pages: &Pages, path: &str, section: &Section, translate: bool) -> Vec<String> {
     let mut found = Vec::new();
     for link in &section.links {
@@ -177,11 +178,16 @@ fn links(pages: &Pages, path: &str, section: &Section, translate: bool) -> Vec<S
         let korean = counterpart(&file).filter(|korean| translate && pages.contains_key(korean));
         found.push(match korean {
             Some(korean) => format!("{korean}#{}", same_heading(pages, &file, &korean, &anchor)),
-            None => format!("{file}#{anchor}"),
+            None => format!("{}#{anchor}", same_picture(&file)),
         });
     }
     found.sort();
     found
+}
+
+/// Returns the English form of `file` if it is a picture with Korean words, else `file`.
+fn same_picture(file: &str) -> String {
+    file.strip_suffix(".ko.svg").map_or(file.to_owned(), |stem| format!("{stem}.svg"))
 }
 
 /// Returns whether `file` is the page `path` in the other language.
@@ -260,6 +266,12 @@ It takes 1.5 s, a million times 10 %.
             let found = found(&changed);
             assert!(found.len() == 1 && found[0].contains(what), "{from}: {found:#?}");
         }
+    }
+
+    #[test]
+    fn a_picture_may_have_korean_words() {
+        assert_eq!(same_picture("docs/report.ko.svg"), "docs/report.svg");
+        assert_eq!(same_picture("docs/other.svg"), "docs/other.svg");
     }
 
     #[test]

@@ -143,8 +143,8 @@ pub(super) fn text_px(text: &str) -> f64 {
     text.width() as f64 * 6.9
 }
 
-/// Returns half of the pixels that `text`, a label of an axis, takes: signs and the percent sign are
-/// wider than other characters.
+/// Returns half of the pixels that `text`, a label of an axis, takes: signs and the percent sign
+/// are wider than other characters.
 pub(super) fn half_px(text: &str) -> f64 {
     text_px(text) / 2.0 + 3.0
 }

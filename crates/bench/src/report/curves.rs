@@ -12,7 +12,7 @@ const TOP_PX: f64 = 8.0;
 const BOTTOM_PX: f64 = 196.0;
 
 /// Columns of a label before it is cut.
-const LABEL_COLUMNS: usize = 20;
+const LABEL_COLUMNS: usize = 21;
 
 /// One point of a curve; points without a mark only bend it.
 #[derive(Clone, Copy, Debug)]
