@@ -260,8 +260,8 @@ fn the_page_follows_a_dark_screen() {
 /// Looks at the report of `results` in `dir`: its answer is on the first screen, and nothing is
 /// cut.
 ///
-/// - `may`: what of `cut` (names of variants in curves) and `scrolls` (tables, by themselves) a wide
-///   screen has all the same, for many variants or for long names
+/// - `may`: what of `cut` (names of variants in curves) and `scrolls` (tables, by themselves) a
+///   wide screen has all the same, for many variants or for long names
 fn first_screen(chromium: &str, dir: &Path, results: &str, may: &[&str]) {
     for language in ["en", "ko"] {
         let page = dir.join(format!("{language}.html"));
