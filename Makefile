@@ -201,7 +201,7 @@ packages: setup
 sbom: setup-release
 	@sh dev/sbom.sh "$(CACHE)/cyclonedx/bin/cargo-cyclonedx" "$(RELEASE)"
 
-# The tests in Java first, which nothing else that a release takes runs. Then a fresh Debian, as root: what was made is installed and
+# First the tests in Java, which nothing else in a release runs. Then a fresh Debian, as root: what was made is installed and
 # used there, against the clock, the Java artefact and the container, too.
 test-release: test-java test-java-spark release
 	@sh dev/setup.sh test-deb

@@ -23,7 +23,7 @@ extern "C" {
 
 enum {
     SEALSTONE_OK = 0,
-    SEALSTONE_ARGUMENT = 1,  /* a null pointer, an impossible length, a text that is not UTF-8, a row missing or too much */
+    SEALSTONE_ARGUMENT = 1,  /* a null pointer, an impossible length, a text that is not UTF-8, a row missing or not wanted */
     SEALSTONE_POLICY = 2,    /* the policy or manifest cannot be read, is not genuine, or has no such table or column */
     SEALSTONE_KEY = 3,       /* the key, or that version of it, is not to be had: file, passphrase, key server, fork */
     SEALSTONE_MISFIT = 4,    /* the value does not fit the format of its column */
