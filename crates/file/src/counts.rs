@@ -340,6 +340,26 @@ mod tests {
     }
 
     #[test]
+    fn a_disk_that_hangs_holds_up_no_server() {
+        let dir = tempfile::tempdir().unwrap();
+        let tally = Arc::new(Tally::default());
+        tally.failed();
+        let (hangs, until) = channel::<()>();
+        let of = Arc::clone(&tally);
+        // without a limit `write_now` would wait for what happens after it
+        let counts = move || {
+            let _ = until.recv();
+            of.counts()
+        };
+        let keeper = Keeper::start_every(EVERY, dir.path(), None, counts, |_| panic!()).unwrap();
+        keeper.write_now();
+        assert_eq!(read(dir.path()).unwrap(), None);
+        drop(hangs);
+        drop(keeper);
+        assert_eq!(read(dir.path()).unwrap().unwrap().counts.failures, 1);
+    }
+
+    #[test]
     fn what_a_killed_process_left_is_of_the_counts_until_the_next_one_writes() {
         let dir = tempfile::tempdir().unwrap();
         let left = format!(".{NAME}.0123456789abcdef.sealstone-partial");

@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 use sealstone_e2e::promtool::{self, sample};
 use sealstone_e2e::sealed_places::{call, plain_store, sealed};
@@ -97,17 +98,26 @@ fn a_status_knows_the_newest_of_many_audits() {
     audit(&dir.join("audits"));
     call(dir, line).done();
     let first = is("verify_timestamp_seconds", "/db\"");
-    std::thread::sleep(std::time::Duration::from_millis(1100));
+    std::thread::sleep(Duration::from_millis(1100));
     audit(&dir.join("audits"));
     assert!(dir.join("audits/sealstone-audit-2/audit.json").exists());
     call(dir, line).done();
     assert!(is("verify_timestamp_seconds", "/db\"") > first, "{}", metrics());
     assert!((is("verify_success", "/db\"") - 1.0).abs() < 1e-9);
-    // one that cannot be read is said, too
-    fs::write(dir.join("audits/sealstone-audit-2/audit.json"), "{}").expect("room");
+    // an old one of another version does not hide it; a newest one that cannot be read is said
+    let newest = is("verify_timestamp_seconds", "/db\"");
+    let spoil = |name: &str, at: SystemTime| {
+        let file = fs::File::create(dir.join("audits").join(name).join("audit.json"));
+        file.and_then(|file| file.set_modified(at)).expect("room");
+    };
+    spoil("sealstone-audit", SystemTime::now() - Duration::from_hours(1));
+    call(dir, line).done();
+    assert!((is("verify_timestamp_seconds", "/db\"") - newest).abs() < 1e-9, "{}", metrics());
+    spoil("sealstone-audit-2", SystemTime::now());
     let damaged = call(dir, line);
     assert_eq!(damaged.code, Some(1));
-    assert!(damaged.stderr.contains("is no audit of this version"), "{}", damaged.stderr);
+    let why = "sealstone-audit-2/audit.json is no audit of this version";
+    assert!(damaged.stderr.contains(why), "{}", damaged.stderr);
 }
 
 #[test]

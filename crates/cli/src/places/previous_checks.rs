@@ -29,33 +29,41 @@ struct Checked {
 }
 
 /// Reads the JSON of an earlier audit, or of the newest of those in a directory, each in a
-/// directory of its own.
+/// directory of its own. An older one there may be of another version.
 ///
 /// # Errors
-/// A file that cannot be read, or is none; a directory without one.
+/// A file that cannot be read, or is none; a directory without one, or whose newest is such a file.
 pub(super) fn read(path: &Path) -> anyhow::Result<Previous> {
     if !path.is_dir() {
         return read_file(path);
     }
     let cannot = || format!("cannot read {}", path.display());
-    let mut newest: Option<Previous> = None;
+    let mut newest: Option<(Option<Timestamp>, anyhow::Result<Previous>)> = None;
     for entry in std::fs::read_dir(path).with_context(cannot)? {
         let file = entry.with_context(cannot)?.path().join(AUDIT_JSON);
         if !file.exists() {
             continue;
         }
-        let found = read_file(&file)?;
-        if newest.as_ref().is_none_or(|newest| found.time() > newest.time()) {
-            newest = Some(found);
+        let found = read_file(&file);
+        // one that cannot be read does not say when it was made; its file does
+        let time = found.as_ref().map_or_else(|_| modified(&file), Previous::time);
+        if newest.as_ref().is_none_or(|(latest, _)| time > *latest) {
+            newest = Some((time, found));
         }
     }
-    newest.with_context(|| {
+    let (_, newest) = newest.with_context(|| {
         format!(
             "{} has no audit in any of its directories\nname the audit.json of an earlier audit, \
              or the directory in which audits were made",
             path.display()
         )
-    })
+    })?;
+    newest
+}
+
+/// Returns when `file` was last written to, if the file system says.
+fn modified(file: &Path) -> Option<Timestamp> {
+    std::fs::metadata(file).ok()?.modified().ok()?.try_into().ok()
 }
 
 fn read_file(path: &Path) -> anyhow::Result<Previous> {

@@ -120,10 +120,14 @@ pub(crate) fn components(root: &Path) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
+/// Returns the crate among `parts` whose library is called `library`.
+fn called<'a>(library: &str, parts: &'a [Part]) -> Option<&'a Part> {
+    parts.iter().find(|part| part.name.replace('-', "_") == library)
+}
+
 /// Returns the crate whose library is called `library`, without texts.
 fn component(library: &str, on_page: &[Part]) -> Part {
-    let is_it = |part: &&Part| part.name.replace('-', "_") == library;
-    let found = on_page.iter().find(is_it).cloned();
+    let found = called(library, on_page).cloned();
     let left_out = || Part { name: library.into(), remark: REMARK.into(), ..Part::default() };
     let part = found.unwrap_or_else(left_out);
     Part { texts: Vec::new(), ..part }
@@ -148,11 +152,10 @@ fn linked(libraries: &Path) -> Result<Vec<String>> {
 
 /// Returns the part of the crate whose library is called `library`.
 fn part(library: &str, on_page: &[Part], known: &[Part]) -> Result<Part> {
-    let is_it = |part: &&Part| part.name.replace('-', "_") == library;
-    if let Some(part) = on_page.iter().find(is_it).filter(|part| !part.texts.is_empty()) {
+    if let Some(part) = called(library, on_page).filter(|part| !part.texts.is_empty()) {
         return Ok(part.clone());
     }
-    if let Some(part) = known.iter().find(is_it) {
+    if let Some(part) = called(library, known) {
         let remark = format!("{REMARK}: the texts of {} {}", part.name, part.version);
         return Ok(Part { version: String::new(), remark, ..part.clone() });
     }
