@@ -114,8 +114,7 @@ fn within_bounds(
 ) -> String {
     std::fs::create_dir_all(work).unwrap();
     let what = format!("{} of {} for {architecture}", mode.function(), kernel.cipher);
-    let code = compile_for(architecture, &kernel.source(mode))
-        .unwrap_or_else(|log| panic!("{what}: {log}"));
+    let code = compiled(&what, architecture, &kernel.source(mode));
     let [registers, frame_bytes] =
         [REGISTERS, FRAME_BYTES].map(|attribute| attribute_of(&code, attribute));
     let most = kernel.bounds(mode).registers_max;
@@ -134,13 +133,31 @@ fn within_bounds(
                     return said;
                 }
                 let source = of_16_digits(&kernel.source(mode));
-                let code = compile_for(architecture, &source)
-                    .unwrap_or_else(|log| panic!("{what}: {log}"));
+                let code = compiled(&format!("{what}, 16 digits"), architecture, &source);
                 count_ff1(kernel, &what, &Listing::read(&disassembled(work, &code)))
             }
         };
     }
     said
+}
+
+/// Returns the compiler's output for `source`, the kernel that is `what`. That of an earlier run is
+/// as good if the source is the same: it is kept in the folder of the compiler, and goes with it.
+fn compiled(what: &str, architecture: &str, source: &str) -> Vec<u8> {
+    let kept = cache().join("compiled").join(what);
+    if let Ok(bytes) = std::fs::read(&kept)
+        && let Some(code) = bytes.strip_prefix(source.as_bytes())
+        && let Some(code) = code.strip_prefix(b"\0")
+    {
+        return code.to_vec();
+    }
+    let code = compile_for(architecture, source).unwrap_or_else(|log| panic!("{what}: {log}"));
+    std::fs::create_dir_all(kept.parent().unwrap()).unwrap();
+    // whole or not at all, also beside another run
+    let part = kept.with_extension(format!("part-{}", std::process::id()));
+    std::fs::write(&part, [source.as_bytes(), b"\0", &code].concat()).unwrap();
+    std::fs::rename(&part, &kept).unwrap();
+    code
 }
 
 fn disassembled(work: &Path, code: &[u8]) -> String {
