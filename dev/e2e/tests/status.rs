@@ -104,7 +104,7 @@ fn a_status_knows_the_newest_of_many_audits() {
     call(dir, line).done();
     assert!(is("verify_timestamp_seconds", "/db\"") > first, "{}", metrics());
     assert!((is("verify_success", "/db\"") - 1.0).abs() < 1e-9);
-    // an old one of another version does not hide it; a newest one that cannot be read is said
+    // an old one that is damaged does not hide it; a newest one that cannot be read is said
     let newest = is("verify_timestamp_seconds", "/db\"");
     let spoil = |name: &str, at: SystemTime| {
         let file = fs::File::create(dir.join("audits").join(name).join("audit.json"));
